@@ -3,7 +3,7 @@ import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
 import { type AgentConfig, resolveModel } from './config/index.js'
 
-/** The models of a configuration: one object each, shared by all sessions. */
+/** The models of a configuration. Each is created once and shared by all sessions. */
 export class AgentModels {
   readonly #config: AgentConfig
   readonly #made = new Map<string, Model>()
@@ -12,7 +12,7 @@ export class AgentModels {
     this.#config = config
   }
 
-  /** The model of this name, or the default one; the offline one when nothing is configured. Throws for a name nobody knows. */
+  /** The model with this name, or the default one; the offline model if none is configured. Throws for an unknown name. */
   resolve(name: string | undefined): Model {
     if (name === undefined && this.#config.providers.length === 0) return this.#keep('offline', offlineModel)
     const config = resolveModel(this.#config, name)

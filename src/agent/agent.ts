@@ -11,6 +11,7 @@ import type { ImportedSession, ImportSessionOptions } from '../store/import-sess
 import type { PrunedSession, PruneSessionOptions } from '../store/prune-session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type AgentConfig, type AgentConfigInput, describeConfig, loadConfig } from './config/index.js'
 import { configuredStore } from './configured-store.js'
 import type { AgentDirHandle } from './dir/handle.js'
@@ -19,12 +20,12 @@ import type { OpenerSetup, SessionOpener } from './dir/serving-host.js'
 import { noWorkspace, SessionNotFoundError } from './errors.js'
 import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
-import { type AgentSurroundings, type MakerParts, SessionMaker } from './session-maker.js'
+import { type AgentEnvironment, type MakerParts, SessionMaker } from './session-maker.js'
 import { loadSessionModules, type SessionModules } from './session-modules.js'
 import { workspaceInLog, workspaceRoot } from './workspace-root.js'
 
 /**
- * Configuration and live sessions. With no provider configured its sessions use the built-in offline model, which says so.
+ * A configuration and its open sessions. Without a configured provider, sessions use the built-in offline model.
  *
  * @example
  * const agent = await Agent.create(`
@@ -37,44 +38,49 @@ import { workspaceInLog, workspaceRoot } from './workspace-root.js'
  */
 export class Agent {
   readonly #config: AgentConfig
-  readonly #surroundings: AgentSurroundings
+  readonly #environment: AgentEnvironment
   readonly #machinery: SessionModules
   readonly #maker: SessionMaker
   readonly #sessions: OpenSessions
-  /** Agent directories that are served with it. */
+  /** Agent directories that this agent serves. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
   readonly #closing = new AbortController()
-  /** Settles when no server is being asked what it offers. */
+  /** Settles when no MCP server is being queried. */
   #asking: Promise<unknown> = Promise.resolve()
-  /** What was odd about the configuration, one sentence each. */
+  /** Warnings about the configuration. */
   readonly warnings: readonly string[]
 
   private constructor(parts: MakerParts, warnings: readonly string[]) {
     this.#config = parts.config
-    this.#surroundings = parts.surroundings
+    this.#environment = parts.environment
     this.#machinery = parts.machinery
     this.#maker = new SessionMaker(parts)
     this.#sessions = this.#maker.sessions
     this.warnings = warnings
   }
 
-  /** Takes ACL text, the path of an `.acl` file, or the same as an object. */
+  /**
+   * Creates an agent from ACL text, the path of an `.acl` file, or an object.
+   *
+   * @example
+   * await using agent = await Agent.create({
+   *   defaultModel: 'openai/gpt-5-mini',
+   *   providers: { openai: { apiKey: process.env.OPENAI_API_KEY, models: ['gpt-5-mini'] } },
+   * })
+   */
   static async create(
     source: string | AgentConfigInput = {},
-    surroundings: AgentSurroundings = {},
+    environment: AgentEnvironment = {},
   ): Promise<Agent> {
-    const { env, cwd } = surroundings
-    const { config, warnings } = await loadConfig(source, {
-      ...(env !== undefined && { env }),
-      ...(cwd !== undefined && { cwd }),
-    })
+    const { env, cwd } = environment
+    const { config, warnings } = await loadConfig(source, { env, cwd })
     const machinery = await loadSessionModules()
-    // A rule or pattern that cannot be used is refused here rather than with the first session.
+    // Reports an invalid rule or pattern here, not in the first session.
     if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
-    return new Agent({ config, surroundings, machinery, store: configuredStore(config) }, warnings)
+    return new Agent({ config, environment, machinery, store: configuredStore(config) }, warnings)
   }
 
-  /** The configuration as it was understood, with every secret hidden. */
+  /** The parsed configuration, with every secret masked. */
   describe(): Record<string, unknown> {
     return describeConfig(this.#config)
   }
@@ -88,12 +94,23 @@ export class Agent {
     return this.#closing.signal.aborted
   }
 
-  /** Opens a session on a directory. It is there at once; what it needs is opened with its first call. */
+  /**
+   * Opens a session on a directory. Returns at once; files, processes and servers are opened on first use.
+   *
+   * @example
+   * const session = agent.session('.', { permissionPolicy: { allow: ['bash(npm test)'] } })
+   * const { text } = await session.send('Make the tests pass.')
+   */
   session(workspace: string, options: SessionOptions = {}): Session {
     return this.#open(workspace, options, [])
   }
 
-  /** A session of an agent that has a name: its prompt, tools, rules and limits, with the options on top. */
+  /**
+   * Opens a session with the prompt, tools, rules and limits of a named agent. Options take precedence, except over its denies.
+   *
+   * @example
+   * const session = agent.sessionForAgent('.', 'review')
+   */
   sessionForAgent(
     workspace: string,
     agentName: string,
@@ -103,7 +120,7 @@ export class Agent {
     this.#machinery.checkOptions(options)
     const directories = [...agentDirs, ...(options.agentDirs ?? [])]
     const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
-      root: workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#surroundings.cwd),
+      root: workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#environment.cwd),
       userDir: this.#maker.userDir,
       directories: [...directories, ...(this.#config.agentDirs ?? [])],
       discover: options.discoverAgents !== false,
@@ -116,35 +133,43 @@ export class Agent {
     )
   }
 
-  /** A session of a worker: an agent in a few words. */
+  /** Opens a session for a worker, which is an agent described by a short specification. */
   sessionForWorker(workspace: string, spec: WorkerAgentSpec, options: SessionOptions = {}): Session {
     const worker = this.#machinery.workerAgent(spec, builtinAgents)
     return this.#open(workspace, this.#maker.asAgent(worker, options), [], worker.name)
   }
 
   /**
-   * Resumes a session of a store with its history, todos, labels and settings, for stores that can be read synchronously. Options given
-   * now win. What the log says about authority only restricts the session, unless `trustStore` is set. Reading takes no lease: the first
-   * message does.
+   * Resumes a stored session with its history, todos, labels and settings, for stores that can be read synchronously. The given options take
+   * precedence. Permissions in the log can only restrict the session, unless `trustStore` is set. The lease is taken with the first
+   * message, not here.
+   *
+   * @example
+   * const session = agent.resumeSession('3f2a…', { sessionStore: new FileSessionStore('./sessions') })
    */
   resumeSession(sessionId: string, options: ResumeOptions = {}): Session {
     const store = this.#storeFor(options)
     if (store.readSync === undefined)
       throw new SessionOptionError(
         'sessionStore',
-        `Failed to resume session: the store "${store.backend}" cannot be read at once; use await agent.openSession(id, options).`,
+        `Failed to resume session: the store "${store.backend}" cannot be read synchronously; use await agent.openSession(id, options).`,
       )
     return this.#resume(sessionId, options, this.#machinery.loadNow(store, sessionId))
   }
 
-  /** The same for every store. */
+  /**
+   * Resumes a stored session like {@link Agent.resumeSession}, for every store, also those that can only be read asynchronously.
+   *
+   * @example
+   * const session = await agent.openSession(id, { sessionStore: store })
+   */
   async openSession(sessionId: string, options: ResumeOptions = {}): Promise<Session> {
     return this.#resume(sessionId, options, await this.#machinery.load(this.#storeFor(options), sessionId))
   }
 
   /**
-   * A new session with what was said in another, up to its end or a message: under new ids, with its labels and options, and without
-   * what a person agreed to for it. Options given now win. Refused while a run is at work in the other.
+   * Copies a session, up to its end or to a message, into a new session. The copy has new ids, and the labels and options of the original,
+   * but not its approvals. The given options take precedence. Throws while the original has a run in progress.
    *
    * @example
    * const other = await agent.forkSession(session, { beforeMessageId: id, model: 'openai/gpt-5' })
@@ -159,10 +184,7 @@ export class Agent {
     const { makeFork } = await import('./fork-session.js')
     const fork = await makeFork({
       from: open ?? id,
-      point: {
-        ...(fromMessageId !== undefined && { fromMessageId }),
-        ...(beforeMessageId !== undefined && { beforeMessageId }),
-      },
+      point: omitUndefined({ fromMessageId, beforeMessageId }),
       options: given,
       store,
       workspace,
@@ -173,7 +195,12 @@ export class Agent {
     return this.#make(root, fork.options, [], fork.agentId, fork.state)
   }
 
-  /** A kept session as lines of JSON: the session, its messages with their parts, and the rest of its log. */
+  /**
+   * Exports a stored session as lines of JSON: the session, its messages, and the rest of its log.
+   *
+   * @example
+   * for await (const line of agent.exportSession(id)) process.stdout.write(line)
+   */
   exportSession(
     sessionId: string,
     options: Pick<SessionOptions, 'sessionStore'> = {},
@@ -182,40 +209,39 @@ export class Agent {
   }
 
   /**
-   * Takes such lines into the store, all or nothing; `resumeSession` goes on with what they tell. Unless they are `trusted`, nothing in
-   * them gives authority: rules, options, mode, labels, the workspace and what an undo would write are left out, and the outcome says so.
-   * `workspace` says where it goes on.
+   * Imports exported lines into the store, all or none; `resumeSession` then resumes the session. Unless the lines are `trusted`, they give no
+   * authority: rules, options, mode, labels, the workspace and the content of an undo are dropped, and the result lists them. `workspace`
+   * is the directory in which the session resumes.
    */
   async importSession(
     lines: AsyncIterable<string> | Iterable<string>,
     options: Omit<ImportSessionOptions, 'now'> & Pick<SessionOptions, 'sessionStore'> = {},
   ): Promise<ImportedSession> {
     const { sessionStore, workspace, ...rest } = options
-    const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'import')
-    const root =
-      workspace === undefined ? {} : { workspace: workspaceRoot(workspace, this.#surroundings.cwd) }
+    const store = this.#storeFor({ sessionStore }, 'import')
+    const root = workspace === undefined ? {} : { workspace: workspaceRoot(workspace, this.#environment.cwd) }
     const { importSession } = await import('../store/import-session.js')
     return importSession(store, lines, { ...rest, ...root, now: () => systemClock.now() })
   }
 
   /**
-   * Takes out of a kept session what only looks back: events of runs that are over, except those of the last `keepRuns`, and notes that
-   * later records made worthless. What was said, what a run can go on from, what can be undone and all counts stay. Nothing is ever
-   * taken out of a log unless this is called. Refused while somebody has the session.
+   * Removes records from the log of a session that are only history: events of finished runs, except the last `keepRuns`, and records that
+   * later ones replaced. Messages, checkpoints, undo data and all counts stay. Nothing else ever removes records. Throws while the session
+   * is open in this or another process.
    */
   async pruneSession(
     sessionId: string,
     options: Omit<PruneSessionOptions, 'now'> & Pick<SessionOptions, 'sessionStore'> = {},
   ): Promise<PrunedSession> {
     const { sessionStore, ...rest } = options
-    const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'prune')
+    const store = this.#storeFor({ sessionStore }, 'prune')
     const { pruneSession } = await import('../store/prune-session.js')
     return pruneSession(store, sessionId, { ...rest, now: () => systemClock.now() })
   }
 
   /**
-   * Serves an agent directory: opens a session for each of its schedules, with its instructions, skills and tools, and fires them when
-   * they are due, until it is stopped. Rejects, and starts nothing, unless all of it is in order.
+   * Serves an agent directory: opens a session for each schedule, with the directory's instructions, skills and tools, and fires the
+   * schedules when they are due, until it is stopped. Rejects and starts nothing if the directory has a problem.
    *
    * @example
    * const served = await agent.serveAgentDir('release-agent', '.', { onResult: (report) => console.log(report.status) })
@@ -228,7 +254,7 @@ export class Agent {
     options: ServeAgentDirOptions = {},
   ): Promise<AgentDirHandle> {
     this.#assertOpen()
-    const { cwd = '.', env = process.env } = this.#surroundings
+    const { cwd = '.', env = process.env } = this.#environment
     const root = workspaceRoot(workspace, cwd)
     const { serveAgentDir } = await import('./dir/serve-agent-dir.js')
     this.#assertOpen()
@@ -248,20 +274,20 @@ export class Agent {
     return handle
   }
 
-  /** The ids of the sessions that are open, sorted. */
+  /** The ids of the open sessions, sorted. */
   async listSessions(): Promise<string[]> {
     return this.#sessions.ids()
   }
 
-  /** Closes a session by its id. False when no such session is open. */
+  /** Closes the session with this id. Returns false if it is not open. */
   async closeSession(sessionId: string): Promise<boolean> {
     return this.#sessions.close(sessionId)
   }
 
   /**
-   * Asks the MCP servers of the configuration what they offer: sessions that begin afterwards have their tools in `toolNames()` from the
-   * start. In sessions that use servers the lists are read again, and servers that were lost are connected. Resolves also when a server
-   * fails: `mcpStatus()` of a session says which and why.
+   * Lists the tools of the configured MCP servers, so that sessions opened afterwards have them in `toolNames()` from the start. Open sessions
+   * that use servers refresh their lists and reconnect lost servers. Resolves even if a server fails; `mcpStatus()` of a session has the
+   * error.
    */
   async refreshMcpTools(): Promise<void> {
     this.#assertOpen()
@@ -282,7 +308,7 @@ export class Agent {
     return [...new Set(dropped.flat())].sort()
   }
 
-  /** Closes every session. Afterwards none can be opened. */
+  /** Closes every session. No session can be opened afterwards. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([...this.#served].map(stopServing))
@@ -295,7 +321,7 @@ export class Agent {
     await this.close()
   }
 
-  /** Sessions with another configuration, which count among this agent's and run their programs with it. */
+  /** Opens sessions with another configuration, which belong to this agent and run their programs in it. */
   #openerOf(
     { config, store = this.#maker.store, agentId, secrets }: OpenerSetup,
     root: string,
@@ -304,7 +330,7 @@ export class Agent {
     const lent = { sessions: this.#sessions, machine, secrets }
     const other = new SessionMaker({
       config,
-      surroundings: this.#surroundings,
+      environment: this.#environment,
       machinery: this.#machinery,
       store,
       lent,
@@ -313,10 +339,10 @@ export class Agent {
       const { sessionId, sessionStore = store } = options
       this.#assertOpen()
       this.#assertFree(sessionId)
-      const kept = sessionStore && (await this.#machinery.load(sessionStore, sessionId))
+      const stored = sessionStore && (await this.#machinery.load(sessionStore, sessionId))
       this.#assertOpen()
-      const session = other.make(root, options, [], agentId, kept && withoutOptions(kept))
-      return { session, runs: kept?.runs.values() ?? [] }
+      const session = other.make(root, options, [], agentId, stored && withoutOptions(stored))
+      return { session, runs: stored?.runs.values() ?? [] }
     }
   }
 
@@ -326,10 +352,13 @@ export class Agent {
 
   #assertFree(sessionId: string): void {
     if (this.#sessions.find(sessionId) !== undefined)
-      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is already open.`)
   }
 
-  #storeFor({ sessionStore }: SessionOptions, doing = 'resume'): SessionStore {
+  #storeFor(
+    { sessionStore }: { readonly sessionStore?: SessionStore | undefined },
+    doing = 'resume',
+  ): SessionStore {
     const store = sessionStore ?? this.#maker.store
     if (store !== undefined) return store
     throw new SessionOptionError(
@@ -362,7 +391,7 @@ export class Agent {
     if (sessionId === undefined) return this.#make(workspace, given, warnings, agentId)
     this.#assertFree(sessionId)
     const store = given.sessionStore ?? this.#maker.store
-    // One that is kept under this id goes on; a bad option is told before anything is read.
+    // A stored session with this id is resumed. Invalid options are reported before anything is read.
     this.#machinery.checkOptions(given)
     return this.#make(workspace, given, warnings, agentId, store && this.#machinery.loadNow(store, sessionId))
   }
@@ -373,10 +402,10 @@ export class Agent {
   }
 }
 
-/** `workspace` is where the session goes on, when that is not where it was. */
+/** Options of a resumed session. `workspace` is the directory in which it resumes, if it is another one. */
 export type ResumeOptions = SessionOptions & { readonly workspace?: string }
 
-/** `workspace` is where the fork works, when that is not where the other does. */
+/** Options of a forked session. `workspace` is the directory of the fork, if it is another one. */
 export type ForkOptions = ResumeOptions & ForkPoint
 
 async function* exportedFrom(
@@ -387,7 +416,7 @@ async function* exportedFrom(
   yield* exportSession(store, sessionId)
 }
 
-/** Whoever serves says what holds: options that were given another time must not outlive their being left out. */
+/** Drops stored options: a served session has only the options that are given now. */
 function withoutOptions(state: RestoredSession): RestoredSession {
   if (state.session === undefined) return state
   const { options: _, ...session } = state.session

@@ -14,6 +14,7 @@ import { startRun } from '../session/start-run.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { ChildMaker, ChildTask } from '../subagents/child-maker.js'
 import type { AnyTool } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
 
@@ -46,8 +47,8 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
 }
 
 /**
- * What the session of a subagent is created from: that of its parent, with a history of its own. It has no tool, no permission, no budget
- * and no time that its parent does not have.
+ * The parts of a subagent's session: those of its parent, with its own history. Its tools, permissions, budget and time are a subset of the
+ * parent's.
  */
 function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omit<SessionSetup, 'closed'> {
   const { setup } = parent
@@ -86,44 +87,37 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
   return {
     ...inherited(options),
     role: agent.prompt,
-    ...(agent.caller === 'agent' && { extra: callerLine }),
     model: agent.model ?? parent.model(),
     maxToolRounds: steps,
     maxExecutionTimeMs: Math.min(task.timeoutMs, options.maxExecutionTimeMs ?? task.timeoutMs),
     permissionPolicy: ownRules(agent),
-    ...manifestFor(options, agent),
-    ...metadataOf(parent),
     builtinTools: false,
     tools: toolsFor(parent.tools.all(), agent),
     env: delegatedEnv(options),
-    ...(task.onAsk !== undefined && agent.confirmationInheritance !== 'deny_on_ask' && { onAsk: task.onAsk }),
-    ...(task.onQuestion !== undefined && { onQuestion: task.onQuestion }),
-    hostEnv: {
+    ...omitUndefined({
+      extra: agent.caller === 'agent' ? callerLine : undefined,
+      manifest: manifestFor(options, agent),
+      metadata: parent.identity().metadata,
+      onAsk: agent.confirmationInheritance === 'deny_on_ask' ? undefined : task.onAsk,
+      onQuestion: task.onQuestion,
+    }),
+    hostEnv: omitUndefined({
       clock: parent.clock,
-      ...(options.hostEnv?.random !== undefined && { random: options.hostEnv.random }),
-      // Children at work at the same time take ids in no certain order: each has its own.
-      ...(options.hostEnv?.idGenerator !== undefined && {
-        idGenerator: new SequentialIdGenerator(task.taskId),
-      }),
-    },
+      random: options.hostEnv?.random,
+      // Subagents that run at the same time take ids in no fixed order, so each has its own generator.
+      idGenerator: options.hostEnv?.idGenerator && new SequentialIdGenerator(task.taskId),
+    }),
   }
 }
 
 const defaultSteps = 50
 
-/** What the agent declares, with what its parent declares. The parent's rules hold by themselves. */
-function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): Pick<SessionOptions, 'manifest'> {
-  const merged = mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
-  return merged === undefined ? {} : { manifest: merged }
+/** The manifest of the agent, merged with the requirements of the parent. The rules of the parent apply anyway. */
+function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): SessionOptions['manifest'] {
+  return mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
 }
 
-/** A run inside another has its metadata. */
-function metadataOf(parent: SessionKernel): Pick<SessionOptions, 'metadata'> {
-  const { metadata } = parent.identity()
-  return metadata === undefined ? {} : { metadata }
-}
-
-/** What holds for a parent holds for its children. Hooks and budget are the parent's own, and what a host is told by is not for them. */
+/** The options that a subagent inherits. Hooks and budget are those of the parent, and callbacks for the host are not inherited. */
 const inheritedNames = [
   ...limitNames,
   'tenantId',
@@ -171,7 +165,7 @@ function inherited(options: SessionOptions): SessionOptions {
 const callerLine =
   'Your caller is an agent: answer with what it asked for, in a form it can use, and nothing else.'
 
-/** Rules of its own; without any, those of its parent are all there are. */
+/** The agent's own rules. Without any, only those of the parent apply. */
 function ownRules({ permissions, confirmationInheritance }: AgentDefinition): PermissionPolicy {
   if (permissions === undefined) return { defaultDecision: 'allow' }
   if (confirmationInheritance !== 'auto_approve') return permissions
@@ -183,19 +177,19 @@ function ownRules({ permissions, confirmationInheritance }: AgentDefinition): Pe
   }
 }
 
-/** Of the parent's tools those that the agent names; the one that finds others comes by itself where it is needed. */
+/** The tools of the parent that the agent names. `tool_search` is added where it is needed. */
 function toolsFor(tools: readonly AnyTool[], { tools: names }: AgentDefinition): readonly AnyTool[] {
   return tools.filter(({ name }) => name !== 'tool_search' && (names === undefined || names.includes(name)))
 }
 
-/** Variables of a host may well be credentials: they are handed on only where the host says so. */
+/** Environment variables can be credentials, so a subagent gets only those that the host delegates. */
 function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record<string, string>> {
   const names = delegation?.env ?? false
   if (typeof names === 'boolean') return names ? env : {}
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
 }
 
-/** Opened by itself later, the session has the denies of all above it and the allows of none. */
+/** The options that are stored for opening the session later: the denies of all its parents, and none of their allows. */
 function savedOptionsFor(
   { setup, tools }: SessionKernel,
   { authority }: Engine,
@@ -211,21 +205,21 @@ function savedOptionsFor(
   ]
   const deny = [...new Set(policies.flatMap((policy) => policy.deny ?? []))]
   const modes = [authority.mode, setup.parent?.savedOptions.mode]
-  // Only those that hold back: others would let pass what nobody above agreed to.
+  // Only restricting modes: others would allow what no parent has approved.
   const mode = (['plan', 'read-only'] as const).find((name) => modes.includes(name))
   const builtin = builtinTools({}, setup.agentTools ?? [])
   const own = toolsFor(tools.all(), agent).map(({ name }) => name)
   return {
     builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),
     permissionPolicy: { deny, ...strictestDefault(policies) },
-    ...(mode !== undefined && { mode }),
+    ...omitUndefined({ mode }),
   }
 }
 
-/** An allow by default is not handed on either: it is as if none were stated. */
+/** The strictest default decision. A default of `allow` is not stored. */
 function strictestDefault(policies: readonly PermissionPolicy[]): Pick<PermissionPolicy, 'defaultDecision'> {
   const found = (['deny', 'ask'] as const).find((action) =>
     policies.some(({ defaultDecision }) => defaultDecision === action),
   )
-  return found === undefined ? {} : { defaultDecision: found }
+  return omitUndefined({ defaultDecision: found })
 }

@@ -1,23 +1,17 @@
 import { FileMemoryStore } from '../memory/index.js'
 import type { SessionOptions } from '../session/options.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { AgentConfig } from './config/index.js'
 
-/** What a configuration says of memories, for sessions that say nothing of their own. One store, so that they share its index. */
+/** The memory options of a configuration. All sessions share one store, and so its index. */
 export function configuredMemory({
   memoryDir,
   memory,
 }: AgentConfig): Pick<SessionOptions, 'memoryStore' | 'memory'> {
   const { maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy } = memory ?? {}
-  return {
-    ...(memoryDir !== undefined && { memoryStore: new FileMemoryStore(memoryDir) }),
-    ...(memory !== undefined && {
-      memory: {
-        ...(maxShortTerm !== undefined && { maxShortTerm }),
-        ...(maxWorking !== undefined && { maxWorking }),
-        ...(pruneIntervalSecs !== undefined && { pruneIntervalSecs }),
-        ...(relevance !== undefined && { relevance }),
-        ...(prunePolicy !== undefined && { prunePolicy }),
-      },
-    }),
-  }
+  const options = omitUndefined({ maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy })
+  return omitUndefined({
+    memoryStore: memoryDir === undefined ? undefined : new FileMemoryStore(memoryDir),
+    memory: memory && options,
+  })
 }

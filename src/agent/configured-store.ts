@@ -5,7 +5,7 @@ import type { SessionStore } from '../store/session-store.js'
 import { SqliteSessionStore } from '../store/sqlite/sqlite-store.js'
 import type { AgentConfig } from './config/index.js'
 
-/** The store that a configuration names, for sessions that bring none of their own. */
+/** The session store of a configuration; undefined if it has none. */
 export function configuredStore(config: AgentConfig): SessionStore | undefined {
   const { storageBackend, storageUrl, sessionsDir } = config
   const place = storageUrl ?? sessionsDir

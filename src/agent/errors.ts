@@ -10,7 +10,7 @@ export class WorkspaceError extends CapstanError {
 
 markErrorClass(WorkspaceError, 'WorkspaceError')
 
-/** The store has no session of that id. */
+/** The store has no session with that id. */
 export class SessionNotFoundError extends CapstanError {
   constructor(sessionId: string, backend: string, doing = 'resume') {
     super(
@@ -22,18 +22,18 @@ export class SessionNotFoundError extends CapstanError {
 
 markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
 
-/** What is kept of the session does not say where it works: it was imported from lines that nobody vouched for. */
+/** The stored session has no workspace, because it was imported from untrusted lines. */
 export function noWorkspace(sessionId: string, doing: string): SessionOptionError {
   return new SessionOptionError(
     'workspace',
-    `Failed to ${doing} session: it is not known on which workspace '${sessionId}' works. Give workspace.`,
+    `Failed to ${doing} session: the workspace of '${sessionId}' is not known. Set workspace.`,
   )
 }
 
-/** The log names a directory that a host has to name itself. */
+/** The log names a directory that only the host can choose. */
 export function implausibleWorkspace(sessionId: string, root: string): SessionOptionError {
   return new SessionOptionError(
     'workspace',
-    `Failed to resume session: the log of '${sessionId}' names the workspace ${root}, a home or system directory that a log cannot choose. Give workspace: '${root}' if that is meant.`,
+    `Failed to resume session: the log of '${sessionId}' names the workspace ${root}, a home or system directory that a log cannot choose. Set workspace: '${root}' if you want it.`,
   )
 }

@@ -6,10 +6,11 @@ import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 import type { SessionStore } from '../store/session-store.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { noWorkspace } from './errors.js'
 
 export type ForkRequest = {
-  /** An open session, or the id of one that a store has. */
+  /** An open session, or the id of a stored one. */
   readonly from: Session | string
   readonly point: ForkPoint
   readonly options: SessionOptions
@@ -18,7 +19,7 @@ export type ForkRequest = {
   readonly workspace: string | undefined
 }
 
-/** What the session of a fork is made from. */
+/** The workspace, options and state of a forked session. */
 export type Fork = {
   readonly workspace: string
   readonly options: SessionOptions
@@ -27,8 +28,8 @@ export type Fork = {
 }
 
 /**
- * Writes a fork down and gives what its session is made from; undefined when there is nothing to fork. An open session is forked as it
- * is in memory, with all its options; one that is only kept as its store has it.
+ * Stores a fork of a session and returns what is needed to open it; undefined if there is no such session. An open session is forked from
+ * memory, with all its options; another one from its store.
  */
 export async function makeFork(request: ForkRequest): Promise<Fork | undefined> {
   const found = await find(request)
@@ -42,9 +43,9 @@ export async function makeFork(request: ForkRequest): Promise<Fork | undefined> 
   const sessionId = request.options.sessionId ?? idGenerator.next()
   const state = await forkSession(found.source, request.point, {
     sessionId,
-    ...(found.store !== undefined && { store: found.store }),
     now: () => clock.now(),
     newId: () => idGenerator.next(),
+    ...omitUndefined({ store: found.store }),
   })
   return {
     workspace,

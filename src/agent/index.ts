@@ -1,4 +1,4 @@
-/** Agents and sessions: what a host program holds. */
+/** Agents and their sessions. */
 export { Agent, type ForkOptions, type ResumeOptions } from './agent.js'
 export * from './builder/index.js'
 export {
@@ -10,4 +10,4 @@ export {
 export * from './dir/index.js'
 export { SessionNotFoundError, WorkspaceError } from './errors.js'
 export { type AgentDefinition, AgentNotFoundError, builtinAgents } from './named-agents.js'
-export type { AgentSurroundings } from './session-maker.js'
+export type { AgentEnvironment } from './session-maker.js'

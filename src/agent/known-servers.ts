@@ -1,10 +1,11 @@
 import type { KnownServers } from '../mcp/session-servers.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { openWorkspace } from '../workspace/open-workspace.js'
 import type { McpServerConfig } from './config/index.js'
 
 /**
- * Starts or reaches each server, asks what it offers, and lets go of it. Sessions that begin later have these tools from the start; each
- * connects by itself when it uses them. Programs run in `root`.
+ * Connects to each MCP server, lists its tools, and disconnects. Sessions that are opened later have these tools from the start, and connect
+ * when they use them. Programs run in `root`.
  */
 export async function askServers(
   servers: readonly McpServerConfig[],
@@ -20,7 +21,7 @@ export async function askServers(
       name: spec.name,
       roots: [root],
       startServer: (program) => workspace.startServer(program),
-      ...(path !== undefined && { path }),
+      ...omitUndefined({ path }),
       changed: () => undefined,
       now: () => 0,
     })

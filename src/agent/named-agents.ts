@@ -10,7 +10,7 @@ import {
 export type { AgentDefinition }
 export { AgentNotFoundError }
 
-/** The agent of this name: of those given first, then of those that are always there. Throws {@link AgentNotFoundError}. */
+/** Finds an agent by name: first the given ones, then the built-in ones. Throws {@link AgentNotFoundError}. */
 export function findAgent(
   name: string,
   extra: readonly AgentDefinition[] = [],
@@ -21,19 +21,19 @@ export function findAgent(
 
 const reading = ['read', 'grep', 'glob', 'ls']
 const web = ['web_fetch', 'web_search']
-/** How work is done here, all of them may look up. */
-const knowing = ['search_skills', 'skill']
-/** None of them hands on what was handed to it. */
-const handing = ['task', 'parallel_task']
+/** Tools for skills, which every built-in agent has. */
+const skillTools = ['search_skills', 'skill']
+/** Built-in agents do not start subagents. */
+const delegationTools = ['task', 'parallel_task']
 const readOnly: PermissionPolicy = {
   allow: [...reading, ...web],
-  // A command may write as well: by a redirection, or as `tee` and `cp` do.
-  deny: ['write', 'edit', 'patch', 'fs.write(/**)', ...handing],
+  // Commands can write files, too: with a redirection, or like `tee` and `cp`.
+  deny: ['write', 'edit', 'patch', 'fs.write(/**)', ...delegationTools],
   defaultDecision: 'deny',
 }
 const lookingCommands = ['ls', 'cat', 'head', 'tail', 'find', 'wc'].map((command) => `bash(${command} *)`)
 
-/** One that says everything about itself. */
+/** A definition with all fields that built-in agents need. */
 type WholeDefinition = AgentDefinition & Required<Pick<AgentDefinition, 'tools' | 'permissions' | 'maxSteps'>>
 
 export const builtinAgents: readonly WholeDefinition[] = [
@@ -42,7 +42,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Finds its way through a workspace and reports what is where. Changes nothing.',
     prompt:
       'You explore a workspace. Search broadly, read what matters, and report findings with paths and line numbers. You change nothing.',
-    tools: [...reading, ...web, 'bash', ...knowing],
+    tools: [...reading, ...web, 'bash', ...skillTools],
     permissions: { ...readOnly, allow: [...reading, ...web, ...lookingCommands] },
     maxSteps: 20,
     caller: 'agent',
@@ -64,7 +64,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
       'batch',
       'generate_object',
       'todo',
-      ...knowing,
+      ...skillTools,
     ],
     permissions: {
       allow: [
@@ -79,7 +79,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
         'generate_object',
         'todo',
       ],
-      deny: handing,
+      deny: delegationTools,
     },
     maxSteps: 50,
     caller: 'agent',
@@ -89,7 +89,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Reads, thinks and writes a plan. Changes nothing.',
     prompt:
       'You plan. Read what you need, then give numbered steps with the files each one touches, the risks, and how to check it. You change nothing.',
-    tools: [...reading, ...web, 'todo', ...knowing],
+    tools: [...reading, ...web, 'todo', ...skillTools],
     permissions: readOnly,
     maxSteps: 30,
     caller: 'agent',
@@ -100,7 +100,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Checks whether something works, by running it. Changes no files.',
     prompt:
       'You verify. Run the checks that would show the claim to be wrong, and report for each what you ran and what came out. You change no files.',
-    tools: [...reading, ...web, 'bash', 'git', ...knowing],
+    tools: [...reading, ...web, 'bash', 'git', ...skillTools],
     permissions: { ...readOnly, allow: [...reading, ...web, 'bash', 'git'] },
     maxSteps: 30,
     caller: 'agent',
@@ -111,7 +111,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Reviews a change for defects. Changes nothing.',
     prompt:
       'You review. Look for defects first: wrong behaviour, lost data, security, missing tests. Name file and line for each, most serious first. You change nothing.',
-    tools: [...reading, 'git', ...knowing],
+    tools: [...reading, 'git', ...skillTools],
     permissions: { ...readOnly, allow: [...reading, ...gitReads.map((command) => `git(git ${command}*)`)] },
     maxSteps: 25,
     caller: 'agent',

@@ -1,6 +1,6 @@
 import type { Session } from '../session/session.js'
 
-/** The sessions of an agent that are open, and those that were closed and have not come to their end. */
+/** The open sessions of an agent, and those that are still closing. */
 export class OpenSessions {
   readonly #open = new Set<Session>()
   readonly #ending = new Set<Promise<void>>()
@@ -9,7 +9,7 @@ export class OpenSessions {
     this.#open.add(session)
   }
 
-  /** It takes no more calls; `ended` settles when nothing of it is left. */
+  /** Records that a session takes no more calls; `ended` settles when it is completely closed. */
   closed(session: Session | undefined, ended: Promise<void>): void {
     if (session !== undefined) this.#open.delete(session)
     this.#ending.add(ended)
@@ -25,7 +25,7 @@ export class OpenSessions {
     return [...this.#open]
   }
 
-  /** Sorted. */
+  /** The ids of the open sessions, sorted. */
   ids(): string[] {
     return [...new Set([...this.#open].map(({ sessionId }) => sessionId))].sort()
   }

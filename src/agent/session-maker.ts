@@ -6,6 +6,7 @@ import { randomIds } from '../loop/host-env.js'
 import type { KnownServers } from '../mcp/session-servers.js'
 import { Circuits } from '../model/circuits.js'
 import type { ProgramMachine } from '../program/index.js'
+import { type QueueConfig, readQueueConfig } from '../queue/config.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
@@ -14,31 +15,32 @@ import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { ChildMaker } from '../subagents/child-maker.js'
 import type { AnyTool } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import { AgentModels } from './agent-models.js'
 import { type AgentConfig, secretsOf } from './config/index.js'
 import { configuredMemory } from './configured-memory.js'
-import { configuredQueue } from './configured-queue.js'
+
 import { OpenSessions } from './open-sessions.js'
 import type { SessionModules } from './session-modules.js'
 import { workspaceRoot } from './workspace-root.js'
 
-/** What belongs to the machine rather than to the configuration. */
-export type AgentSurroundings = {
-  /** What `env("NAME")` of a configuration looks into. */
+/** The environment of an agent: what depends on the machine, not on the configuration. */
+export type AgentEnvironment = {
+  /** The variables that `env("NAME")` reads (default: `process.env`). */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Where relative paths begin. */
+  /** The base of relative paths (default: the working directory of the process). */
   readonly cwd?: string
-  /** The user's own directory: rules and instructions for every project. `~/.capstan` unless said otherwise. */
+  /** The user's directory, with rules and instructions for every project (default: `~/.capstan`). */
   readonly userDir?: string
 }
 
 export type MakerParts = {
   readonly config: AgentConfig
-  readonly surroundings: AgentSurroundings
+  readonly environment: AgentEnvironment
   readonly machinery: SessionModules
   readonly store: SessionStore | undefined
-  /** What the agent lends to a maker of its own for another configuration. */
+  /** What the agent shares with a maker for another configuration. */
   readonly lent?: LentParts
 }
 
@@ -48,34 +50,34 @@ type LentParts = {
   readonly secrets: readonly string[]
 }
 
-/** Makes the sessions of one configuration, with what they share. */
+/** Creates the sessions of one configuration, and holds what they share. */
 export class SessionMaker {
   readonly sessions: OpenSessions
   readonly store: SessionStore | undefined
-  /** The user's own directory. */
+  /** The user's directory. */
   readonly userDir: string
-  /** Runs the programs of all sessions; loads nothing before the first. */
+  /** Runs the programs of all sessions. Loads nothing before the first program. */
   readonly machine: ProgramMachine
   readonly #config: AgentConfig
   readonly #cwd: string | undefined
   readonly #machinery: SessionModules
   readonly #agentTools: readonly AnyTool[]
-  /** One list for all sessions, so that what is made of it can be shared. */
+  /** One list for all sessions, so that data derived from it can be shared. */
   readonly #secrets: readonly string[]
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
   #knownServers: KnownServers | undefined
-  /** Makes the sessions of subagents. */
+  /** Creates the sessions of subagents. */
   readonly #children: ChildMaker
 
-  constructor({ config, surroundings, machinery, store, lent }: MakerParts) {
+  constructor({ config, environment, machinery, store, lent }: MakerParts) {
     this.store = store
     this.sessions = lent?.sessions ?? new OpenSessions()
-    this.userDir = surroundings.userDir ?? join(homedir(), '.capstan')
+    this.userDir = environment.userDir ?? join(homedir(), '.capstan')
     this.machine = lent?.machine ?? machinery.createProgramMachine()
     this.#config = config
-    this.#cwd = surroundings.cwd
+    this.#cwd = environment.cwd
     this.#machinery = machinery
     this.#agentTools = [machinery.createProgramTool({ machine: this.machine })]
     this.#secrets = lent?.secrets ?? secretsOf(config)
@@ -84,7 +86,7 @@ export class SessionMaker {
     this.#children = machinery.childMaker(this.sessions)
   }
 
-  /** Asks the servers of the configuration what they offer, for the sessions that begin from now on. */
+  /** Lists the tools of the configured MCP servers, for sessions that are opened afterwards. */
   async askServers(signal: AbortSignal): Promise<void> {
     const { mcpServers } = this.#config
     if (mcpServers.length === 0) return
@@ -92,7 +94,7 @@ export class SessionMaker {
     this.#knownServers = await askServers(mcpServers, workspaceRoot('.', this.#cwd), signal)
   }
 
-  /** Opens one: at once, with what the store has of it. */
+  /** Opens a session synchronously, with its stored state. */
   make(
     workspace: string,
     given: SessionOptions,
@@ -124,11 +126,14 @@ export class SessionMaker {
       ...this.#instructions(),
       secrets: this.#secrets,
       agentTools: this.#agentTools,
-      ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
-      ...(this.#knownServers !== undefined && { knownServers: this.#knownServers }),
+      ...omitUndefined({
+        mcpServers: this.#config.mcpServers.length > 0 ? this.#config.mcpServers : undefined,
+        knownServers: this.#knownServers,
+        restored,
+      }),
       children: this.#children,
       options,
-      ...(restored !== undefined && { restored }),
+
       warnings: [
         ...warnings,
         ...checked.warnings,
@@ -140,80 +145,89 @@ export class SessionMaker {
       circuits: this.#circuits,
       closed: (ended) => this.sessions.closed(open, ended),
     })
-    // One whose signal was aborted before is closed as soon as it is made.
+    // A session whose signal is already aborted is closed at once.
     if (session.isClosed) return session
     open = session
     this.sessions.add(session)
     return session
   }
 
-  /** The options of a session that is this agent: what the agent brings, below what is given. */
+  /** The options of a session for a named agent: those of the agent, overridden by the given ones. */
   asAgent(agent: AgentDefinition, options: SessionOptions): SessionOptions {
     const tools = agent.tools?.filter((name) => this.#machinery.builtinToolNames().includes(name))
     return {
       role: agent.prompt,
-      ...(tools !== undefined && { builtinTools: tools }),
-      ...(agent.maxSteps !== undefined && { maxToolRounds: agent.maxSteps }),
-      ...(agent.model !== undefined && { model: agent.model }),
-      // An option that is there without a value must not take the agent's own away.
+      ...omitUndefined({ builtinTools: tools, maxToolRounds: agent.maxSteps, model: agent.model }),
+      // An option without a value does not override that of the agent.
       ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
       ...manifestOf(agent, options, this.#config.manifest),
       permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
     }
   }
 
-  /** Directories of the configuration come behind those of a session. */
+  /** The directories of the configuration come after those of the session. */
   #directories(options: SessionOptions): Pick<SessionOptions, 'skillDirs' | 'agentDirs'> {
     const { skillDirs = [], agentDirs = [] } = this.#config
-    return {
-      ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
-      ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
-    }
+    const withConfigured = (
+      own: readonly string[] = [],
+      configured: readonly string[],
+    ): string[] | undefined => (configured.length === 0 ? undefined : [...new Set([...own, ...configured])])
+    return omitUndefined({
+      skillDirs: withConfigured(options.skillDirs, skillDirs),
+      agentDirs: withConfigured(options.agentDirs, agentDirs),
+    })
   }
 
-  /** What the configuration declares for every session, with what this one declares. */
+  /** The manifest of the configuration, merged with that of the session. */
   #manifest({ manifest: own }: SessionOptions): Pick<SessionOptions, 'manifest'> {
-    const manifest = mergeManifests(this.#config.manifest, own)
-    return manifest === undefined ? {} : { manifest }
+    return omitUndefined({ manifest: mergeManifests(this.#config.manifest, own) })
   }
 
-  /** How the configuration wants instruction files to be read. */
+  /** How instruction files are read. */
   #instructions(): Pick<SessionSetup, 'instructions'> {
     const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
     const { userInstructionsDir: userDir } = this.#config
     return {
-      instructions: {
-        ...(maxBytes !== undefined && { maxBytes }),
-        ...(userDir !== undefined && { userDir }),
-        ...(more !== undefined && { fileNames: [...defaultInstructionNames, ...more] }),
-      },
+      instructions: omitUndefined({
+        maxBytes,
+        userDir,
+        fileNames: more && [...defaultInstructionNames, ...more],
+      }),
     }
   }
 
-  /** What the configuration says for every session. */
+  /** The options that the configuration sets for every session. */
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
     const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
     const { extensionTools } = this.#config
-    return {
-      ...(maxToolRounds !== undefined && { maxToolRounds }),
-      ...(maxParallelTasks !== undefined && { maxParallelTasks }),
-      ...(autoDelegation !== undefined && { autoDelegation }),
-      ...(autoParallel !== undefined && { autoParallel }),
-      ...(thinkingBudget !== undefined && { thinkingBudget }),
-      ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
-      ...(fallbackModels !== undefined && { fallbackModels }),
-      ...(retry !== undefined && { retry }),
-      ...(circuitBreakerThreshold !== undefined && { circuitBreakerThreshold }),
-      ...(extensionTools !== undefined && { extensionTools }),
-      ...(this.store !== undefined && { sessionStore: this.store }),
+    return omitUndefined({
+      maxToolRounds,
+      maxParallelTasks,
+      autoDelegation,
+      autoParallel,
+      thinkingBudget,
+      llmApiTimeoutMs,
+      fallbackModels,
+      retry,
+      circuitBreakerThreshold,
+      extensionTools,
+      sessionStore: this.store,
       ...this.#memory,
-      ...configuredQueue(this.#config.queue),
-    }
+      queueConfig: configuredQueue(this.#config.queue),
+    })
   }
 }
 
-/** A run can be resumed only if what was said is written before it is acted on, so a store cannot be held back. */
+/** The queue options of a configuration. Throws for unknown values. */
+function configuredQueue(given: AgentConfig['queue']): QueueConfig | undefined {
+  if (given === undefined) return undefined
+  readQueueConfig(given)
+  // The fields of a configuration are among those that were just read.
+  return given as QueueConfig
+}
+
+/** A run can be resumed only if each message is written before it takes effect, so writing cannot be turned off. */
 function saveAnyway({ autoSave, sessionStore }: SessionOptions): string[] {
   if (autoSave !== false || sessionStore === undefined) return []
   const message =
@@ -231,7 +245,7 @@ function notRestored(names: readonly string[]): string[] {
   return [message]
 }
 
-/** Where the host has rules of its own, an agent's file adds denies to them and nothing else: it may have come with a repository. */
+/** If the host has rules, the file of an agent can only add denies to them, because it can come from a repository. */
 function manifestOf(
   { manifest: own }: AgentDefinition,
   { manifest: given, permissionPolicy }: SessionOptions,
@@ -242,12 +256,13 @@ function manifestOf(
   )
   const { permissions, ...rest } = own ?? {}
   const deny = permissions?.enabled === false ? [] : (permissions?.deny ?? [])
-  const held = hasRules ? { ...rest, ...(deny.length > 0 && { permissions: { deny } }) } : own
-  const manifest = mergeManifests(own && held, given ?? undefined)
-  return manifest === undefined ? {} : { manifest }
+  const restricted = { ...rest, ...omitUndefined({ permissions: deny.length > 0 ? { deny } : undefined }) }
+  return omitUndefined({
+    manifest: mergeManifests(own && (hasRules ? restricted : own), given ?? undefined),
+  })
 }
 
-/** What an agent must not do stays denied, whatever else a host says. */
+/** Adds the denies of the agent to the given policy. */
 function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
   if (given === undefined) return own
   return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }

@@ -7,7 +7,7 @@ export type SessionModules = Pick<typeof import('../session/session.js'), 'Sessi
   Pick<typeof import('../subagents/files/worker-spec.js'), 'workerAgent'> &
   Pick<typeof import('../session/builtin-tools.js'), 'builtinToolNames'>
 
-/** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
+/** Loads tools, rules, gate and workspace with the first agent, so that importing the package stays cheap. */
 export async function loadSessionModules(): Promise<SessionModules> {
   const [{ Session }, { checkOptions }, { load, loadNow, withRestored }, programs, children, ...agents] =
     await Promise.all([

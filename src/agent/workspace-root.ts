@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { isInside } from '../workspace/inside.js'
 import { implausibleWorkspace, WorkspaceError } from './errors.js'
 
-/** The real path of the directory that a session is to work in. */
+/** The real path of a workspace directory. Throws if it is not a directory. */
 export function workspaceRoot(workspace: string, cwd = '.'): string {
   const path = resolve(cwd, workspace)
   let real: string
@@ -17,7 +17,7 @@ export function workspaceRoot(workspace: string, cwd = '.'): string {
   return real
 }
 
-/** Directories of the system: no session is at work in one of them because a log says so. */
+/** System directories, which a log cannot choose as a workspace. */
 const systemPlaces = [
   '/etc',
   '/usr',
@@ -33,8 +33,8 @@ const systemPlaces = [
 ]
 
 /**
- * The workspace that a log names, for a host that names none. Tools may have written the log: the whole machine, a home directory, what
- * belongs to the system and the user's own directory are refused, and the host has to name them itself.
+ * The workspace that a log names, for a host that names none. Tools can have written the log, so the root of the file system, home and system
+ * directories and the user's Capstan directory are refused: only the host can choose them.
  */
 export function workspaceInLog(sessionId: string, workspace: string, userDir: string): string {
   const root = workspaceRoot(workspace, '/')
@@ -48,7 +48,7 @@ function realOf(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    // Not there: nothing leads to it.
+    // It does not exist, so no link leads to it.
     return resolve(path)
   }
 }

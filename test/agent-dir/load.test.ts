@@ -132,7 +132,7 @@ describe('loadAgentDir', () => {
 
   it('says so when there is no directory', async () => {
     await expect(loadAgentDir('/nowhere/at/all')).rejects.toThrow(
-      /- \.:1: there is no such directory, or it may not be read$/,
+      /- \.:1: the directory does not exist or cannot be read$/,
     )
   })
 
@@ -145,19 +145,19 @@ describe('loadAgentDir', () => {
     [
       'no kind',
       { 'tools/a.md': '---\nname: a\n---\nx' },
-      ['tools/a.md:1: missing kind: a tool is of kind: mcp or of kind: script'],
+      ['tools/a.md:1: missing kind: use kind: mcp or kind: script'],
     ],
     [
-      'missing frontmatter',
+      'missing front matter',
       { 'tools/a.md': 'kind: mcp\n' },
       [
-        'tools/a.md:1: missing frontmatter: begin the file with a line of ---, fields, and another line of ---',
+        'tools/a.md:1: missing front matter: start the file with a line of ---, fields, and another line of ---',
       ],
     ],
     [
       'frontmatter without an end',
       { 'schedules/a.md': '---\ncron: "* * * * *"\nGo.' },
-      ['schedules/a.md:1: missing frontmatter: its fields are never ended by a second line of ---'],
+      ['schedules/a.md:1: missing front matter: the second line of --- after the fields is missing'],
     ],
     [
       'frontmatter that is no YAML',
@@ -176,7 +176,7 @@ describe('loadAgentDir', () => {
         'tools/two.md': githubTool.replace('name: github', 'name: git hub'),
       },
       [
-        'tools/two.md:3: duplicate tool name: the tools of git hub would be called mcp__git_hub__*, as those in tools/one.md; rename one',
+        'tools/two.md:3: duplicate tool name: the tools of git hub would be called mcp__git_hub__*, like those in tools/one.md; rename one',
       ],
     ],
     [
@@ -187,19 +187,17 @@ describe('loadAgentDir', () => {
     [
       'a variable that is not set',
       { 'tools/a.md': githubTool.replace('{GITHUB_TOKEN}', '{NO_TOKEN}') },
-      [`tools/a.md:8: env names \${NO_TOKEN}, which is not set: set the variable NO_TOKEN`],
+      [`tools/a.md:8: env uses \${NO_TOKEN}, which is not set: set the environment variable NO_TOKEN`],
     ],
     [
       'a variable without a name',
       { 'tools/a.md': githubTool.replace('{GITHUB_TOKEN}', '{GITHUB TOKEN}') },
-      [`tools/a.md:8: env holds "\${" that names no variable: write \${NAME}`],
+      [`tools/a.md:8: env has "\${" without a variable name: write \${NAME}`],
     ],
     [
       'a variable of agent.acl that is not set',
       { 'agent.acl': 'providers "p" {\n  api_key = env("NO_KEY")\n  models "m" {}\n}\n' },
-      [
-        'agent.acl:2: providers.api_key is left without a value: the variable that env() names here is not set, or empty',
-      ],
+      ['agent.acl:2: providers.api_key has no value: the environment variable of env() is not set or empty'],
     ],
     [
       'agent.acl that is no ACL',
@@ -224,7 +222,9 @@ describe('loadAgentDir', () => {
     [
       'a variable where none is taken',
       { 'tools/a.md': githubTool.replace('command: npx', `command: "\${HOME}/server"`) },
-      [`tools/a.md:5: command takes no variable: \${NAME} stands for one in args, env, url, headers, oauth`],
+      [
+        `tools/a.md:5: command takes no variable: \${NAME} is replaced only in args, env, url, headers, oauth`,
+      ],
     ],
     [
       'a value of a field inside another, by its line',
@@ -233,16 +233,16 @@ describe('loadAgentDir', () => {
         'tools/b.md': '---\nkind: mcp\ncommand: x\nenv:\n  A: "1"\n  B: [1]\n---\nx',
       },
       [
-        'tools/a.md:4: mcp.a.env must be a text in quotes, found a list',
-        'tools/b.md:6: mcp.b.env must be a text in quotes, found a list',
+        'tools/a.md:4: mcp.a.env must be a string in quotes, found a list',
+        'tools/b.md:6: mcp.b.env must be a string in quotes, found a list',
       ],
     ],
     [
       'a path and a tool that are both wrong',
       { 'tools/a.md': '---\nkind: script\npath: ../x.js\nallowed_tools: [raed]\n---\nx' },
       [
-        'tools/a.md:3: path \'../x.js\' escapes the workspace: it must not hold ".."',
-        'tools/a.md:4: allowed_tools names \'raed\', which no tool is called: did you mean "read"?',
+        'tools/a.md:3: path \'../x.js\' escapes the workspace: it must not contain ".."',
+        'tools/a.md:4: allowed_tools has an unknown tool \'raed\': did you mean "read"?',
       ],
     ],
     [
@@ -251,7 +251,7 @@ describe('loadAgentDir', () => {
       ['tools/a.md:5: unknown field "allowed_tool": did you mean "allowed_tools"?'],
     ],
     [
-      'illegal limits, each by its line',
+      'invalid limits, each by its line',
       {
         'tools/a.md': searchTool
           .replace('timeoutMs: 30000', 'timeoutMs: 600001')
@@ -259,33 +259,33 @@ describe('loadAgentDir', () => {
           .replace('maxOutputBytes: 65536', 'maxOutputBites: 1'),
       },
       [
-        'tools/a.md:7: illegal limits: The limit timeoutMs of a program must be an integer from 1 to 600000, not 600001.',
-        'tools/a.md:8: illegal limits: The limit maxToolCalls of a program must be an integer from 0 to 1000, not 1001.',
-        'tools/a.md:9: illegal limits: There is no limit "maxOutputBites": the limits of a program are timeoutMs, maxToolCalls, maxOutputBytes.',
+        'tools/a.md:7: invalid limits: The limit timeoutMs of a program must be an integer from 1 to 600000, not 600001.',
+        'tools/a.md:8: invalid limits: The limit maxToolCalls of a program must be an integer from 0 to 1000, not 1001.',
+        'tools/a.md:9: invalid limits: There is no limit "maxOutputBites": the limits of a program are timeoutMs, maxToolCalls, maxOutputBytes.',
       ],
     ],
     [
       'a tool that is not there',
       { 'tools/a.md': searchTool.replace('[grep, glob, read]', '[grep, globb]') },
-      [`tools/a.md:5: allowed_tools names 'globb', which no tool is called: did you mean "glob"?`],
+      [`tools/a.md:5: allowed_tools has an unknown tool 'globb': did you mean "glob"?`],
     ],
     [
       'a program that would call programs',
       { 'tools/a.md': searchTool.replace('[grep, glob, read]', '[program, search-auth]') },
       [
-        'tools/a.md:5: allowed_tools names program: a program cannot call a program',
-        'tools/a.md:5: allowed_tools names search-auth: a program cannot call a program',
+        'tools/a.md:5: allowed_tools has program: a program cannot call a program',
+        'tools/a.md:5: allowed_tools has search-auth: a program cannot call a program',
       ],
     ],
     [
       'inputs that are no schema',
       { 'tools/a.md': searchTool.replace('limits:', 'inputs:\n  type: nothing\nlimits:') },
-      [expect.stringMatching(/^tools\/a\.md:6: inputs is no JSON Schema: /) as unknown as string],
+      [expect.stringMatching(/^tools\/a\.md:6: inputs is not a JSON Schema: /) as unknown as string],
     ],
     [
       'a script without a description',
       { 'tools/a.md': '---\nkind: script\npath: a.js\n---\n' },
-      [`tools/a.md:1: the tool 'a' has no description: say below its fields what it is for`],
+      [`tools/a.md:1: the tool 'a' has no description: write it after the front matter`],
     ],
     [
       'a script without a path',
@@ -301,7 +301,7 @@ describe('loadAgentDir', () => {
       'a cron of too few fields',
       { 'schedules/a.md': '---\ncron: "* * *"\n---\nGo.' },
       [
-        `schedules/a.md:2: schedule 'a' has an invalid cron '* * *': it has five fields, or six with seconds in front`,
+        `schedules/a.md:2: schedule 'a' has an invalid cron '* * *': use five fields, or six fields that start with seconds`,
       ],
     ],
     [
@@ -318,20 +318,20 @@ describe('loadAgentDir', () => {
     [
       'a day that never comes',
       { 'schedules/a.md': '---\ncron: "0 0 30 2 *"\n---\nGo.' },
-      [`schedules/a.md:2: schedule 'a' has an invalid cron '0 0 30 2 *': there is no such day`],
+      [`schedules/a.md:2: schedule 'a' has an invalid cron '0 0 30 2 *': this day does not exist`],
     ],
     [
       'a date for a cron',
       { 'schedules/a.md': '---\ncron: "2030-01-01T00:00:00"\n---\nGo.' },
       [
-        `schedules/a.md:2: schedule 'a' has an invalid cron '2030-01-01T00:00:00': it has five or six fields, or is a name such as @daily`,
+        `schedules/a.md:2: schedule 'a' has an invalid cron '2030-01-01T00:00:00': use five or six fields, or a name such as @daily`,
       ],
     ],
     [
       'no cron and no prompt',
       { 'schedules/a.md': '---\nname: a\n---\n' },
       [
-        `schedules/a.md:1: schedule 'a' has no prompt below its fields`,
+        `schedules/a.md:1: schedule 'a' has no prompt after its front matter`,
         `schedules/a.md:1: schedule 'a' has no cron: add a field such as cron: "0 9 * * 1-5"`,
       ],
     ],
@@ -382,10 +382,10 @@ describe('loadAgentDir', () => {
     ['/etc/passwd.js', /^tools\/a\.md:4: path '\/etc\/passwd\.js' is not relative/],
     ['~/x.js', /is not relative/],
     ['C:/x.js', /is not relative/],
-    ['../x.js', /escapes the workspace: it must not hold "\.\."/],
+    ['../x.js', /escapes the workspace: it must not contain "\.\."/],
     ['scripts/../../x.js', /escapes the workspace/],
     ['scripts\\..\\x.js', /escapes the workspace/],
-    ['scripts/x.sh', /is no script: it must end in \.js, \.mjs or \.ts/],
+    ['scripts/x.sh', /is not a script: it must end in \.js, \.mjs or \.ts/],
   ])('refuses the path %s of a script', async (path, message) => {
     const tool = `---\nkind: script\nname: a\npath: '${path}'\n---\nx`
     expect(await problemsOf({ 'tools/a.md': tool })).toEqual([expect.stringMatching(message)])
@@ -400,8 +400,8 @@ describe('loadAgentDir', () => {
     })
     const files = { ...tool('a', 'no.js'), ...tool('b', 'link.js'), ...tool('c', 'empty.js') }
     expect(await problemsOf({ ...files, 'tools/d.md': searchTool }, { workspace })).toEqual([
-      "tools/a.md:3: path 'no.js' names a file that is not in the workspace",
-      "tools/b.md:3: path 'link.js' escapes the workspace: it is a link that leads out of it",
+      "tools/a.md:3: path 'no.js' does not exist in the workspace",
+      "tools/b.md:3: path 'link.js' escapes the workspace through a symbolic link",
       "tools/c.md:3: path 'empty.js' defines no program: write async function run(ctx, inputs) { ... }",
     ])
   })

@@ -399,7 +399,7 @@ describe('serveAgentDir', () => {
     expect(served.isReady()).toBe(true)
     expect(served.schedules()).toEqual([])
     await expect(served.runNow('a')).rejects.toThrow(
-      /No schedule 'a' is served: there is none, or it is not enabled/,
+      /No schedule 'a' is served: it does not exist or is disabled/,
     )
     await served.stop()
   })

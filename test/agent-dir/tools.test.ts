@@ -234,7 +234,9 @@ GitHub issues and pull request tools.
     const served = agent.serveAgentDir(dir, work, { model: scriptedModel([]), sandbox: 'off' })
     await expect(served).rejects.toMatchObject({
       code: 'schedule_start_failed',
-      message: expect.stringMatching(/^No schedule was started, since not all can be:\n- a: .*\n- b: /),
+      message: expect.stringMatching(
+        /^No schedule was started, because some cannot be started:\n- a: .*\n- b: /,
+      ),
     })
     expect(await agent.listSessions()).toEqual([])
   })
@@ -273,7 +275,7 @@ GitHub issues and pull request tools.
     })
     const agent = await newAgent({ mcpServers: { files: { command: 'b' } } })
     await expect(agent.serveAgentDir(dir, await directoryWith({}))).rejects.toThrow(
-      /agent\.acl:2: duplicate tool name: the tools of files would be called mcp__files__\*, as those of the host; rename it/,
+      /agent\.acl:2: duplicate tool name: the tools of files would be called mcp__files__\*, like those of the host; rename it/,
     )
   })
 
@@ -284,7 +286,7 @@ GitHub issues and pull request tools.
     })
     const agent = await newAgent({ mcpServers: { files: { command: 'b' } } })
     await expect(agent.serveAgentDir(dir, await directoryWith({}))).rejects.toThrow(
-      /tools\/files\.md:1: duplicate tool name: the tools of files would be called mcp__files__\*, as those in the configuration; rename one/,
+      /tools\/files\.md:1: duplicate tool name: the tools of files would be called mcp__files__\*, like those in the configuration; rename one/,
     )
   })
 })

@@ -294,7 +294,7 @@ describe('invalid arguments', () => {
     [['run', '--allow', 'bash(', 'y'], 'The rule "bash(" is not valid', 'Write a rule as'],
     [['run', '--budget', '5', 'y'], '--budget takes an amount with a unit', '--budget 0.50usd'],
     [['run', '-C', 'nowhere', 'y'], 'cannot be used: it does not exist', undefined],
-    [['run', '--config', 'none.acl', 'y'], 'there is no such file', undefined],
+    [['run', '--config', 'none.acl', 'y'], 'the file does not exist', undefined],
     [['run', '--json', '--output-format', 'json', 'y'], 'cannot be given together', undefined],
     [['run', '--session', 'a', '--continue', 'y'], 'cannot be given together', undefined],
     [['run', '--agent', 'unknown', 'y'], 'unknown', undefined],

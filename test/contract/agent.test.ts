@@ -188,7 +188,7 @@ describe('agent.session', () => {
 
   it('refuses an id that is in use', async () => {
     const { agent, root } = await openSession([], { sessionId: 'one' })
-    expect(() => agent.session(root, { sessionId: 'one' })).toThrow(/'one' is open already/)
+    expect(() => agent.session(root, { sessionId: 'one' })).toThrow(/'one' is already open/)
   })
 
   it('names unknown options with the nearest known one', async () => {

@@ -98,7 +98,7 @@ describe.each<[string, () => SessionStore]>([
     const taken = (id: string, options: { workspace?: string; trusted?: boolean }) =>
       agent.importSession(lines, { sessionStore: store, id, ...options })
     expect((await taken('nowhere', {})).leftOut).toMatchObject({ workspaceRoot: 1, labels: 1 })
-    const words = /not known on which workspace 'nowhere' works/
+    const words = /workspace of 'nowhere' is not known/
     expect(() => agent.resumeSession('nowhere', { sessionStore: store })).toThrow(words)
     await expect(agent.forkSession('nowhere', { sessionStore: store })).rejects.toThrow(words)
 

@@ -6,6 +6,7 @@ import type { AnyTool } from '../../tool/contract.js'
 import type { JsonObject, JsonSchema } from '../../tool/json.js'
 import { mergeMetadata } from '../../tool/metadata.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type DynamicToolIndex, isDynamicToolIndex } from '../../tool/search/tool-index.js'
 import type { VectorSearchIndex } from '../../tool/search/vector-index.js'
 import { type AnySchema, isStandardSchema, parametersOf } from '../../tool/standard-schema.js'
@@ -21,7 +22,7 @@ const defaultMaxTurns = 20
 const savePolicies: readonly string[] = ['message', 'turn', 'run']
 
 /**
- * Puts an agent together from a model and tools of the host, with no workspace: what such an agent can do is what its tools can do.
+ * Builds an agent without a workspace from a model and the host's tools. The agent can do only what its tools do.
  *
  * @example
  * const agent = new AgentBuilder('support', model)
@@ -49,10 +50,10 @@ export class AgentBuilder {
 
   constructor(id: string, model: BuilderModel) {
     const trimmed = typeof id === 'string' ? id.trim() : ''
-    if (trimmed === '') throw new TypeError('An agent needs an id that is not blank.')
+    if (trimmed === '') throw new TypeError('An agent needs a non-empty id.')
     if (!isModel(model))
       throw new TypeError(
-        `The agent "${trimmed}" needs a model: an object with completion() or answer(), such as createModel() gives.`,
+        `The agent "${trimmed}" needs a model: an object with completion() or answer(), for example from createModel().`,
       )
     this.#id = trimmed
     this.#model = model
@@ -63,25 +64,25 @@ export class AgentBuilder {
     return this
   }
 
-  /** What the agent is for: read by models that may ask it as a tool. */
+  /** Sets the description that other models read when the agent is used as a tool. */
   description(description: string): this {
     this.#given = { ...this.#given, description }
     return this
   }
 
-  /** Added to those before, as a paragraph of its own. */
+  /** Adds a paragraph to the instructions. */
   instructions(text: string): this {
     this.#instructions.push(text)
     return this
   }
 
-  /** A document that stands in every request. */
+  /** Adds a document to every request. */
   context(text: string, id = `static_doc_${this.#documents.length}`): this {
     this.#documents.push({ id, text })
     return this
   }
 
-  /** A tool that is always offered. A later one of the same name takes its place. */
+  /** Adds a tool that is always offered. A later tool with the same name replaces it. */
   tool(tool: AnyTool): this {
     this.#tools.addTool(tool)
     return this
@@ -92,25 +93,25 @@ export class AgentBuilder {
     return this
   }
 
-  /** Offers what is in a set at the time of each request: tools may come and go while the agent is in use. The set is not changed. */
+  /** Offers the current tools of a set with each request, so that tools can be added and removed. The set is not changed. */
   useToolSet(set: ToolSet): this {
     if (!(set instanceof ToolSet)) throw new TypeError('useToolSet takes a ToolSet; for a list use tools().')
     this.#liveSets.push(set)
     return this
   }
 
-  /** Offers the tools that a search of the index finds for what the user asks; what was offered once stays for the run. */
+  /** Offers the tools that a search of the index finds for the prompt. An offered tool stays for the rest of the run. */
   dynamicTools(index: DynamicToolIndex, options: DynamicToolsOptions): this {
     if (!isDynamicToolIndex(index))
       throw new TypeError(
-        'dynamicTools takes an index that carries its tools, as createToolIndex() makes: what is found elsewhere could not be run.',
+        'dynamicTools takes an index with its tools, from createToolIndex(): tools of another index could not be run.',
       )
     wholeNumber('topK', options.topK, 1)
     this.#dynamicTools.push({ ...options, index })
     return this
   }
 
-  /** Adds to each request the documents that a search of the index finds for its newest message. */
+  /** Adds the documents that a search of the index finds for the newest message to each request. */
   dynamicContext<Document>(
     index: Pick<VectorSearchIndex<Document>, 'search'>,
     options: DynamicContextOptions<Document>,
@@ -118,7 +119,7 @@ export class AgentBuilder {
     if (typeof index?.search !== 'function')
       throw new TypeError('dynamicContext takes an index with a search() method.')
     wholeNumber('topK', options.topK, 1)
-    // The index gives `format` what it finds, whatever that is.
+    // The type of the documents is that of the index.
     this.#dynamicContexts.push({ index, options } as DynamicContext)
     return this
   }
@@ -131,7 +132,7 @@ export class AgentBuilder {
     return this.#ask({ maxTokens })
   }
 
-  /** What goes to the provider beside all else. */
+  /** Additional parameters for the provider. */
   additionalParams(additionalParams: JsonObject): this {
     return this.#ask({ additionalParams })
   }
@@ -140,12 +141,12 @@ export class AgentBuilder {
     return this.#ask({ toolChoice })
   }
 
-  /** The shape of the answer: a Standard Schema such as Zod's, or a JSON Schema. The answer stays text. */
+  /** Sets the schema of the answer: a Standard Schema such as Zod's, or a JSON Schema. The answer is still text. */
   outputSchema(schema: AnySchema | JsonSchema): this {
     return this.#ask({ outputSchema: isStandardSchema(schema) ? parametersOf(schema, 'output') : schema })
   }
 
-  /** How often the model may call tools in one prompt; one more answer without any is always allowed. 20 unless told. */
+  /** Sets the maximum number of turns with tool calls in a prompt; one more answer without calls is always allowed (default: 20). */
   defaultMaxTurns(turns: number): this {
     this.#maxTurns = wholeNumber('defaultMaxTurns', turns, 0)
     return this
@@ -171,19 +172,19 @@ export class AgentBuilder {
     return this.middlewares(middlewares)
   }
 
-  /** Who decides about calls whose tool asks for approval. Without anybody such a call ends the run. */
+  /** Sets the handler that decides about calls whose tool needs approval. Without a handler, such a call ends the run. */
   approvals(options: ToolApprovalsOptions): this {
     this.#given = { ...this.#given, approvals: options }
     return this
   }
 
-  /** Looks at the steps of each prompt and decides whether it continues. A later hook takes its place. */
+  /** Sets the hook that observes the steps of each prompt and decides whether it continues. A later hook replaces it. */
   hook(hook: AgentHook): this {
     this.#given = { ...this.#given, hook }
     return this
   }
 
-  /** Where `agent.session(id)` keeps its messages. */
+  /** Sets the store for the messages of `agent.session(id)`. */
   memory(store: ConversationStore, options: ConversationOptions = {}): this {
     for (const name of ['load', 'append', 'clear'] as const)
       if (typeof store?.[name] !== 'function')
@@ -197,26 +198,28 @@ export class AgentBuilder {
     return this
   }
 
-  /** What approval policies and tools find in `run.metadata`. Each call adds to it; a session and a prompt can add more. */
+  /** Adds metadata that approval policies and tools read as `run.metadata`. Sessions and prompts can add more. */
   metadata(metadata: JsonObject): this {
     this.#given = { ...this.#given, metadata: mergeMetadata(this.#given.metadata, metadata) }
     return this
   }
 
-  /** Where ids and the time come from; ones that repeat themselves make runs repeatable. */
+  /** Sets the source of ids and time. Deterministic ones make runs repeatable. */
   hostEnv(env: HostEnv): this {
     this.#env = env
     return this
   }
 
-  /** The agent as it is described so far. What is added to the builder later does not reach it. */
+  /** Builds the agent. Later changes of the builder do not affect it. */
   build(): BuiltAgent {
     const { idGenerator = randomIds, clock = systemClock } = readHostEnv(this.#env)
     return new BuiltAgent({
       ...this.#given,
       id: this.#id,
       model: this.#model,
-      ...(this.#instructions.length > 0 && { instructions: this.#instructions.join('\n\n') }),
+      ...omitUndefined({
+        instructions: this.#instructions.length > 0 ? this.#instructions.join('\n\n') : undefined,
+      }),
       documents: [...this.#documents],
       tools: ToolSet.fromTools(this.#tools.values()),
       liveSets: [...this.#liveSets],

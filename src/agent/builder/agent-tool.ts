@@ -1,14 +1,15 @@
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { GovernedTool, ToolCallContext } from '../../tool/contract.js'
 import { createJsonTool } from '../../tool/create-json-tool.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { PromptRequest } from './prompt-request.js'
 
 export type AgentToolOptions = {
   name: string
-  /** What a model reads to decide whether to ask this agent. Default: the agent's own description. */
+  /** The description that a model reads to decide whether to use this agent (default: the description of the agent). */
   description?: string
   maxTurns?: number
-  /** Whether its events are handed on to the stream of the run that called it. */
+  /** Whether its events are added to the stream of the calling run. */
   stream?: boolean
 }
 
@@ -16,12 +17,12 @@ type AskedAgent = {
   readonly id: string
   readonly name?: string
   readonly description?: string
-  /** Absent: whoever decides for the run that calls it decides for it too. */
+  /** Decides about its calls (default: the handler of the calling run). */
   readonly approvals?: ToolApprovalsOptions
   prompt(text: string): PromptRequest
 }
 
-/** An agent as a tool of another. It ends with the call, and its calls that need a yes are asked of whom the caller asks. */
+/** An agent as a tool of another one. It ends with the call, and its calls that need approval use the handler of the caller. */
 export function agentTool(
   agent: AskedAgent,
   options: AgentToolOptions,
@@ -65,7 +66,7 @@ async function handOn(
   let output = ''
   for await (const event of request.stream()) {
     if (event.type === 'final') output = event.output
-    await context.emitStreamEvent?.({ agentId: id, ...(name !== undefined && { agentName: name }), event })
+    await context.emitStreamEvent?.({ agentId: id, ...omitUndefined({ agentName: name }), event })
   }
   return output
 }

@@ -2,6 +2,7 @@ import type { ContextDocument } from '../../tool/completion.js'
 import type { GovernedTool, Tool, ToolCallContext } from '../../tool/contract.js'
 import { mergeMetadata } from '../../tool/metadata.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { NormalizedToolOutput } from '../../tool/serialize.js'
 import { ToolSet } from '../../tool/tool-set.js'
 import { type AgentToolOptions, agentTool } from './agent-tool.js'
@@ -10,7 +11,7 @@ import type { ConversationContext } from './prompt-memory.js'
 import { type PromptInput, PromptRequest } from './prompt-request.js'
 import { type AgentSettings, allTools, staticTools } from './settings.js'
 
-/** An agent that has no workspace: a model, its instructions, and the tools that a host gave it. Made by an `AgentBuilder`. */
+/** An agent without a workspace: a model, instructions, and tools of the host. Created by `AgentBuilder`. */
 export class BuiltAgent {
   readonly #settings: AgentSettings
   readonly id: string
@@ -32,7 +33,7 @@ export class BuiltAgent {
     this.defaultMaxTurns = settings.defaultMaxTurns
   }
 
-  /** The tools that are always offered, at this moment. */
+  /** The tools that are currently always offered. */
   get tools(): readonly Tool[] {
     return [...staticTools(this.#settings).values()]
   }
@@ -41,20 +42,20 @@ export class BuiltAgent {
     return new PromptRequest(this.#settings, input)
   }
 
-  /** A conversation that the store of `.memory()` keeps under this id. */
+  /** Opens the conversation with this id in the store of `.memory()`. */
   session(sessionId: string, options: Omit<ConversationContext, 'sessionId'> = {}): BuiltSession {
     const { memory, metadata: own } = this.#settings
     if (memory === undefined)
       throw new TypeError(
-        `The agent "${this.id}" has no store for sessions: give the builder one with memory().`,
+        `The agent "${this.id}" has no store for sessions: set one with memory() of the builder.`,
       )
     const id = typeof sessionId === 'string' ? sessionId.trim() : ''
-    if (id === '') throw new TypeError('A session needs an id that is not blank.')
+    if (id === '') throw new TypeError('A session needs a non-empty id.')
     const { userId, metadata } = options
     const context: ConversationContext = {
       sessionId: id,
-      ...(userId !== undefined && { userId }),
-      ...(metadata !== undefined && { metadata: mergeMetadata(metadata) }),
+      ...omitUndefined({ userId }),
+      ...omitUndefined({ metadata: metadata && mergeMetadata(metadata) }),
     }
     const settings = { ...this.#settings, metadata: mergeMetadata(own, metadata) }
     return new BuiltSession(
@@ -64,32 +65,30 @@ export class BuiltAgent {
     )
   }
 
-  /** This agent as a tool of another: the other's model asks it, and gets its answer for a result. */
+  /** Returns this agent as a tool for another one: the other model prompts it, and its answer is the result. */
   asTool(options: AgentToolOptions): GovernedTool<{ prompt: string }, string> {
     const { id, name, description, approvals } = this.#settings
     return agentTool(
       {
         id,
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-        ...(approvals !== undefined && { approvals }),
+        ...omitUndefined({ name, description, approvals }),
         prompt: (text) => this.prompt(text),
       },
       options,
     )
   }
 
-  /** A tool by its name, also of those that a search would have to find. */
+  /** Finds a tool by name, including tools that are only offered after a search. */
   getTool(name: string): Tool | undefined {
     return allTools(this.#settings).get(name)
   }
 
-  /** Calls a tool for the host itself, as `ToolSet.call` does: with JSON text, without asking for approval, and throwing what fails. */
+  /** Calls a tool for the host, like `ToolSet.call`: with JSON text, without approval, and throwing on failure. */
   callTool(name: string, args: string, context?: ToolCallContext): Promise<string> {
     return this.#everyTool().call(name, args, context)
   }
 
-  /** The same, with text and image blocks as the tool returned them. */
+  /** Calls a tool like `callTool`, and returns the text and image blocks of the result. */
   callToolContent(name: string, args: string, context?: ToolCallContext): Promise<NormalizedToolOutput> {
     return this.#everyTool().callContent(name, args, context)
   }

@@ -91,7 +91,7 @@ describe('a session of a built agent', () => {
     expect(() => builder.memory({ load: async () => [] } as never)).toThrow(/append is missing/)
     expect(() => builder.memory(store(), { savePolicy: 'never' as never })).toThrow(/"never"/)
     const agent = builder.memory(store()).build()
-    expect(() => agent.session('  ')).toThrow(/blank/)
+    expect(() => agent.session('  ')).toThrow(/non-empty/)
     expect(() => agent.session('s').prompt([Message.user('hi')] as never)).toThrow(/one message/)
   })
 })

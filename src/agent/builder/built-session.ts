@@ -2,7 +2,7 @@ import type { Message } from '../../tool/completion.js'
 import type { ConversationContext, ConversationStore } from './prompt-memory.js'
 import type { PromptInput, PromptRequest } from './prompt-request.js'
 
-/** A conversation of a built agent that its store keeps. Made by `agent.session(id)`. */
+/** A stored conversation of a built agent. Created by `agent.session(id)`. */
 export class BuiltSession {
   readonly #store: ConversationStore
   readonly #context: ConversationContext
@@ -22,7 +22,7 @@ export class BuiltSession {
     return this.#context.sessionId
   }
 
-  /** A prompt that continues the conversation. Its messages are saved. Send one at a time. */
+  /** Creates a prompt that continues the conversation. Its messages are saved. Send one prompt at a time. */
   prompt(input: string | Message): PromptRequest {
     if (Array.isArray(input))
       throw new TypeError(

@@ -1,9 +1,10 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { wholeNumber } from './whole-number.js'
 
 /** One failed request, for `shouldRetry`. `error` is what the model threw. */
 export type CompletionRetryContext = {
   readonly error: unknown
-  /** How often the request was sent so far. */
+  /** The number of attempts so far. */
   readonly attempt: number
   readonly maxAttempts: number
   readonly turn: number
@@ -11,13 +12,13 @@ export type CompletionRetryContext = {
 }
 
 export type CompletionRetryOptions = {
-  /** How often a request is sent, the first time included. Default: 3. */
+  /** The maximum number of attempts, including the first one (default: 3). */
   readonly maxAttempts?: number
-  /** The pause before the second attempt; doubled for each further one. Default: 100. */
+  /** The pause before the second attempt in milliseconds, doubled for each further one (default: 100). */
   readonly initialDelayMs?: number
-  /** Default: 1000. */
+  /** The maximum pause in milliseconds (default: 1000). */
   readonly maxDelayMs?: number
-  /** Decides in place of the usual classification. Not asked for a request that was aborted. */
+  /** Replaces the default classification of errors. Not called for an aborted request. */
   readonly shouldRetry?: (context: CompletionRetryContext) => boolean
 }
 
@@ -36,7 +37,7 @@ export function readRetries(options: CompletionRetryOptions): CompletionRetries 
     )
   if (shouldRetry !== undefined && typeof shouldRetry !== 'function')
     throw new TypeError('shouldRetry must be a function.')
-  return { maxAttempts, initialDelayMs, maxDelayMs, ...(shouldRetry !== undefined && { shouldRetry }) }
+  return { maxAttempts, initialDelayMs, maxDelayMs, ...omitUndefined({ shouldRetry }) }
 }
 
 const maxTimer = 2 ** 31 - 1

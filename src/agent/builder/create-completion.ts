@@ -7,6 +7,7 @@ import type {
   Message,
 } from '../../tool/completion.js'
 import type { JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { modelFor } from './model-for.js'
 import { messagesOf, type PromptInput } from './prompt-request.js'
 import type { BuilderModel } from './settings.js'
@@ -15,10 +16,10 @@ export type CreateCompletionOptions = Pick<
   Partial<CompletionRequest>,
   'instructions' | 'documents' | 'tools' | 'temperature' | 'maxTokens' | 'toolChoice' | 'outputSchema'
 > & {
-  /** What is asked, after `messages`. One of the two is needed. */
+  /** The prompt, after `messages`. At least one of the two is required. */
   readonly input?: PromptInput
   readonly messages?: readonly Message[]
-  /** What goes to the provider in addition. */
+  /** Additional parameters for the provider. */
   readonly params?: JsonObject
   readonly signal?: AbortSignal
 }
@@ -31,7 +32,7 @@ export type CreateCompletionResult = {
 }
 
 /**
- * Asks a model once: no tools are run, and a request that fails is not repeated.
+ * Sends one request to a model. Tools are not run, and a failed request is not retried.
  *
  * @example
  * const { text } = await createCompletion(model, { input: 'Name three knots.' })
@@ -47,7 +48,7 @@ export async function createCompletion(
     chatHistory,
     documents: rest.documents ?? [],
     tools: rest.tools ?? [],
-    ...(params !== undefined && { additionalParams: params }),
+    ...omitUndefined({ additionalParams: params }),
   }
   const asked = modelFor(model, { streaming: false, onDelta: () => undefined, onUsage: () => undefined })
   const answer = await asked.answer(request, { signal, on: () => undefined, maxAttempts: 1 })

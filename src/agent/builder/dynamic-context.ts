@@ -1,5 +1,6 @@
 import type { ContextDocument, Message } from '../../tool/completion.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { VectorFilter } from '../../tool/search/filter.js'
 import type { VectorSearchIndex, VectorSearchResult } from '../../tool/search/vector-index.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
@@ -10,7 +11,7 @@ export type DynamicContextOptions<Document = unknown> = {
   topK: number
   threshold?: number
   filter?: VectorFilter
-  /** The document as the model reads it. Default: its text, or its JSON. */
+  /** Formats a document for the model (default: its text, or its JSON). */
   format?(result: VectorSearchResult<Document>): ContextDocument
 }
 
@@ -19,10 +20,10 @@ export type DynamicContext = {
   readonly options: DynamicContextOptions
 }
 
-/** Adds to each request the documents that fit its newest message; a message without text keeps those of the one before. */
+/** Adds the documents that match the newest message to each request. After a message without text, the previous documents stay. */
 export function dynamicContext(
   contexts: readonly DynamicContext[],
-  said: () => readonly Message[],
+  conversation: () => readonly Message[],
 ): AgentMiddleware[] {
   if (contexts.length === 0) return []
   let found: readonly ContextDocument[] = []
@@ -30,7 +31,7 @@ export function dynamicContext(
   return [
     {
       async onCompletionRequest({ request }) {
-        const query = textOf(said().at(-1)).slice(0, maxQueryLength)
+        const query = textOf(conversation().at(-1)).slice(0, maxQueryLength)
         if (query.trim() !== '' && query !== searched) {
           searched = query
           found = (await Promise.all(contexts.map((context) => search(context, query)))).flat()
@@ -48,8 +49,7 @@ async function search(
   const results = await index.search({
     query,
     topK,
-    ...(threshold !== undefined && { threshold }),
-    ...(filter !== undefined && { filter }),
+    ...omitUndefined({ threshold, filter }),
   })
   return results.map(format)
 }

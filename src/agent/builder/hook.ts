@@ -3,13 +3,13 @@ import type { CompletionResponse, CompletionUsage, Message } from '../../tool/co
 import type { ToolResultContent } from '../../tool/content.js'
 import { markErrorClass } from '../../tool/errors.js'
 
-/** What a hook decides about a run. Nothing, or `run.continue()`, lets it continue. */
+/** The decision of a hook about a run. Without a decision, or with `run.continue()`, the run continues. */
 export type HookAction = { type: 'continue' } | { type: 'terminate'; reason: string }
 
 /** The texts of an approval that a hook asks for. */
 export type ToolApprovalRequestOptions = { reason?: string; rejectMessage?: string }
 
-/** What a hook decides about one tool call. Nothing, or `tool.run()`, lets it continue. */
+/** The decision of a hook about a tool call. Without a decision, or with `tool.run()`, the call runs. */
 export type ToolCallHookAction =
   | { type: 'continue' }
   | { type: 'skip'; reason: string }
@@ -24,16 +24,16 @@ export type RunControl = {
 
 export type ToolCallControl = {
   run(): ToolCallHookAction
-  /** Does not run the tool; the model reads the reason in place of a result. */
+  /** Does not run the tool; the model reads the reason instead of a result. */
   skip(reason: string): ToolCallHookAction
   /** Ends the run with a {@link PromptCancelledError}. */
   cancel(reason: string): ToolCallHookAction
-  /** Asks the approvals handler, in addition to the tool's own policy. */
+  /** Asks the approvals handler, in addition to the policy of the tool. */
   requestApproval(options?: ToolApprovalRequestOptions): ToolCallHookAction
 }
 
 type Awaitable<Value> = Value | Promise<Value>
-// A callback that only looks returns nothing.
+// A callback that only observes returns nothing.
 type Decides<Args, Action> = (args: Args) => Awaitable<Action | undefined | void>
 
 type Asked = { prompt: Message; history: Message[] }
@@ -41,13 +41,13 @@ type Controlled = { run: RunControl }
 type HookedCall = { toolName: string; toolCallId?: string; internalCallId: string; args: string }
 
 /**
- * Looks at the steps of a prompt and decides whether it continues. It sees data as middleware leaves it; to change data use middleware.
- * What a hook throws ends the run.
+ * Observes the steps of a prompt and decides whether it continues. It sees the data after middleware; to change data, use middleware. An
+ * error in a hook ends the run.
  */
 export interface AgentHook {
   onRunStart?: Decides<Asked & { maxTurns: number } & Controlled, HookAction>
   onRunEnd?: Decides<{ output: string; usage: CompletionUsage; messages: Message[] } & Controlled, HookAction>
-  /** The run has failed; a decision changes nothing any more. */
+  /** The run has failed; the decision is ignored. */
   onRunError?: Decides<
     { error: unknown; usage: CompletionUsage; messages: Message[] } & Controlled,
     HookAction
@@ -55,11 +55,11 @@ export interface AgentHook {
   onTurnStart?: Decides<Asked & { turn: number } & Controlled, HookAction>
   onTurnEnd?: Decides<{ turn: number; response: CompletionResponse } & Controlled, HookAction>
   onCompletionCall?: Decides<Asked & Controlled, HookAction>
-  /** With this hook, what the model says is shown once it has decided. */
+  /** With this callback, the answer is streamed after the decision. */
   onCompletionResponse?: Decides<{ prompt: Message; response: CompletionResponse } & Controlled, HookAction>
   onCompletionError?: Decides<{ prompt: Message; error: unknown } & Controlled, HookAction>
   onToolCall?: Decides<HookedCall & { tool: ToolCallControl }, ToolCallHookAction>
-  /** `result` is what the model reads, also of a call that failed or did not run. */
+  /** `result` is what the model reads, also for a call that failed or was not run. */
   onToolResult?: Decides<
     HookedCall & { result: string; structuredResult?: ToolResultContent[] } & Controlled,
     HookAction
@@ -68,22 +68,22 @@ export interface AgentHook {
   onToolError?: Decides<HookedCall & { error: unknown } & Controlled, HookAction>
 }
 
-/** Gives the hook its type; it is not changed. */
+/** Returns the hook unchanged, with its type. */
 export function createHook(hook: AgentHook): AgentHook {
   return hook
 }
 
 /** A hook cancelled the prompt. */
 export class PromptCancelledError extends RunError {
-  /** The hook's own words. */
+  /** The reason that the hook gave. */
   readonly reason: string
-  /** The conversation up to here. */
+  /** The conversation so far. */
   declare readonly messages: readonly Message[]
 
   constructor(reason: string, messages: readonly Message[]) {
     super('cancelled', `The prompt was cancelled by a hook: ${reason}`)
     this.reason = reason
-    // Not enumerable: a log of the error must not print the whole conversation.
+    // Not enumerable, so that logging the error does not print the whole conversation.
     Object.defineProperty(this, 'messages', { value: messages })
   }
 }

@@ -3,6 +3,7 @@ import { blocksOf, modelText } from '../../loop/tool-message.js'
 import type { CompletionResponse, CompletionUsage, Message } from '../../tool/completion.js'
 import { ToolCallError } from '../../tool/errors.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import {
   type AgentHook,
   type HookAction,
@@ -12,16 +13,16 @@ import {
   toolCallControl,
 } from './hook.js'
 
-/** The points of a run at which its hook is asked. Each throws a {@link PromptCancelledError} when the hook cancels. */
+/** The points of a run at which its hook is called. Each throws a {@link PromptCancelledError} when the hook cancels. */
 export type HookedRun = {
   /** Sees requests before all other middleware. */
   readonly first: readonly AgentMiddleware[]
   /** Sees responses after all other middleware. */
   readonly last: readonly AgentMiddleware[]
   readonly before: GateParts['before']
-  /** `toolCallId` is the id of the call as hooks know it. */
+  /** `toolCallId` is the id of the call for hooks. */
   recorded(record: CallRecord, toolCallId: string | undefined): Promise<void>
-  /** `asked` are the messages of the prompt; the conversation does not have the last of them yet. */
+  /** `asked` are the messages of the prompt; the last one is not in the conversation yet. */
   started(asked: readonly Message[], maxTurns: number): Promise<void>
   turnEnded(turn: number, response: CompletionResponse): Promise<void>
   completionFailed(error: unknown): Promise<void>
@@ -31,25 +32,25 @@ export type HookedRun = {
 
 type RunView = {
   /** The conversation so far. */
-  said(): readonly Message[]
-  /** The part of it that belongs to this run. */
+  conversation(): readonly Message[]
+  /** The part of the conversation that belongs to this run. */
   own(): readonly Message[]
 }
 
-/** Puts a hook on the points that middleware and the gate have already. */
-export function hookRun(hook: AgentHook, { said, own }: RunView): HookedRun {
+/** Connects a hook to the existing points of middleware and gate. */
+export function hookRun(hook: AgentHook, { conversation, own }: RunView): HookedRun {
   const run = runControl
   let cancelled = false
   const cancel = (reason: string): never => {
     cancelled = true
-    throw new PromptCancelledError(reason, [...said()])
+    throw new PromptCancelledError(reason, [...conversation()])
   }
   const obey = async (asked: unknown): Promise<void> => {
     const action = (await asked) as HookAction | undefined
     if (action?.type === 'terminate') cancel(action.reason)
   }
   const asked = (): { prompt: Message; history: Message[] } => {
-    const messages = said()
+    const messages = conversation()
     return { prompt: messages.at(-1) ?? nothing, history: messages.slice(0, -1) }
   }
 
@@ -81,14 +82,14 @@ export function hookRun(hook: AgentHook, { said, own }: RunView): HookedRun {
           toolName,
           internalCallId: callId,
           args: rawArgs,
-          ...(toolCallId !== undefined && { toolCallId }),
+          ...omitUndefined({ toolCallId }),
           tool: toolCallControl,
         })) as ToolCallHookAction | undefined
         return verdictOf(action, cancel)
       }),
     async recorded({ toolName, callId, args, envelope }, toolCallId) {
       if (cancelled) return
-      const call = { toolName, internalCallId: callId, args, ...(toolCallId !== undefined && { toolCallId }) }
+      const call = { toolName, internalCallId: callId, args, ...omitUndefined({ toolCallId }) }
       if (envelope.type === 'error' && envelope.metadata['rejected'] !== true)
         await obey(hook.onToolError?.({ ...call, error: new ToolCallError(envelope.error_text), run }))
       const structuredResult = blocksOf(envelope)
@@ -97,14 +98,14 @@ export function hookRun(hook: AgentHook, { said, own }: RunView): HookedRun {
         hook.onToolResult?.({
           ...call,
           result,
-          ...(structuredResult !== undefined && { structuredResult }),
+          ...omitUndefined({ structuredResult }),
           run,
         }),
       )
     },
     started(given, maxTurns) {
       const prompt = given.at(-1) ?? nothing
-      const before = said()
+      const before = conversation()
       const history = before.at(-1) === prompt ? before.slice(0, -1) : [...before]
       return obey(hook.onRunStart?.({ prompt, history, maxTurns, run }))
     },
@@ -133,8 +134,7 @@ function verdictOf(action: ToolCallHookAction | undefined, cancel: (reason: stri
       return {
         action: 'continue',
         approval: {
-          ...(reason !== undefined && { reason }),
-          ...(rejectMessage !== undefined && { rejectMessage }),
+          ...omitUndefined({ reason, rejectMessage }),
         },
       }
     }

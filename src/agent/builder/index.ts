@@ -1,4 +1,4 @@
-/** Agents without a workspace, put together from a model and tools of the host. */
+/** Agents without a workspace, built from a model and tools of the host. */
 export { AgentBuilder } from './agent-builder.js'
 export type { AgentToolOptions } from './agent-tool.js'
 export { BuiltAgent } from './built-agent.js'

@@ -12,17 +12,17 @@ import type { BuilderModel } from './settings.js'
 export type ToolCallDelta = Extract<CompletionStreamEvent, { type: 'tool_call_delta' }>
 
 export type ModelUse = {
-  /** A completion model is asked for pieces only when somebody reads them. */
+  /** Whether the events are read. Only then is a completion model asked to stream. */
   readonly streaming: boolean
-  /** What a completion model itself says of a call that it is still writing. */
+  /** Called with the tool call deltas of a completion model. */
   onDelta(delta: ToolCallDelta): void
-  /** Every answer costs, also one that middleware then throws away. */
+  /** Called with every answer, because answers that middleware discards cost tokens, too. */
   onUsage(usage: ModelUsage): void
-  /** A request has failed for good. What it throws takes the error's place. */
+  /** Called when a request has finally failed. An error that it throws replaces the original one. */
   onError?(error: unknown): Promise<void>
 }
 
-/** The model of an agent, for one run. */
+/** The model of an agent for one run. */
 export function modelFor(model: BuilderModel, use: ModelUse): Model {
   const asked = isCompletionModel(model) ? fromCompletionModel(completionModelFor(model, use)) : model
   return {
@@ -43,7 +43,7 @@ export function modelFor(model: BuilderModel, use: ModelUse): Model {
   }
 }
 
-/** Whether a run with this model hears nothing until the whole answer is there. */
+/** Whether this model returns its whole answer at once, without streaming. */
 export function answersAtOnce(model: BuilderModel, streaming: boolean): boolean {
   return isCompletionModel(model) && !(streaming && canStream(model))
 }
@@ -60,7 +60,7 @@ function completionModelFor(
     completion: (request) => model.completion(request),
   }
   if (!streaming || !canStream(model)) return whole
-  return { ...whole, streamCompletion: (request) => overheard(model.streamCompletion(request), onDelta) }
+  return { ...whole, streamCompletion: (request) => withDeltas(model.streamCompletion(request), onDelta) }
 }
 
 function canStream(model: CompletionModel): model is StreamingCompletionModel {
@@ -68,8 +68,8 @@ function canStream(model: CompletionModel): model is StreamingCompletionModel {
   return capabilities?.streaming !== false && 'streamCompletion' in model
 }
 
-/** By hand rather than as a generator, so that ending it reaches the model at once. */
-function overheard(
+/** Written as an iterator, not as a generator, so that `return()` reaches the model at once. */
+function withDeltas(
   events: AsyncIterable<CompletionStreamEvent>,
   onDelta: ModelUse['onDelta'],
 ): AsyncIterable<CompletionStreamEvent> {

@@ -9,18 +9,18 @@ type OpenGateParts = Pick<
 >
 
 /**
- * The gate of an agent that has no workspace and no policy: its tools are the host's own code and get nothing from us, so there is
- * nothing to grant or to deny, and only a tool's own approval policy asks. Everything else is as for any call. Outputs go to the model
- * whole unless a tool limits its own, since there is no place where the rest could be read.
+ * The gate of an agent without a workspace and a policy. Its tools are the host's own code and get no runtime, so there is nothing to grant or
+ * deny, and only the approval policy of a tool asks. All other steps are the same. Outputs go to the model in full unless a tool limits
+ * them, because there is no scratch directory for the rest.
  */
 export function openGate(parts: OpenGateParts): Gate {
   return createGate({
     ...parts,
     authorityFor: () => open,
-    // A hook is the host's own code, and may ask a person.
+    // A hook is the host's own code, and can ask a user.
     guardTimeoutMs: 2 ** 31 - 1,
     outputLimits: { maxBytes: Number.POSITIVE_INFINITY },
-    spill: () => Promise.reject(new Error('this agent has no workspace, so the rest is kept nowhere')),
+    spill: () => Promise.reject(new Error('this agent has no workspace to store the rest of the output')),
   })
 }
 

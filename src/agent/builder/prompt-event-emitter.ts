@@ -6,29 +6,34 @@ import type { ModelAnswer } from '../../model/model.js'
 import type { Message, ToolCallContent } from '../../tool/completion.js'
 import { toolResultContentToText } from '../../tool/content.js'
 import type { Envelope } from '../../tool/envelope.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ToolCallDelta } from './model-for.js'
 import type { AgentStreamEvent, PromptToolResult } from './prompt-events.js'
 
-/** Tells a run of the loop in the words of a prompt's stream. */
+/** Converts the events of the loop to the events of a prompt. */
 export interface PromptEventEmitter {
   event(event: AgentEvent): void
   answered(answer: ModelAnswer): void
-  /** What became of a call; told with the event of its end. */
+  /** Records the result of a call, which is emitted with the event of its end. */
   record(record: CallRecord): void
   delta(delta: ToolCallDelta): void
-  /** The id under which hosts know a call of the last answer. */
+  /** The id of a call of the last answer, as hosts know it. */
   callIdOf(toolId: string): string
 }
 
 type EmitterOptions = {
-  tell(event: AgentStreamEvent): void
-  /** All that was said so far. */
-  said(): readonly Message[]
-  /** Whether the loop's own pieces of calls are the deltas: a completion model's are handed on as it said them. */
+  emit(event: AgentStreamEvent): void
+  /** The conversation so far. */
+  conversation(): readonly Message[]
+  /** Whether deltas of calls come from the loop. Those of a completion model are emitted unchanged. */
   readonly ownDeltas: boolean
 }
 
-export function createPromptEventEmitter({ tell, said, ownDeltas }: EmitterOptions): PromptEventEmitter {
+export function createPromptEventEmitter({
+  emit,
+  conversation,
+  ownDeltas,
+}: EmitterOptions): PromptEventEmitter {
   const records = new Map<string, CallRecord>()
   let turn = 0
   let calls: readonly ToolCallContent[] = []
@@ -42,17 +47,17 @@ export function createPromptEventEmitter({ tell, said, ownDeltas }: EmitterOptio
           return tellStart()
         case 'text_delta':
         case 'reasoning_delta':
-          return tell({ type: event.type, turn, delta: event.text })
+          return emit({ type: event.type, turn, delta: event.text })
         case 'answer_restarted':
-          return tell({ type: event.type, turn, reason: event.reason })
+          return emit({ type: event.type, turn, reason: event.reason })
         case 'tool_start':
-          if (ownDeltas) tell({ type: 'tool_call_delta', turn, id: event.toolId, name: event.toolName })
+          if (ownDeltas) emit({ type: 'tool_call_delta', turn, id: event.toolId, name: event.toolName })
           return
         case 'tool_input_delta':
-          if (ownDeltas) tell({ type: 'tool_call_delta', turn, id: event.toolId, argumentsDelta: event.text })
+          if (ownDeltas) emit({ type: 'tool_call_delta', turn, id: event.toolId, argumentsDelta: event.text })
           return
         case 'tool_end':
-          return tell(resultOf(event))
+          return emit(resultOf(event))
         case 'agent_tool_event': {
           const {
             toolName,
@@ -62,14 +67,14 @@ export function createPromptEventEmitter({ tell, said, ownDeltas }: EmitterOptio
             agentName,
             event: inner,
           } = event
-          tell({
+          emit({
             type: 'agent_tool_event',
             turn,
             toolName,
             toolCallId: callIdOf(toolId),
             internalCallId,
             agentId,
-            ...(agentName !== undefined && { agentName }),
+            ...omitUndefined({ agentName }),
             event: inner,
           })
         }
@@ -77,20 +82,20 @@ export function createPromptEventEmitter({ tell, said, ownDeltas }: EmitterOptio
     },
     answered(answer) {
       calls = answer.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
-      for (const toolCall of calls) tell({ type: 'tool_call', turn, toolCall })
-      tell({ type: 'turn_end', turn, response: toResponse(answer) })
+      for (const toolCall of calls) emit({ type: 'tool_call', turn, toolCall })
+      emit({ type: 'turn_end', turn, response: toResponse(answer) })
     },
     record(record) {
       if (record.toolCallId !== undefined) records.set(record.toolCallId, record)
     },
-    delta: (delta) => tell({ ...delta, turn }),
+    delta: (delta) => emit({ ...delta, turn }),
     callIdOf,
   }
 
   function tellStart(): void {
-    const messages = said()
+    const messages = conversation()
     const prompt = messages.at(-1)
-    if (prompt !== undefined) tell({ type: 'turn_start', turn, prompt, history: messages.slice(0, -1) })
+    if (prompt !== undefined) emit({ type: 'turn_start', turn, prompt, history: messages.slice(0, -1) })
   }
 
   function resultOf({
@@ -106,7 +111,7 @@ export function createPromptEventEmitter({ tell, said, ownDeltas }: EmitterOptio
       turn,
       toolName,
       toolCallId: callIdOf(toolId),
-      // A call that never came to the gate has no id of it.
+      // A call that did not reach the gate has no id.
       internalCallId: record?.callId ?? toolId,
       args: record?.args ?? JSON.stringify(call?.function.arguments ?? {}),
       ...(record === undefined ? { result: toolOutput } : shown(record.envelope)),

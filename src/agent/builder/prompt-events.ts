@@ -2,7 +2,7 @@ import type { CompletionResponse, CompletionUsage, Message, ToolCallContent } fr
 import type { ToolResultContent } from '../../tool/content.js'
 import type { ToolCallDelta } from './model-for.js'
 
-/** What a prompt came to. `messages` are this run's: what was asked, and all that came of it. */
+/** The result of a prompt. `messages` are those of this run: the prompt and everything after it. */
 export type PromptResponse = {
   readonly runId: string
   readonly output: string
@@ -10,7 +10,7 @@ export type PromptResponse = {
   readonly messages: readonly Message[]
 }
 
-/** What can be seen of a prompt while it runs. `tool_call` is what counts; the deltas before it are a preview. */
+/** Events of a running prompt. `tool_call` has the final call; the deltas before it are a preview. */
 export type AgentStreamEvent =
   | {
       readonly type: 'turn_start'
@@ -21,7 +21,7 @@ export type AgentStreamEvent =
   | { readonly type: 'text_delta'; readonly turn: number; readonly delta: string }
   | { readonly type: 'reasoning_delta'; readonly turn: number; readonly delta: string }
   | (ToolCallDelta & { readonly turn: number })
-  /** The answer broke off and starts again: the deltas of this turn so far are void. */
+  /** The answer was cut off and starts again: ignore the deltas of this turn so far. */
   | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
   | { readonly type: 'tool_call'; readonly turn: number; readonly toolCall: ToolCallContent }
   | { readonly type: 'turn_end'; readonly turn: number; readonly response: CompletionResponse }
@@ -31,7 +31,7 @@ export type AgentStreamEvent =
   /** The stream then throws the same error. */
   | { readonly type: 'error'; readonly error: unknown; readonly usage: CompletionUsage }
 
-/** A call has ended. `args` are the arguments that counted, as JSON text; `result` is what the model reads. */
+/** The end of a call. `args` are the final arguments as JSON text; `result` is what the model reads. */
 export type PromptToolResult = {
   readonly type: 'tool_result'
   readonly turn: number
@@ -43,7 +43,7 @@ export type PromptToolResult = {
   readonly structuredResult?: ToolResultContent[]
 }
 
-/** An event of an agent that works inside a tool. */
+/** An event of an agent that runs inside a tool. */
 export type AgentToolStreamEvent = {
   readonly type: 'agent_tool_event'
   readonly turn: number

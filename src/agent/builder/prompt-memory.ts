@@ -2,16 +2,16 @@ import type { Conversation } from '../../loop/conversation.js'
 import type { Message } from '../../tool/completion.js'
 import type { JsonObject } from '../../tool/json.js'
 
-/** Which conversation a store is asked about. */
+/** Identifies a conversation in a store. */
 export type ConversationContext = {
   readonly sessionId: string
   readonly userId?: string
   readonly metadata?: JsonObject
 }
 
-/** Where the sessions of a built agent keep their messages. */
+/** The store for the messages of a built agent's sessions. */
 export interface ConversationStore {
-  /** The messages of the conversation, oldest first; none for one that is new. */
+  /** Loads the messages of the conversation, oldest first; none for a new one. */
   load(context: ConversationContext): Promise<Message[]>
   append(input: {
     readonly context: ConversationContext
@@ -30,7 +30,7 @@ export interface ConversationStore {
 }
 
 export type ConversationOptions = {
-  /** When messages are saved: each at once, with the end of each turn, or with the end of the run. Default: `message`. */
+  /** When messages are saved: each at once, at the end of each turn, or at the end of the run (default: `message`). */
   readonly savePolicy?: 'message' | 'turn' | 'run'
 }
 
@@ -41,11 +41,11 @@ export type PromptMemory = ConversationOptions & {
 
 /** The conversation of a run whose messages go to a store. */
 export type SavedConversation = Conversation & {
-  /** Saves what is left, at the end of a run. */
+  /** Saves the remaining messages at the end of a run. */
   finish(): Promise<void>
 }
 
-/** A failure to save is thrown: a run that cannot be saved does not continue. */
+/** Saves the messages of a run. Throws if that fails, so that a run that cannot be saved does not continue. */
 export function saveConversation(
   conversation: Conversation,
   { store, context, savePolicy = 'message' }: PromptMemory,
@@ -68,7 +68,7 @@ export function saveConversation(
     async append(message, facts) {
       await conversation.append(message, facts)
       unsaved.push(message)
-      // A turn ends with the results of its calls; the last one, which has none, with the run.
+      // A turn ends with the results of its calls. The last turn has no calls and ends with the run.
       if (savePolicy === 'message' || (savePolicy === 'turn' && message.role === 'tool')) await save()
     },
     compact: (view, summarised) => conversation.compact(view, summarised),

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../tool/json.js'
 import { Message as make } from '../../tool/message.js'
 import { mergeMetadata } from '../../tool/metadata.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type CompletionRetries, type CompletionRetryOptions, readRetries } from './completion-retries.js'
 import type { AgentHook } from './hook.js'
 import type { AgentStreamEvent, PromptResponse } from './prompt-events.js'
@@ -16,29 +17,25 @@ import type { AgentSettings } from './settings.js'
 import { createSteering } from './steering.js'
 import { wholeNumber } from './whole-number.js'
 
-/** What an agent is asked: a text, a message, or a conversation whose last message is the question. */
+/** The input of a prompt: a text, a message, or a conversation whose last message is the prompt. */
 export type PromptInput = string | Message | readonly Message[]
 
 export type PromptStreamOptions = {
-  /** Whether pieces of calls that the model is still writing are told too. Default: true. */
+  /** Whether to emit deltas of tool calls (default: true). */
   readonly includeToolCallDeltas?: boolean
 }
 
-/** A prompt runs once. */
+/** A prompt can be sent only once. */
 export class PromptUsedError extends CapstanError {
   constructor() {
-    super(
-      'prompt_used',
-      'This prompt was sent or streamed already. Ask the agent for a new one with agent.prompt().',
-    )
+    super('prompt_used', 'This prompt was already sent or streamed. Create a new one with agent.prompt().')
   }
 }
 
 markErrorClass(PromptUsedError, 'PromptUsedError')
 
 /**
- * One question to an agent, and how it is to be run. `send` gives the result, `stream` the events on the way to it; there is no other
- * difference.
+ * One prompt to an agent, with its options. `send` returns the result, `stream` the events; there is no other difference.
  *
  * @example
  * const { output } = await agent.prompt('Is order 42 paid?').maxTurns(5).send()
@@ -64,25 +61,25 @@ export class PromptRequest {
     this.#messages = messagesOf(input)
   }
 
-  /** How often the model may call tools; one more answer without any is always allowed. */
+  /** Sets the maximum number of turns with tool calls; one more answer without calls is always allowed. */
   maxTurns(turns: number): this {
     this.#maxTurns = wholeNumber('maxTurns', turns, 0)
     return this
   }
 
-  /** In place of the agent's own handler. */
+  /** Replaces the approvals handler of the agent. */
   approvals(options: ToolApprovalsOptions): this {
     this.#approvals = options
     return this
   }
 
-  /** How many calls of one answer may run at the same time; one by one unless told. */
+  /** Sets how many calls of one answer can run at the same time (default: 1). */
   withToolConcurrency(calls: number): this {
     this.#toolConcurrency = wholeNumber('withToolConcurrency', calls, 1)
     return this
   }
 
-  /** Behind the agent's own. */
+  /** Adds middleware after that of the agent. */
   withMiddleware(middleware: AgentMiddleware): this {
     this.#middleware.push(middleware)
     return this
@@ -103,34 +100,34 @@ export class PromptRequest {
     return this.withMiddlewares(middlewares)
   }
 
-  /** In place of the agent's own hook. */
+  /** Replaces the hook of the agent. */
   withHook(hook: AgentHook): this {
     this.#hook = hook
     return this
   }
 
-  /** What approval policies and tools find in `run.metadata`, over that of the agent and the session. */
+  /** Sets metadata that approval policies and tools read as `run.metadata`. It overrides that of the agent and the session. */
   metadata(metadata: JsonObject): this {
     this.#metadata = mergeMetadata(this.#metadata, metadata)
     return this
   }
 
   /**
-   * Sends a request again that failed for a passing reason (a broken connection, HTTP 408, 409, 425, 429 or 5xx) or that `shouldRetry`
-   * accepts. Without this call a host's completion model is asked once.
+   * Retries requests that failed for a temporary reason (a broken connection, HTTP 408, 409, 425, 429 or 5xx), or for which `shouldRetry`
+   * returns true. Without it, a completion model of the host gets one attempt.
    */
   withCompletionRetries(options: CompletionRetryOptions = {}): this {
     this.#retries = readRetries(options)
     return this
   }
 
-  /** Stops the run, and whatever tools are at work in it, when it is aborted. */
+  /** Stops the run and its running tools when the signal is aborted. */
   withSignal(signal: AbortSignal): this {
     this.#signal = signal
     return this
   }
 
-  /** Says something to the run while it works; it is heard after the answer or the calls under way. False when that is too late. */
+  /** Sends a message to the running prompt. The model reads it after the current answer or calls. Returns false if it is too late. */
   steer(input: PromptInput): boolean {
     return this.#steering.add(messagesOf(input).map(userMessage))
   }
@@ -144,14 +141,14 @@ export class PromptRequest {
     throw new Error('A run ended without a result.')
   }
 
-  /** Begins with the first event that is asked for. Leaving the loop early stops the run. */
+  /** Streams the events. The run starts when the first event is read; leaving the loop early stops it. */
   stream({
     includeToolCallDeltas = true,
   }: PromptStreamOptions = {}): AsyncIterableIterator<AgentStreamEvent, undefined> {
     return this.#begin(true, includeToolCallDeltas)
   }
 
-  /** The events as lines of JSON, for the body of a response. */
+  /** Streams the events as lines of JSON, for the body of a response. */
   readableStream(options?: PromptStreamOptions): ReadableStream<Uint8Array> {
     return toReadableStream(this.stream(options))
   }
@@ -165,25 +162,27 @@ export class PromptRequest {
       steering: this.#steering,
       toolConcurrency: this.#toolConcurrency,
       middleware: this.#middleware,
-      ...(this.#maxTurns !== undefined && { maxTurns: this.#maxTurns }),
-      ...(this.#retries !== undefined && { retries: this.#retries }),
-      ...(this.#hook !== undefined && { hook: this.#hook }),
-      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
-      ...(this.#memory !== undefined && { memory: this.#memory }),
-      ...(this.#approvals !== undefined && { approvals: this.#approvals }),
+      ...omitUndefined({
+        maxTurns: this.#maxTurns,
+        retries: this.#retries,
+        hook: this.#hook,
+        metadata: this.#metadata,
+        memory: this.#memory,
+        approvals: this.#approvals,
+      }),
     }
-    return new PromptStream((tell, left) =>
+    return new PromptStream((emit, left) =>
       runPrompt(
         this.#settings,
         options,
-        { streaming, includeToolCallDeltas, tell },
+        { streaming, includeToolCallDeltas, emit },
         signal === undefined ? left : AbortSignal.any([signal, left]),
       ),
     )
   }
 }
 
-/** The messages that a prompt, or a question to a model, is made of. */
+/** Converts the input of a prompt to messages. */
 export function messagesOf(input: PromptInput): readonly Message[] {
   if (typeof input === 'string') return [make.user(input)]
   const messages = isList(input) ? [...input] : [input]
@@ -191,12 +190,12 @@ export function messagesOf(input: PromptInput): readonly Message[] {
   return messages
 }
 
-/** `Array.isArray` knows no readonly lists. */
+/** `Array.isArray` does not narrow readonly arrays. */
 function isList(input: Message | readonly Message[]): input is readonly Message[] {
   return Array.isArray(input)
 }
 
 function userMessage(message: Message): UserMessage {
   if (message.role === 'user') return message
-  throw new TypeError(`A run can be steered by messages of the user, not of the role "${message.role}".`)
+  throw new TypeError(`Only user messages can be sent to a run, not messages of the role "${message.role}".`)
 }

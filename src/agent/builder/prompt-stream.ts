@@ -1,13 +1,13 @@
 import type { AgentStreamEvent } from './prompt-events.js'
 
-/** Runs until it is done or aborted, and tells what happens. */
-export type Work = (tell: (event: AgentStreamEvent) => void, signal: AbortSignal) => Promise<void>
+/** Runs until it is done or aborted, and emits events. */
+export type Work = (emit: (event: AgentStreamEvent) => void, signal: AbortSignal) => Promise<void>
 
 type Step = IteratorResult<AgentStreamEvent, undefined>
 
 /**
- * The events of one prompt. The run begins when the first is asked for; leaving the loop early stops it, and waits until what had started
- * has ended. A failure is an event first, and is then thrown.
+ * The events of one prompt. The run starts when the first event is read. Leaving the loop early stops the run and waits until its tools have
+ * ended. A failure is emitted as an event, then thrown.
  */
 export class PromptStream implements AsyncIterableIterator<AgentStreamEvent, undefined> {
   readonly #work: Work
@@ -30,7 +30,7 @@ export class PromptStream implements AsyncIterableIterator<AgentStreamEvent, und
   }
 
   async return(): Promise<Step> {
-    this.#left.abort(new DOMException('nobody reads its events any more', 'AbortError'))
+    this.#left.abort(new DOMException('the events are no longer read', 'AbortError'))
     this.#waiting.length = 0
     this.#running ??= Promise.resolve()
     await this.#running
@@ -66,7 +66,7 @@ export class PromptStream implements AsyncIterableIterator<AgentStreamEvent, und
       else if (this.#ended?.failure === undefined) reader?.resolve(over)
       else {
         reader?.reject(this.#ended.failure.error)
-        // Thrown once; behind it there is only the end.
+        // Thrown once; the stream then ends.
         this.#ended = {}
       }
     }

@@ -1,8 +1,8 @@
 import { messageOf } from '../../tool/errors.js'
 
 /**
- * The events of a prompt as lines of JSON, for the body of a response. An error is a line with its name, message and code, without its
- * stack and cause. When the reader cancels, the prompt stops.
+ * Converts the events of a prompt to lines of JSON, for the body of a response. An error has its name, message and code, without stack and
+ * cause. When the reader cancels, the prompt stops.
  *
  * @example
  * return new Response(toReadableStream(agent.prompt(text).stream()), { headers: { 'content-type': 'application/x-ndjson' } })
@@ -21,7 +21,7 @@ export function toReadableStream(events: AsyncIterable<unknown>): ReadableStream
           failed ||= isErrorEvent(value)
           controller.enqueue(line(value))
         } catch (error) {
-          // A stream of ours has reported it as an event already.
+          // A stream of this SDK has already emitted it as an event.
           if (!failed) controller.enqueue(line({ type: 'error', error }))
           controller.close()
         }
@@ -30,7 +30,7 @@ export function toReadableStream(events: AsyncIterable<unknown>): ReadableStream
         await iterator.return?.()
       },
     },
-    // Nothing is read ahead: the prompt begins when the reader does.
+    // No read-ahead: the prompt starts when the reader starts.
     { highWaterMark: 0 },
   )
 }

@@ -12,6 +12,7 @@ import type { JsonObject } from '../../tool/json.js'
 import { Usage } from '../../tool/message.js'
 import { mergeMetadata } from '../../tool/metadata.js'
 import { type AgentMiddleware, composeMiddleware } from '../../tool/middleware.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { CompletionRetries } from './completion-retries.js'
 import { dynamicContext } from './dynamic-context.js'
 import type { AgentHook } from './hook.js'
@@ -24,7 +25,7 @@ import type { AgentSettings } from './settings.js'
 import type { Steering } from './steering.js'
 import { createToolSelection, type ToolSelection, textOf } from './tool-selection.js'
 
-/** What one prompt is run with, in addition to what its agent is made of. */
+/** The options of one prompt, in addition to the settings of its agent. */
 export type PromptOptions = {
   readonly messages: readonly Message[]
   readonly steering: Steering
@@ -41,17 +42,17 @@ export type PromptOptions = {
 export type PromptReader = {
   readonly streaming: boolean
   readonly includeToolCallDeltas: boolean
-  tell(event: AgentStreamEvent): void
+  emit(event: AgentStreamEvent): void
 }
 
-/** Runs a prompt in the one loop. Everything about it, its result or failure included, is reported as events. */
+/** Runs a prompt in the loop. Everything, including its result or failure, is emitted as events. */
 export async function runPrompt(
   settings: AgentSettings,
   options: PromptOptions,
   reader: PromptReader,
   signal: AbortSignal,
 ): Promise<void> {
-  // With the first prompt: what judges calls is no part of what importing the package costs.
+  // Loaded with the first prompt, so that importing the package does not load the gate.
   const { openGate } = await import('./open-gate.js')
   const { env, model } = settings
   const { memory } = options
@@ -65,7 +66,10 @@ export async function runPrompt(
   const conversation = saved ?? plain
   const ownFrom = loaded.length + options.messages.length - 1
   const own = (): readonly Message[] => conversation.messages.slice(ownFrom)
-  const hooked = hookRun(options.hook ?? settings.hook ?? {}, { said: () => conversation.messages, own })
+  const hooked = hookRun(options.hook ?? settings.hook ?? {}, {
+    conversation: () => conversation.messages,
+    own,
+  })
   const selection = createToolSelection(settings, goalOf(options.messages))
   const middleware = [
     ...hooked.first,
@@ -76,8 +80,8 @@ export async function runPrompt(
   ]
   const spent = new SpentTokens()
   const teller = createPromptEventEmitter({
-    tell: reader.tell,
-    said: () => conversation.messages,
+    emit: reader.emit,
+    conversation: () => conversation.messages,
     ownDeltas: reader.includeToolCallDeltas && !isCompletionModel(model),
   })
   const asked = modelFor(model, {
@@ -101,8 +105,7 @@ export async function runPrompt(
       run: identityOf(settings, options, runId),
       now: () => env.clock.now(),
       newId: () => env.idGenerator.next(),
-      ...(hooked.before !== undefined && { before: hooked.before }),
-      ...(approvals !== undefined && { approvals }),
+      ...omitUndefined({ before: hooked.before, approvals }),
     }),
     ...limitsOf(settings, options, reader, () => live.turn),
     strictCapabilities: true,
@@ -128,30 +131,30 @@ export async function runPrompt(
     await saved?.finish()
     await hooked.ended({ output, usage: spent.usage })
     options.steering.close()
-    reader.tell({ type: 'final', runId, output, usage: spent.usage, messages: [...own()] })
+    reader.emit({ type: 'final', runId, output, usage: spent.usage, messages: [...own()] })
   } catch (error) {
     options.steering.close()
     const usage = spent.usage
-    // The first failure is the one to report, whatever those who hear of it do.
+    // The first failure is reported, even if its handlers fail, too.
     await Promise.allSettled([
       hooked.failed(error, usage),
       memory?.store.recordError?.({ context: memory.context, runId, error, messages: [...own()] }),
     ])
-    reader.tell({ type: 'error', error, usage })
+    reader.emit({ type: 'error', error, usage })
     throw error
   }
 }
 
-async function loadMessages({ store, context }: PromptMemory, { tell }: PromptReader): Promise<Message[]> {
+async function loadMessages({ store, context }: PromptMemory, { emit }: PromptReader): Promise<Message[]> {
   try {
     return await store.load(context)
   } catch (error) {
-    tell({ type: 'error', error, usage: Usage.empty() })
+    emit({ type: 'error', error, usage: Usage.empty() })
     throw error
   }
 }
 
-/** The tokens of a run. A replaced answer counts with the usage that it was given; one that middleware failed on, with its own. */
+/** Counts the tokens of a run. A replaced answer counts with its new usage; an answer on which middleware failed, with its own. */
 class SpentTokens {
   #total = Usage.empty()
   #open: ModelUsage | undefined
@@ -171,7 +174,7 @@ class SpentTokens {
   }
 }
 
-/** Models of ours have another name for what was written to a cache. */
+/** Built-in models have another name for tokens that are written to a cache. */
 function countable({ cacheWriteTokens, ...usage }: ModelUsage): Usage {
   return cacheWriteTokens === undefined ? usage : { cacheCreationInputTokens: cacheWriteTokens, ...usage }
 }
@@ -185,12 +188,14 @@ function identityOf(
   return {
     agentId,
     runId,
-    ...(memory !== undefined && { sessionId: memory.context.sessionId }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...omitUndefined({
+      sessionId: memory?.context.sessionId,
+      metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+    }),
   }
 }
 
-/** The loop is given what the user says now; what was said before it stands in the conversation already. */
+/** The prompt for the loop is the last user message; earlier messages are in the conversation. */
 function split(messages: readonly Message[]): { history: readonly Message[]; prompt?: UserMessage } {
   const last = messages.at(-1)
   return last?.role === 'user' ? { history: messages.slice(0, -1), prompt: last } : { history: messages }
@@ -200,7 +205,7 @@ function goalOf(messages: readonly Message[]): string {
   return textOf(messages.findLast(({ role }) => role === 'user'))
 }
 
-/** Behind all other middleware: sees the request as the model gets it. */
+/** Runs after all other middleware, and sees the request as the model gets it. */
 function offers(selection: ToolSelection): AgentMiddleware {
   return {
     onCompletionRequest({ request }) {
@@ -227,11 +232,13 @@ function limitsOf(
     limits: {
       maxToolRounds: maxTurnsOf(settings, options),
       maxParallelTasks: options.toolConcurrency,
-      // The turns are the limit here; how a model spends them is its own affair, and an answer is whatever it said.
+      // Only the number of turns is limited: repeated calls and empty answers are allowed.
       duplicateToolCallThreshold: Number.POSITIVE_INFINITY,
       continuationEnabled: false,
-      // A model that answers at once is silent until then, and a host's own model decides itself when to try again.
-      ...(answersAtOnce(model, streaming) && { modelIdleTimeoutMs: Number.POSITIVE_INFINITY }),
+      // A model without streaming sends nothing until its answer is complete, and a completion model of the host decides about retries.
+      ...omitUndefined({
+        modelIdleTimeoutMs: answersAtOnce(model, streaming) ? Number.POSITIVE_INFINITY : undefined,
+      }),
     },
     retry: retryOf(settings, options.retries, streaming, turn),
     roundsOption: options.maxTurns === undefined ? 'defaultMaxTurns' : 'maxTurns',
@@ -254,9 +261,8 @@ function retryOf(
     maxAttempts,
     baseDelayMs,
     maxDelayMs,
-    ...(shouldRetry !== undefined && {
-      shouldRetry: ({ error, attempt }) =>
-        shouldRetry({ error, attempt, maxAttempts, turn: turn(), streaming }),
-    }),
+    shouldRetry:
+      shouldRetry &&
+      (({ error, attempt }) => shouldRetry({ error, attempt, maxAttempts, turn: turn(), streaming })),
   }
 }

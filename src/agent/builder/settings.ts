@@ -13,11 +13,11 @@ import type { DynamicContext } from './dynamic-context.js'
 import type { AgentHook } from './hook.js'
 import type { ConversationOptions, ConversationStore } from './prompt-memory.js'
 
-/** A host's own completion model, or one of ours. */
+/** A completion model of the host, or a model of this SDK. */
 export type BuilderModel = CompletionModel | Model
 
 export type DynamicToolsOptions = {
-  /** How many tools a search may bring at most. */
+  /** The maximum number of tools that a search adds. */
   topK: number
   threshold?: number
   filter?: VectorFilter
@@ -25,7 +25,7 @@ export type DynamicToolsOptions = {
 
 export type DynamicTools = { readonly index: DynamicToolIndex } & Readonly<DynamicToolsOptions>
 
-/** What a builder collected. Nothing in it changes any more, but the tool sets that were given to be used live. */
+/** The settings of a builder. They are immutable, except the tool sets that are used live. */
 export type AgentSettings = {
   readonly id: string
   readonly name?: string
@@ -33,7 +33,7 @@ export type AgentSettings = {
   readonly model: BuilderModel
   readonly instructions?: string
   readonly documents: readonly ContextDocument[]
-  /** The agent's own. */
+  /** The middleware of the agent. */
   readonly tools: ToolSet
   readonly liveSets: readonly ToolSet[]
   readonly dynamicTools: readonly DynamicTools[]
@@ -47,12 +47,12 @@ export type AgentSettings = {
   readonly dynamicContexts: readonly DynamicContext[]
   readonly hook?: AgentHook
   readonly memory?: ConversationOptions & { readonly store: ConversationStore }
-  /** For approval policies and tools: who is asking, in the words of the host. */
+  /** Metadata of the host for approval policies and tools, for example the current user. */
   readonly metadata?: JsonObject
   readonly env: Required<Pick<HostEnv, 'idGenerator' | 'clock'>>
 }
 
-/** The tools that are always offered, by name; of two with one name the agent's own counts. */
+/** The tools that are always offered, by name. The agent's own tool takes precedence over one of a set. */
 export function staticTools({ tools, liveSets }: AgentSettings): Map<string, Tool> {
   const byName = new Map<string, Tool>()
   for (const set of [tools, ...liveSets])
@@ -60,7 +60,7 @@ export function staticTools({ tools, liveSets }: AgentSettings): Map<string, Too
   return byName
 }
 
-/** Every tool that could ever be offered: what is always there counts before what a search brings. */
+/** Every tool that can be offered. Tools that are always offered take precedence over those of a search. */
 export function allTools(settings: AgentSettings): Map<string, Tool> {
   const byName = staticTools(settings)
   for (const { index } of settings.dynamicTools)

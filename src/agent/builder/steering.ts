@@ -1,11 +1,11 @@
 import type { UserMessage } from '../../tool/completion.js'
 
-/** Messages for a run that is under way. */
+/** Messages for a running prompt. */
 export interface Steering {
-  /** False when it comes too late to be heard. */
+  /** Adds a message. Returns false if it is too late. */
   add(messages: readonly UserMessage[]): boolean
   take(): readonly UserMessage[]
-  /** The model has answered, with calls of tools or with its last word. */
+  /** The model has answered, with tool calls or with its final answer. */
   answered(callsTools: boolean): void
   close(): void
 }
@@ -21,7 +21,7 @@ export function createSteering(): Steering {
       return true
     },
     take() {
-      // Nothing there after the last word: the run ends on this, so nothing may be taken in any more.
+      // No message after the final answer: the run ends, and accepts no more messages.
       if (isLast && waiting.length === 0) closed = true
       return waiting.splice(0)
     },

@@ -2,22 +2,23 @@ import type { Message, ToolResultPart } from '../../tool/completion.js'
 import { toolResultContentToText } from '../../tool/content.js'
 import type { Tool } from '../../tool/contract.js'
 import type { ToolDefinition } from '../../tool/definition.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ToolSet } from '../../tool/tool-set.js'
 import { type AgentSettings, type DynamicTools, staticTools } from './settings.js'
 
-/** Which tools a run offers to its model, and which of them it may therefore call. */
+/** The tools that a run offers to its model, and that the model can call. */
 export interface ToolSelection {
-  /** For the next request, given all that was said. What was offered once stays, and new ones come behind. */
-  definitions(said: readonly Message[]): Promise<readonly ToolDefinition[]>
-  /** The request as it is sent: what middleware took out of it was not offered. */
+  /** The tools for the next request of this conversation. Offered tools stay, and new ones are added at the end. */
+  definitions(messages: readonly Message[]): Promise<readonly ToolDefinition[]>
+  /** Records the request as it is sent: tools that middleware removed were not offered. */
   sent(names: readonly string[]): void
   get(name: string): Tool | undefined
   names(): readonly string[]
 }
 
 /**
- * Finds tools by what the user asked for, and from then on also by what was said last: results lead to new tools, but never make the
- * model lose those it has. A tool that was not in the request cannot be called, whatever the model has heard of it.
+ * Finds tools by the prompt, then also by the last message: results lead to new tools, and offered tools are never removed. A tool that was
+ * not in the request cannot be called, even if the model knows its name.
  */
 export function createToolSelection(settings: AgentSettings, goal: string): ToolSelection {
   const found = new Map<string, Found>()
@@ -35,17 +36,17 @@ export function createToolSelection(settings: AgentSettings, goal: string): Tool
   }
 
   return {
-    async definitions(said) {
+    async definitions(messages) {
       if (settings.dynamicTools.length > 0) {
         await search(goal)
-        await search(textOf(said.at(-1)))
+        await search(textOf(messages.at(-1)))
       }
       const always = staticTools(settings)
       const definitions: ToolDefinition[] = []
       for (const tool of always.values()) definitions.push(named(tool.name, await tool.definition(goal)))
       offered = new Map(always)
       for (const { tool, definition, toolSet } of found.values()) {
-        // Taken out of its set, or replaced there, it is not what was found.
+        // A tool that was removed from its set, or replaced in it, is not the one that was found.
         if (always.has(tool.name) || toolSet.get(tool.name) !== tool) continue
         offered.set(tool.name, tool)
         definitions.push(named(tool.name, definition))
@@ -69,21 +70,21 @@ export function createToolSelection(settings: AgentSettings, goal: string): Tool
   }
 }
 
-/** The text of what a user wrote or tools gave back; nothing of other messages. */
+/** The text of a user message or of tool results; empty for other messages. */
 export function textOf(message: Message | undefined): string {
   if (message?.role === 'user')
     return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   return message?.role === 'tool' ? message.content.map(resultText).join('\n') : ''
 }
 
-/** A tool is called by the name it is registered under, whatever its definition calls it. */
+/** A tool is called by its registered name, not by that of its definition. */
 function named(name: string, definition: ToolDefinition): ToolDefinition {
   return definition.name === name ? definition : { ...definition, name }
 }
 
 type Found = { readonly tool: Tool; readonly definition: ToolDefinition; readonly toolSet: ToolSet }
 
-/** Embedding models take no more, and what matters is said early. */
+/** The maximum length of a query: embedding models take no more, and the important part comes early. */
 export const maxQueryLength = 4_000
 
 async function searchIndex(
@@ -93,8 +94,7 @@ async function searchIndex(
   const results = await index.search({
     query,
     topK,
-    ...(threshold !== undefined && { threshold }),
-    ...(filter !== undefined && { filter }),
+    ...omitUndefined({ threshold, filter }),
   })
   return results.flatMap(({ document: { toolName, definition } }) => {
     const tool = index.toolSet.get(toolName)
@@ -102,7 +102,7 @@ async function searchIndex(
   })
 }
 
-/** Images say nothing that could be searched for. */
+/** The text of a result. Images are left out, because they cannot be searched for. */
 function resultText({ content }: ToolResultPart): string {
   return toolResultContentToText(content.filter(({ type }) => type === 'text'))
 }

@@ -1,6 +1,6 @@
-/** A count that an option was given; throws what is none. */
-export function wholeNumber(option: string, value: number, least: number): number {
-  if (!Number.isInteger(value) || value < least)
-    throw new RangeError(`${option} is a whole number from ${least} on, not ${value}.`)
+/** Checks that an option is a whole number of at min `min`. */
+export function wholeNumber(option: string, value: number, min: number): number {
+  if (!Number.isInteger(value) || value < min)
+    throw new RangeError(`${option} must be a whole number of at min ${min}, not ${value}.`)
   return value
 }

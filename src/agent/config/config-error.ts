@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** One thing that is wrong with a configuration. `line` and `column` count from 1; what was given as an object has a path alone. */
+/** A problem of a configuration. `line` and `column` start at 1; a configuration that is an object has only a path. */
 export type ConfigProblem = {
   readonly message: string
   readonly path?: string
@@ -10,13 +10,10 @@ export type ConfigProblem = {
 
 const maxShown = 20
 
-/**
- * A configuration that cannot be used, with everything that is wrong with it. No message holds a value of the configuration: any of
- * them may be a secret.
- */
+/** An invalid configuration, with all its problems. Messages contain no values of the configuration, because any value can be a secret. */
 export class ConfigError extends CapstanError {
   readonly problems: readonly ConfigProblem[]
-  /** Of the first problem. */
+  /** The line of the first problem. */
   readonly line?: number
   readonly column?: number
 
@@ -42,14 +39,14 @@ export function placed(message: string, at?: { readonly line: number; readonly c
 }
 
 function describe(headline: string, problems: readonly ConfigProblem[]): string {
-  const told = problems.slice(0, maxShown).map(tell)
-  if (told.length === 0) return headline
-  if (told.length === 1) return `${headline}: ${told[0]}`
-  const rest = problems.length - told.length
-  if (rest > 0) told.push(`and ${rest} more`)
-  return `${headline}:\n${told.map((each) => `- ${each}`).join('\n')}`
+  const shown = problems.slice(0, maxShown).map(withPosition)
+  if (shown.length === 0) return headline
+  if (shown.length === 1) return `${headline}: ${shown[0]}`
+  const rest = problems.length - shown.length
+  if (rest > 0) shown.push(`and ${rest} more`)
+  return `${headline}:\n${shown.map((each) => `- ${each}`).join('\n')}`
 }
 
-function tell({ message, line, column }: ConfigProblem): string {
+function withPosition({ message, line, column }: ConfigProblem): string {
   return line === undefined || column === undefined ? message : placed(message, { line, column })
 }

@@ -1,8 +1,8 @@
 import type { AgentConfig, McpServerConfig, ModelEntry, ProviderConfig } from './config.js'
 
 /**
- * A configuration as an object. Names are in camelCase; those that ACL knows (`api_key`) are taken too. What is declared under a name
- * (providers, models, servers) is an object by name or a list.
+ * A configuration as an object. Names are in camelCase; the names of ACL (`api_key`) work, too. Named entries (providers, models, servers)
+ * are an object by name or a list.
  *
  * ```ts
  * const config: AgentConfigInput = {
@@ -30,12 +30,12 @@ export type McpServerInput = Loose<Omit<McpServerConfig, 'name'>>
 
 type Listed = 'providers' | 'mcpServers' | 'skillDirs' | 'agentDirs'
 
-/** By name; or as a list, where what nothing more is said of needs no more than its name. */
+/** Named entries: an object by name, or a list. An entry without other fields can be just its name. */
 type Named<T, Key extends string> =
   | Readonly<Record<string, T>>
   | readonly (string | (T & { readonly [K in Key]: string }))[]
 
-/** Everything may be left out, also by `undefined`: that is what a variable of the environment is when it is not set. */
+/** Every field is optional and can be `undefined`, like an environment variable that is not set. */
 type Loose<T> = T extends string | number | boolean | readonly unknown[]
   ? T
   : { readonly [K in keyof T]?: Loose<Exclude<T[K], undefined>> | undefined }

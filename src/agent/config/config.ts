@@ -3,17 +3,17 @@ import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
 
-/** What an agent is told before it works, whether as ACL or as an object. Nothing is filled in: what was not said is absent. */
+/** The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given are absent. */
 export type AgentConfig = {
   /** `provider/model`. */
   readonly defaultModel?: string
-  /** Each `provider/model`. */
+  /** Names of the form `provider/model`. */
   readonly fallbackModels?: readonly string[]
   readonly retry?: RetryConfig
   readonly circuitBreakerThreshold?: number
   readonly providers: readonly ProviderConfig[]
   readonly storageBackend?: StorageBackend
-  /** A directory, or an address that a store understands. */
+  /** A directory, or a URL that the store understands. */
   readonly storageUrl?: string
   readonly sessionsDir?: string
   readonly memoryDir?: string
@@ -29,7 +29,7 @@ export type AgentConfig = {
   readonly autoDelegation?: AutoDelegationConfig
   readonly thinkingBudget?: number
   readonly llmApiTimeoutMs?: number
-  /** What every session of the agent declares. */
+  /** The manifest of every session of the agent. */
   readonly manifest?: Manifest
   readonly memory?: MemoryConfig
   readonly queue?: QueueConfig
@@ -43,12 +43,12 @@ export type StorageBackend = (typeof storageBackends)[number]
 
 export const modelApis = ['chat', 'responses', 'messages', 'google'] as const satisfies ModelConfig['api'][]
 
-/** How to reach a provider, or one model of it. */
+/** The connection to a provider, or to one of its models. */
 export type Reach = {
   readonly api?: (typeof modelApis)[number]
   readonly apiKey?: string
   readonly baseUrl?: string
-  /** The header that carries the id of the session. */
+  /** The name of the header with the session id. */
   readonly sessionIdHeader?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -58,7 +58,7 @@ export type ProviderConfig = Reach & {
   readonly models: readonly ModelEntry[]
 }
 
-/** One model of a provider. What it says of key, address and headers goes before what the provider says. */
+/** A model of a provider. Its key, URL and headers take precedence over those of the provider. */
 export type ModelEntry = Reach & {
   readonly id: string
   readonly name?: string
@@ -72,7 +72,7 @@ export type ModelEntry = Reach & {
   readonly contextTokens?: number
   readonly outputTokens?: number
   readonly modalities?: Modalities
-  /** US dollars for a million tokens. */
+  /** US dollars per million tokens. */
   readonly cost?: ModelPrice
 }
 

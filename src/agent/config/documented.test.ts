@@ -14,17 +14,17 @@ describe('docs/configuration.md', () => {
   )
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(document, written)
 
-  it('says of every field what the readers say (UPDATE_DOCS=1 writes the tables anew)', () => {
+  it('has the description of every field from the tables (UPDATE_DOCS=1 writes them)', () => {
     expect(process.env['UPDATE_DOCS'] === '1' ? written : text).toBe(written)
   })
 
-  it('has a table for everything that has fields', () => {
+  it('has a table for every block with fields', () => {
     const places = [...text.matchAll(tables)].map(([, place]) => place)
     expect(places.toSorted()).toEqual(['the document', ...ownTables(agentShape, '')].toSorted())
   })
 })
 
-/** What is declared under labels, and every block of the document itself, has a table; other blocks stand in that of theirs. */
+/** Labelled blocks and every block of the document have a table; other blocks are part of the table of their parent. */
 function ownTables(table: Table, path: string): string[] {
   return Object.entries(table).flatMap(([key, field]) => {
     const { fields, readAll } = field.kind

@@ -1,32 +1,33 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Item, Value } from './acl/ast.js'
 import { type Kind, readFields, type Shape, type Table } from './field.js'
 import { entrySpot, refuse } from './kinds.js'
 import type { Reading, Spot } from './reading.js'
 
-/** What is declared again and again under names: providers, models, servers. */
+/** A kind of named entries: providers, models, servers. */
 export type EntryKind<F extends object, T> = {
   readonly shape: Shape<F>
-  /** What the name is called where entries are given as a list of objects. */
+  /** The field with the name, for entries in a list. */
   readonly nameField: string
-  /** How a block with its label looks, for the message about a missing one. */
+  /** An example of a block with its label, for the message about a missing label. */
   readonly example: string
-  /** Makes the entry of what its fields say. */
+  /** Creates the entry from its fields. */
   make(name: string, fields: Partial<F>, from: Origin): T
 }
 
 export type Origin = {
   readonly spot: Spot
   readonly reading: Reading
-  /** The names that were given, also those whose value turned out to be missing. */
+  /** The names of the given fields, including those without a value. */
   readonly given: ReadonlySet<string>
 }
 
-/** One declaration with its name. */
+/** A declared entry with its name. */
 type Declared = { readonly name: string; readonly items: readonly Item[]; readonly spot: Spot }
 
 /**
- * Three forms mean the same: a block for each (`models "a" { ... }`), an object with a member for each, and a list of objects that
- * hold their name. Of two with the same name the last counts.
+ * Reads named entries in three forms: a block per entry (`models "a" { ... }`), an object with a member per entry, or a list of objects with
+ * a name. If two have the same name, the last one is used.
  */
 export function entries<F extends object, T>(kind: EntryKind<F, T>): Kind<readonly T[]> {
   const { shape, nameField } = kind
@@ -39,7 +40,7 @@ export function entries<F extends object, T>(kind: EntryKind<F, T>): Kind<readon
     read: (value, spot, reading) => finish(declaredIn(value, spot, reading), spot, reading),
     readAll: (items, spot, reading) => {
       const declared = items.flatMap((item) => {
-        const at = { path: spot.path, ...(item.span && { span: item.span }) }
+        const at = { path: spot.path, ...omitUndefined({ span: item.span }) }
         return item.type === 'block' ? declaredBy(item, at, reading) : declaredIn(item.value, at, reading)
       })
       return finish(declared, spot, reading)
@@ -50,7 +51,7 @@ export function entries<F extends object, T>(kind: EntryKind<F, T>): Kind<readon
     const byName = new Map<string, Declared>()
     for (const entry of declared) {
       if (byName.has(entry.name)) {
-        reading.warn(entry.spot, `${spot.path} declares one name twice; the last counts, here`)
+        reading.warn(entry.spot, `${spot.path} declares a name twice; the last one, here, is used`)
         byName.delete(entry.name)
       }
       byName.set(entry.name, entry)
@@ -102,7 +103,7 @@ export function entries<F extends object, T>(kind: EntryKind<F, T>): Kind<readon
     }
     const naming = value.items.findLast((item) => item.name === nameField)
     if (naming?.type !== 'attribute' || naming.value.type !== 'text' || naming.value.value === '') {
-      reading.fail(at, `${at.path} requires "${nameField}", a text that is not empty`)
+      reading.fail(at, `${at.path} requires "${nameField}", a string that is not empty`)
       return []
     }
     const items = value.items.filter((item) => item.name !== nameField)

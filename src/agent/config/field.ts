@@ -1,34 +1,35 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Item, Value } from './acl/ast.js'
 import { describeUnknown, type Reading, type Spot } from './reading.js'
 
-/** A kind of value: how it is read, and how it is told. Reading gives undefined where nothing usable was found, and says why. */
+/** A kind of value. `read` returns undefined for an invalid value, and reports the problem. */
 export interface Kind<T> {
-  /** What is expected, as it follows "must be". */
+  /** The expected value, as it follows "must be". */
   readonly expects: string
   read(value: Value, spot: Spot, reading: Reading): T | undefined
-  /** For what may be declared many times: reads all declarations together. */
+  /** Reads all declarations of a field together, for fields that can be declared several times. */
   readAll?(items: readonly Item[], spot: Spot, reading: Reading): T | undefined
-  /** What is inside, one level down; with `named`, inside each of the things that the user gave a name. */
+  /** The fields one level down; with `named`, those of each named entry. */
   readonly fields?: Table
   readonly named?: true
   readonly hidden?: Hidden
 }
 
 /**
- * What must not be shown: a secret, an object whose values are secrets, the parts of an address that may hold a key, or what is too
- * ordinary to be searched for as a secret and may hold one all the same.
+ * What must not be shown: a secret, an object whose values are secrets, the parts of a URL that can contain a key, or a value that can
+ * contain a secret and is too ordinary to be searched for.
  */
 export type Hidden = 'secret' | 'secrets' | 'address' | 'private'
 
 export type Field<T> = {
   readonly kind: Kind<T>
-  /** What it means, for people. */
+  /** The meaning of the field, for the documentation. */
   readonly means: string
-  /** Further names, beside the camelCase and snake_case of its own. */
+  /** Other names, in addition to camelCase and snake_case of its own. */
   readonly aliases: readonly string[]
 }
 
-/** The fields of a configuration object: one entry for each member of its type, so that neither can drift from the other. */
+/** The fields of a configuration object: one entry for each member of its type, so that both stay in step. */
 export type Shape<T> = { readonly [K in keyof T]-?: Field<Exclude<T[K], undefined>> }
 
 export type Table = Readonly<Record<string, Field<unknown>>>
@@ -37,7 +38,7 @@ export function field<T>(kind: Kind<T>, means: string, ...aliases: string[]): Fi
   return { kind, means, aliases }
 }
 
-/** Reads the members of an object or block by their table. Unknown members are warned about; of a field given twice the last counts. */
+/** Reads the members of an object or block by their table. Unknown members are warned about; of a repeated field the last one is used. */
 export function readFields<T extends object>(
   shape: Shape<T>,
   items: readonly Item[],
@@ -74,7 +75,7 @@ function readInto<T extends object, K extends keyof T>(
   if (last === undefined) return
   const spot = below(parent, last)
   if (declared.length > 1 && kind.readAll === undefined) {
-    reading.warn(spot, `${spot.path} is given ${declared.length} times; the last counts`)
+    reading.warn(spot, `${spot.path} is given ${declared.length} times; the last one is used`)
   }
   const value = kind.readAll ? kind.readAll(declared, spot, reading) : readItem(kind, last, spot, reading)
   if (value !== undefined) target[key] = value
@@ -84,11 +85,11 @@ function readItem<T>(kind: Kind<T>, item: Item, spot: Spot, reading: Reading): T
   if (item.type === 'attribute') return readValue(kind, item.value, spot, reading)
   const [label, ...more] = item.labels
   if (label === undefined) return readValue(kind, item.body, spot, reading)
-  // `default_model "provider/model" {}` says the same as `default_model = "provider/model"`.
+  // `default_model "provider/model" {}` means `default_model = "provider/model"`.
   if (more.length === 0 && item.body.items.length === 0 && kind.fields === undefined) {
     return readValue(
       kind,
-      { type: 'text', value: label.text, ...(label.span && { span: label.span }) },
+      { type: 'text', value: label.text, ...omitUndefined({ span: label.span }) },
       spot,
       reading,
     )
@@ -97,14 +98,14 @@ function readItem<T>(kind: Kind<T>, item: Item, spot: Spot, reading: Reading): T
   return undefined
 }
 
-/** Reads one value: calls are evaluated, `null` means that nothing is given. */
+/** Reads one value: calls are evaluated, `null` means no value. */
 export function readValue<T>(kind: Kind<T>, value: Value, spot: Spot, reading: Reading): T | undefined {
   const at = value.span === undefined ? spot : { ...spot, span: value.span }
   const found = value.type === 'call' ? reading.evaluate(value, at) : value
   return found === undefined || found.type === 'null' ? undefined : kind.read(found, at, reading)
 }
 
-/** Every name that a field answers to, the one for ACL first. */
+/** All names of a field, the ACL name first. */
 export function spellings(key: string, { aliases }: Field<unknown>): string[] {
   return [...new Set([key, ...aliases].flatMap((name) => [snakeCase(name), camelCase(name)]))]
 }
@@ -112,8 +113,8 @@ export function spellings(key: string, { aliases }: Field<unknown>): string[] {
 const known = new WeakMap<object, ReadonlyMap<string, unknown>>()
 
 function keysOf<T extends object>(shape: Shape<T>): ReadonlyMap<string, keyof T> {
-  const kept = known.get(shape)
-  if (kept !== undefined) return kept as ReadonlyMap<string, keyof T>
+  const cached = known.get(shape)
+  if (cached !== undefined) return cached as ReadonlyMap<string, keyof T>
   const keys = new Map<string, keyof T>()
   for (const [key, declared] of Object.entries<Field<unknown>>(shape)) {
     for (const name of spellings(key, declared)) keys.set(name, key as keyof T)
@@ -122,9 +123,9 @@ function keysOf<T extends object>(shape: Shape<T>): ReadonlyMap<string, keyof T>
   return keys
 }
 
-/** A member's spot. Its name is one of the table, so it can be said. */
+/** The position of a member. Its name is in the table, so it can be shown. */
 function below({ path }: Spot, { name, span }: Item): Spot {
-  return { path: path === '' ? name : `${path}.${name}`, ...(span && { span }) }
+  return { path: path === '' ? name : `${path}.${name}`, ...omitUndefined({ span }) }
 }
 
 function snakeCase(name: string): string {

@@ -2,7 +2,7 @@ import type { Item, Value } from './acl/ast.js'
 import { maxItems, maxNesting } from './acl/limits.js'
 import { ConfigError } from './config-error.js'
 
-/** A configuration object as the tree that ACL parses to. The object is looked at once: later changes of it do nothing. */
+/** Converts a configuration object to the tree that ACL parses to. Later changes of the object have no effect. */
 export function itemsOfObject(input: object): readonly Item[] {
   const value = readTree(input)
   if (value.type === 'object') return value.items
@@ -14,7 +14,9 @@ function readTree(input: object): Value {
     return toValue(input, '', 0)
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause
-    throw new ConfigError('The configuration cannot be read: a getter or proxy in it throws', [], { cause })
+    throw new ConfigError('The configuration cannot be read: one of its getters or proxies throws', [], {
+      cause,
+    })
   }
 }
 
@@ -27,7 +29,7 @@ function toValue(input: unknown, path: string, depth: number): Value {
     case 'number':
       return Number.isFinite(input)
         ? { type: 'number', value: input }
-        : { type: 'foreign', what: 'no finite number' }
+        : { type: 'foreign', what: 'a number that is not finite' }
     case 'boolean':
       return { type: 'boolean', value: input }
     case 'undefined':
@@ -45,10 +47,10 @@ function compositeOf(input: object, path: string, depth: number): Value {
     return { type: 'list', items: input.map((item, at) => toValue(item, `${path}[${at}]`, depth + 1)) }
   }
   const prototype: unknown = Object.getPrototypeOf(input)
-  // An object of another realm has another Object.prototype, which itself has none.
+  // An object of another realm has another Object.prototype, whose prototype is null.
   const plain =
     prototype === null || (typeof prototype === 'object' && Object.getPrototypeOf(prototype) === null)
-  if (!plain) return { type: 'foreign', what: 'an object with behaviour of its own' }
+  if (!plain) return { type: 'foreign', what: 'an object that is not plain' }
   const entries = Object.entries(input)
   checkCount(entries.length, path)
   return {

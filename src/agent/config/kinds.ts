@@ -3,9 +3,9 @@ import type { Value } from './acl/ast.js'
 import { type Kind, readFields, readValue, type Shape } from './field.js'
 import type { Reading, Spot } from './reading.js'
 
-export const text: Kind<string> = textThat('a text in quotes', (value) => value)
+export const text: Kind<string> = textThat('a string in quotes', (value) => value)
 
-/** A text that must not be shown. */
+/** A string that must not be shown. */
 export const secret: Kind<string> = { ...text, hidden: 'secret' }
 
 export const flag: Kind<boolean> = {
@@ -15,19 +15,19 @@ export const flag: Kind<boolean> = {
   },
 }
 
-/** A whole number from `min` on. */
+/** A whole number of at least `min`. */
 export function whole(min: 0 | 1): Kind<number> {
-  const expects = min === 0 ? 'a whole number from 0 on' : 'a positive whole number'
+  const expects = min === 0 ? 'a whole number of at least 0' : 'a positive whole number'
   return numberThat(expects, (value) => Number.isSafeInteger(value) && value >= min)
 }
 
-/** A number from 0 on, up to `max` when there is one. */
+/** A number of at least 0, and at most `max`. */
 export function amount(max = Number.POSITIVE_INFINITY): Kind<number> {
-  const expects = max === Number.POSITIVE_INFINITY ? 'a number from 0 on' : `a number from 0 to ${max}`
+  const expects = max === Number.POSITIVE_INFINITY ? 'a number of at least 0' : `a number from 0 to ${max}`
   return numberThat(expects, (value) => value >= 0 && value <= max)
 }
 
-/** One of a few words; `also` are other ways to write them. */
+/** One of several words; `also` has other spellings of them. */
 export function word<W extends string>(words: readonly W[], also: Readonly<Record<string, W>> = {}): Kind<W> {
   return textThat(
     `one of ${quoteNames(words)}`,
@@ -35,24 +35,24 @@ export function word<W extends string>(words: readonly W[], also: Readonly<Recor
   )
 }
 
-/** A path of this machine. Relative ones begin where the configuration stands. */
+/** A path of this machine. Relative paths are relative to the configuration. */
 export const path: Kind<string> = textThat('a path in quotes', (value, reading) => {
   try {
     return value === '' || value.includes('\0') ? undefined : reading.resolvePath(value)
   } catch {
-    // A file: address of another host is no path here.
+    // A file: URL of another host is not a path here.
     return undefined
   }
 })
 
-/** A path or an address; what it is depends on who uses it. */
+/** A path or a URL, depending on the store that uses it. */
 export const location: Kind<string> = {
-  ...textThat('a path or an address in quotes', (value) => value || undefined),
+  ...textThat('a path or a URL in quotes', (value) => value || undefined),
   hidden: 'address',
 }
 
 export const address: Kind<string> = {
-  ...textThat('an address in quotes that begins with http:// or https://', (value) =>
+  ...textThat('a URL in quotes that starts with http:// or https://', (value) =>
     URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : undefined,
   ),
   hidden: 'address',
@@ -64,26 +64,26 @@ export const header: Kind<string> = textThat('the name of an HTTP header', (valu
   headerName.test(value) ? value : undefined,
 )
 
-/** A provider's name, a slash, and a model's: `openai/gpt-4`. */
-export const modelName: Kind<string> = textThat('a text of the form "provider/model"', (value) =>
+/** The name of a provider, a slash, and the name of a model: `openai/gpt-4`. */
+export const modelName: Kind<string> = textThat('a string of the form "provider/model"', (value) =>
   /^[^/]+\/.+$/s.test(value) ? value : undefined,
 )
 
 export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {
-    expects: `a list, each part ${kind.expects}`,
+    expects: `a list, each item ${kind.expects}`,
     read(value, spot, reading) {
       if (value.type !== 'list') return refuse(this.expects, value, spot, reading)
       const items = value.items.map((item, at) =>
         readPart(kind, item, { ...spot, path: `${spot.path}[${at}]` }, reading),
       )
-      // A list with a hole would mean something else: arguments would move up.
+      // Dropping an item would change the meaning of the list, for example of arguments.
       return items.every((item) => item !== undefined) ? items : undefined
     },
   }
 }
 
-/** A list, or a single value that means a list of one. */
+/** A list, or a single value for a list of one item. */
 export function oneOrMore<T>(kind: Kind<T>): Kind<readonly T[]> {
   const list = listOf(kind)
   return {
@@ -96,7 +96,7 @@ export function oneOrMore<T>(kind: Kind<T>): Kind<readonly T[]> {
   }
 }
 
-/** True or false, or something else that says more. */
+/** A boolean, or a more specific value. */
 export function flagOr<T>(kind: Kind<T>): Kind<boolean | T> {
   return {
     expects: `${flag.expects}, or ${kind.expects}`,
@@ -106,7 +106,7 @@ export function flagOr<T>(kind: Kind<T>): Kind<boolean | T> {
   }
 }
 
-/** Names of the user's own choice, each with a value. */
+/** An object with names that the user chooses, each with a value. */
 function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
   return {
     expects: `an object, each value ${kind.expects}`,
@@ -119,8 +119,7 @@ function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
           item.type === 'block'
             ? readValue(kind, item.body, at, reading)
             : readValue(kind, item.value, at, reading)
-        if (item.name === '__proto__')
-          reading.fail(at, `${spot.path} has a field of a name that cannot be used`)
+        if (item.name === '__proto__') reading.fail(at, `${spot.path} has a field with an invalid name`)
         else if (found !== undefined) entries.push([item.name, found])
       }
       return Object.fromEntries(entries)
@@ -134,16 +133,16 @@ export const headers: Kind<Readonly<Record<string, string>>> = {
   ...secretMap,
   read(value, spot, reading) {
     const found = secretMap.read(value, spot, reading)
-    // A line break in a header begins another header.
+    // A line break in a header would start another header.
     const sound = Object.entries(found ?? {}).every(
-      ([name, said]) => headerName.test(name) && !/[\r\n\0]/.test(said),
+      ([name, value]) => headerName.test(name) && !/[\r\n\0]/.test(value),
     )
-    if (!sound) reading.fail(spot, `${spot.path} holds what cannot be sent as an HTTP header`)
+    if (!sound) reading.fail(spot, `${spot.path} contains characters that an HTTP header cannot have`)
     return found
   },
 }
 
-/** An object or block with fields of its own. */
+/** An object or block with its own fields. */
 export function group<T extends object>(shape: Shape<T>): Kind<Partial<T>> {
   return {
     expects: 'a block or an object',
@@ -155,24 +154,24 @@ export function group<T extends object>(shape: Shape<T>): Kind<Partial<T>> {
   }
 }
 
-/** Names of the user's own choice, each with fields. */
+/** An object with names that the user chooses, each with fields. */
 export function groups<T extends object>(shape: Shape<T>): Kind<Readonly<Record<string, Partial<T>>>> {
   return {
     ...mapOf(group(shape)),
-    expects: 'a block that holds a block for each name',
+    expects: 'a block with a block for each name',
     fields: shape,
     named: true,
   }
 }
 
-/** Says what is wrong with a value, without saying the value. */
+/** Reports a value of the wrong type, without showing the value. */
 export function refuse(expects: string, value: Value, spot: Spot, reading: Reading): undefined {
   const at = value.span === undefined ? spot : { ...spot, span: value.span }
   reading.fail(at, `${spot.path} must be ${expects}, found ${describe(value)}`)
   return undefined
 }
 
-/** The spot of something that the user named. What an object names can be said; a text may have a key there by mistake. */
+/** The position of a named entry. The name in an object can be shown; in a text, a key can be there by mistake. */
 export function entrySpot(spot: Spot, name: string, { span }: Pick<Spot, 'span'>): Spot {
   return span === undefined ? { path: `${spot.path}.${name.slice(0, 60)}` } : { path: spot.path, span }
 }
@@ -183,7 +182,7 @@ function textThat<T>(expects: string, accept: (text: string, reading: Reading) =
     read(value, spot, reading) {
       if (value.type !== 'text') return refuse(expects, value, spot, reading)
       const found = accept(value.value, reading)
-      if (found === undefined) reading.fail(spot, `${spot.path} must be ${expects}; this text is not`)
+      if (found === undefined) reading.fail(spot, `${spot.path} must be ${expects}; this string is not`)
       return found
     },
   }
@@ -210,7 +209,7 @@ function readPart<T>(kind: Kind<T>, value: Value, spot: Spot, reading: Reading):
 function describe(value: Value): string {
   switch (value.type) {
     case 'text':
-      return 'a text'
+      return 'a string'
     case 'number':
       return 'a number'
     case 'boolean':

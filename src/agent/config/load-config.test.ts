@@ -153,7 +153,7 @@ describe('a configuration', () => {
 describe('the source of a configuration', () => {
   it('is the file that a path names, and an error when there is none', async () => {
     expect((await refusal('nothing.acl')).message).toBe(
-      'Failed to read config file nothing.acl: there is no such file',
+      'Failed to read config file nothing.acl: the file does not exist',
     )
     mkdirSync(join(folder, 'folder.acl'))
     expect((await refusal('folder.acl')).message).toBe(
@@ -244,7 +244,7 @@ describe('what is wrong', () => {
     ],
     [
       'storage_backend = "postgres"',
-      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite" or "custom"; this text is not',
+      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite" or "custom"; this string is not',
     ],
     [
       'storage_backend = 1',
@@ -260,7 +260,7 @@ describe('what is wrong', () => {
     ],
     [
       'max_tool_rounds = "1"',
-      'line 1, column 19: max_tool_rounds must be a positive whole number, found a text',
+      'line 1, column 19: max_tool_rounds must be a positive whole number, found a string',
     ],
     [
       'auto_delegation { min_confidence = 1.1 }',
@@ -269,37 +269,37 @@ describe('what is wrong', () => {
     ['auto_parallel = 1', 'line 1, column 17: auto_parallel must be true or false, found a number'],
     ['skill_dirs = [1]', 'line 1, column 15: skill_dirs[0] must be a path in quotes, found a number'],
     ['skill_dirs = ["a", null]', 'line 1, column 20: skill_dirs[1] must be a path in quotes, found null'],
-    ['skill_dirs = ""', 'line 1, column 14: skill_dirs must be a path in quotes; this text is not'],
+    ['skill_dirs = ""', 'line 1, column 14: skill_dirs must be a path in quotes; this string is not'],
     ['memory = 1', 'line 1, column 10: memory must be a block or an object, found a number'],
     ['memory "x" {}', 'line 1, column 1: memory takes no label'],
     ['sessions_dir { a = 1 }', 'line 1, column 14: sessions_dir must be a path in quotes, found an object'],
     [
       'default_model = "gpt"',
-      'line 1, column 17: default_model must be a text of the form "provider/model"; this text is not',
+      'line 1, column 17: default_model must be a string of the form "provider/model"; this string is not',
     ],
     [
       'providers "a" { base_url = "localhost:1" }',
-      'line 1, column 28: providers.base_url must be an address in quotes that begins with http:// or https://; this text is not',
+      'line 1, column 28: providers.base_url must be a URL in quotes that starts with http:// or https://; this string is not',
     ],
     [
       'providers "a" { headers = { "a b" = "x" } }',
-      'line 1, column 27: providers.headers holds what cannot be sent as an HTTP header',
+      'line 1, column 27: providers.headers contains characters that an HTTP header cannot have',
     ],
     [
       'providers "a" { headers = { a = "x\\r\\nb: 1" } }',
-      'line 1, column 27: providers.headers holds what cannot be sent as an HTTP header',
+      'line 1, column 27: providers.headers contains characters that an HTTP header cannot have',
     ],
     [
       'providers "a" { headers = { __proto__ = "x" } }',
-      'line 1, column 29: providers.headers has a field of a name that cannot be used',
+      'line 1, column 29: providers.headers has a field with an invalid name',
     ],
     [
       'providers "a" { headers = { a = 1 } }',
-      'line 1, column 33: providers.headers must be a text in quotes, found a number',
+      'line 1, column 33: providers.headers must be a string in quotes, found a number',
     ],
     [
       'providers "a" { models "m" { cost = { input = 1 } } }',
-      'line 1, column 17: providers.models.cost needs both "input" and "output"; leave cost out when they are not known',
+      'line 1, column 17: providers.models.cost needs both "input" and "output"; remove cost if they are not known',
     ],
     [
       'providers = 1',
@@ -307,11 +307,11 @@ describe('what is wrong', () => {
     ],
     [
       'providers = [{ api_key = "k" }]',
-      'line 1, column 14: providers[0] requires "name", a text that is not empty',
+      'line 1, column 14: providers[0] requires "name", a string that is not empty',
     ],
     [
       'queue { lane_handlers { execute { mode = "far" } } }',
-      'line 1, column 42: queue.lane_handlers.execute.mode must be one of "internal", "external" or "hybrid"; this text is not',
+      'line 1, column 42: queue.lane_handlers.execute.mode must be one of "internal", "external" or "hybrid"; this string is not',
     ],
     ['mcp_servers "a" { }', 'line 1, column 1: mcp_servers: "command" is required for the transport "stdio"'],
     [
@@ -320,11 +320,11 @@ describe('what is wrong', () => {
     ],
     [
       'thinking_budget = size("x")',
-      'line 1, column 19: thinking_budget calls "size": env("NAME") is the only call there is',
+      'line 1, column 19: thinking_budget calls "size": env("NAME") is the only function',
     ],
     [
       'thinking_budget = enw("x")',
-      'line 1, column 19: thinking_budget calls "enw": env("NAME") is the only call there is; did you mean "env"?',
+      'line 1, column 19: thinking_budget calls "enw": env("NAME") is the only function; did you mean "env"?',
     ],
     [
       'memory_dir = env()',
@@ -338,7 +338,7 @@ describe('what is wrong', () => {
       'max_tool_rounds = 0\n\nqueue = 1\nmemory {\n max_working = -1 }',
       'line 1, column 19: max_tool_rounds must be a positive whole number; this number is not',
       'line 3, column 9: queue must be a block or an object, found a number',
-      'line 5, column 16: memory.max_working must be a whole number from 0 on; this number is not',
+      'line 5, column 16: memory.max_working must be a whole number of at least 0; this number is not',
     ],
     [
       { providers: { openai: { models: [{ id: 'a', limit: { context: -1 } }] } } },
@@ -348,18 +348,18 @@ describe('what is wrong', () => {
       { providers: { openai: { models: { a: { limit: 3 } } } } },
       'providers.openai.models.a.limit must be a block or an object, found a number',
     ],
-    [{ providers: [{ apiKey: 'k' }] }, 'providers[0] requires "name", a text that is not empty'],
-    [{ providers: { a: 'x' } }, 'providers.a must be a block or an object, found a text'],
+    [{ providers: [{ apiKey: 'k' }] }, 'providers[0] requires "name", a string that is not empty'],
+    [{ providers: { a: 'x' } }, 'providers.a must be a block or an object, found a string'],
     [
       { providers: { a: { headers: { h: 1 } } } },
-      'providers.a.headers.h must be a text in quotes, found a number',
+      'providers.a.headers.h must be a string in quotes, found a number',
     ],
-    [{ maxToolRounds: Number.NaN }, 'maxToolRounds must be a positive whole number, found no finite number'],
-    [{ memory: () => 1 }, 'memory must be a block or an object, found a function'],
     [
-      { memory: new Date(0) },
-      'memory must be a block or an object, found an object with behaviour of its own',
+      { maxToolRounds: Number.NaN },
+      'maxToolRounds must be a positive whole number, found a number that is not finite',
     ],
+    [{ memory: () => 1 }, 'memory must be a block or an object, found a function'],
+    [{ memory: new Date(0) }, 'memory must be a block or an object, found an object that is not plain'],
   ]
   it.each(refused)('is told with its place: %j', async (source, ...problems) => {
     const error = await refusal(source)
@@ -386,7 +386,7 @@ describe('what is wrong', () => {
       },
     })
     expect((await refusal(trap)).message).toBe(
-      'The configuration cannot be read: a getter or proxy in it throws',
+      'The configuration cannot be read: one of its getters or proxies throws',
     )
   })
 })
@@ -395,61 +395,58 @@ describe('a warning', () => {
   const warned: [source: string | object, ...warnings: string[]][] = [
     [
       'max_tool_round = 1',
-      'line 1, column 1: unknown field "max_tool_round", which is ignored; did you mean "max_tool_rounds"?',
+      'line 1, column 1: unknown field "max_tool_round" is ignored; did you mean "max_tool_rounds"?',
     ],
     [
       'maxToolRound = 1',
-      'line 1, column 1: unknown field "maxToolRound", which is ignored; did you mean "maxToolRounds"?',
+      'line 1, column 1: unknown field "maxToolRound" is ignored; did you mean "maxToolRounds"?',
     ],
-    ['something_else {\n}', 'line 1, column 1: unknown field "something_else", which is ignored'],
-    ['x9f8a7b6c = 1', 'line 1, column 1: unknown field, which is ignored'],
+    ['something_else {\n}', 'line 1, column 1: unknown field "something_else" is ignored'],
+    ['x9f8a7b6c = 1', 'line 1, column 1: unknown field is ignored'],
     [
       'memory {\n  max_workin = 1\n}',
-      'line 2, column 3: unknown field "max_workin" in memory, which is ignored; did you mean "max_working"?',
+      'line 2, column 3: unknown field "max_workin" in memory is ignored; did you mean "max_working"?',
     ],
     [
       { memory: { maxWorkin: 1 } },
-      'unknown field "maxWorkin" in memory, which is ignored; did you mean "maxWorking"?',
+      'unknown field "maxWorkin" in memory is ignored; did you mean "maxWorking"?',
     ],
     [
       'max_tool_rounds = 1\nmaxToolRounds = 2',
-      'line 2, column 1: maxToolRounds is given 2 times; the last counts',
+      'line 2, column 1: maxToolRounds is given 2 times; the last one is used',
     ],
     [
       'memory_dir = env("NOT_SET")',
-      'line 1, column 14: memory_dir is left without a value: the variable that env() names here is not set, or empty',
+      'line 1, column 14: memory_dir has no value: the environment variable of env() is not set or empty',
     ],
     [
       'memory_dir = env("EMPTY")',
-      'line 1, column 14: memory_dir is left without a value: the variable that env() names here is not set, or empty',
+      'line 1, column 14: memory_dir has no value: the environment variable of env() is not set or empty',
     ],
     [
       'memory_dir = env("constructor")',
-      'line 1, column 14: memory_dir is left without a value: the variable that env() names here is not set, or empty',
+      'line 1, column 14: memory_dir has no value: the environment variable of env() is not set or empty',
     ],
     [
       'skill_dirs = ["a", env("NOT_SET")]',
-      'line 1, column 20: skill_dirs[1] is left without a value: the variable that env() names here is not set, or empty',
+      'line 1, column 20: skill_dirs[1] has no value: the environment variable of env() is not set or empty',
     ],
     [
       'mcp_server "a" { url = env("NOT_SET") }',
-      'line 1, column 24: mcp_server.url is left without a value: the variable that env() names here is not set, or empty',
+      'line 1, column 24: mcp_server.url has no value: the environment variable of env() is not set or empty',
     ],
-    [
-      'providers "a" { models "m" {} }',
-      'default_model is not set; the first model that is declared is used: "a/m"',
-    ],
+    ['providers "a" { models "m" {} }', 'default_model is not set; the first declared model is used: "a/m"'],
     [
       'default_model = "a/n" providers "a" { models "m" {} }',
       'line 1, column 1: default_model names a model that is not declared under providers',
     ],
     [
       'providers "a" {}\nproviders "a" {}',
-      'line 2, column 1: providers declares one name twice; the last counts, here',
+      'line 2, column 1: providers declares a name twice; the last one, here, is used',
     ],
     [
       'default_model = "a/m" providers "a" { models "m" { max_tokens = 1 limit = { output = 2 } } }',
-      'line 1, column 39: providers.models gives limit.output and another number beside it; limit.output counts',
+      'line 1, column 39: providers.models gives limit.output and another value for it; limit.output is used',
     ],
   ]
   it.each(warned)('is given for %j', async (source, ...warnings) => {
@@ -478,7 +475,7 @@ describe('a document that is wrong throughout', () => {
     }
     const { warnings } = await read(9999)
     expect(warnings).toHaveLength(101)
-    expect(warnings.at(-1)).toBe('there are more warnings, which are left out')
+    expect(warnings.at(-1)).toBe('more warnings are not shown')
     const error = await refusal(`max_tool_rounds = 0\nskills = [${'1,'.repeat(9999)}]`)
     expect(error.problems).toHaveLength(100)
     expect(error.message.split('\n')).toHaveLength(22)

@@ -9,22 +9,26 @@ import { isAbsent, readConfigFile, reasonOf } from './read-config-file.js'
 import { type Environment, type Reading, startReading } from './reading.js'
 
 export type LoadConfigOptions = {
-  /** What `env("NAME")` looks into; the environment of this process when left out. */
-  readonly env?: Environment
-  /** Where relative paths begin; the working directory of this process when left out. */
-  readonly cwd?: string
-  readonly readFile?: (path: string) => Promise<string>
+  /** The variables that `env("NAME")` reads (default: `process.env`). */
+  readonly env?: Environment | undefined
+  /** The base of relative paths (default: the working directory of the process). */
+  readonly cwd?: string | undefined
+  /** Reads a configuration file (default: from the file system). */
+  readonly readFile?: ((path: string) => Promise<string>) | undefined
 }
 
 export type LoadedConfig = {
   readonly config: AgentConfig
-  /** What was passed over or filled in, one sentence each, for a person to read. They hold no values. */
+  /** Warnings about ignored and defaulted fields, for a user to read. They contain no values of the configuration. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Reads a configuration: the path of an `.acl` file, ACL text, or an object. Rejects with a {@link ConfigError} that lists everything
- * that is wrong. Relative paths in a file begin at its directory, all others at `cwd`.
+ * Reads a configuration: the path of an `.acl` file, ACL text, or an object. Rejects with a {@link ConfigError} that lists every problem.
+ * Relative paths in a file are relative to its directory, all others to `cwd`.
+ *
+ * @example
+ * const { config, warnings } = await loadConfig('capstan.acl')
  */
 export async function loadConfig(
   source: string | AgentConfigInput,
@@ -54,8 +58,8 @@ function loadText(text: string, reading: Reading, name?: string): LoadedConfig {
   if (/^\ufeff?\s*[{[]/.test(text)) throw refuseJson(name)
   const { items, problems } = parseAcl(text)
   if (problems.length > 0) {
-    const told = problems.map(({ message, span: { line, column } }) => ({ message, line, column }))
-    throw new ConfigError(`Failed to parse ACL${name === undefined ? '' : ` config ${name}`}`, told)
+    const found = problems.map(({ message, span: { line, column } }) => ({ message, line, column }))
+    throw new ConfigError(`Failed to parse ACL${name === undefined ? '' : ` config ${name}`}`, found)
   }
   const config = readConfig(items, reading)
   return conclude(config, reading, `Invalid configuration${name === undefined ? '' : ` in ${name}`}`)
@@ -71,7 +75,7 @@ function formatOfPath(name: string): string | undefined {
   return /\.(acl|json|hcl)$/i.exec(name)?.[1]?.toLowerCase()
 }
 
-/** A line that ends like a path may still be a document, such as one that ends in a comment. */
+/** Whether a line that ends like a path is a document, such as one that ends with a comment. */
 function mayBeText(name: string): boolean {
   return /[={#"]/.test(name)
 }
@@ -98,13 +102,13 @@ providers "provider" {
 function refuseFormat(name: string, format: string): ConfigError {
   if (format === 'json') return refuseJson(name)
   return new ConfigError(
-    `Config file ${name} is not read: configuration is written as ACL, in a file that ends in .acl`,
+    `Config file ${name} is not supported: write the configuration as ACL, in a file that ends in .acl`,
   )
 }
 
 function refuseJson(name?: string): ConfigError {
   const what = name === undefined ? 'JSON text' : `Config file ${name}: JSON`
   return new ConfigError(
-    `${what} is not read as a configuration. Write it as ACL, or parse it and pass the object. The ACL form:\n${aclForm}`,
+    `${what} is not a configuration format. Write it as ACL, or parse it and pass the object. The ACL form:\n${aclForm}`,
   )
 }

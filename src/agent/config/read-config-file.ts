@@ -4,9 +4,9 @@ import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { maxDocumentBytes } from './acl/limits.js'
 
-/** The text of a configuration file: a regular file, UTF-8, and never more of it than a document may have. */
+/** Reads a configuration file: a regular UTF-8 file of a limited size. */
 export async function readConfigFile(path: string): Promise<string> {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait forever.
+  // Without O_NONBLOCK, opening a pipe without a writer would block forever.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')
@@ -29,17 +29,17 @@ export function isAbsent(thrown: unknown): boolean {
   return isRecord(thrown) && ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].some((code) => code === thrown['code'])
 }
 
-/** Why a file could not be read, in words; what the system says holds the path of the machine. */
+/** Why a file could not be read. The message of the system is not used, because it contains the absolute path. */
 export function reasonOf(thrown: unknown): string {
   const code = isRecord(thrown) ? thrown['code'] : undefined
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
     case 'ENAMETOOLONG':
-      return 'there is no such file'
+      return 'the file does not exist'
     case 'EACCES':
     case 'EPERM':
-      return 'it may not be read'
+      return 'permission denied'
     case 'EISDIR':
       return 'it is a directory'
     default:

@@ -1,10 +1,11 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Item } from './acl/ast.js'
 import type { AgentConfig } from './config.js'
 import { readFields, spellings } from './field.js'
 import type { Reading, Spot } from './reading.js'
 import { agentShape } from './tables/agent-table.js'
 
-/** Reads the tree of a configuration, wherever it came from. What is wrong with it is in the reading afterwards. */
+/** Reads the tree of a configuration, from text or from an object. Problems are collected in `reading`. */
 export function readConfig(items: readonly Item[], reading: Reading): AgentConfig {
   const read = readFields(agentShape, items, { path: '' }, reading)
   const config: AgentConfig = { ...read, providers: read.providers ?? [], mcpServers: read.mcpServers ?? [] }
@@ -16,10 +17,7 @@ function withDefaultModel(config: AgentConfig, given: Spot | undefined, reading:
   if (config.defaultModel === undefined) {
     const [first] = declared
     if (first === undefined) return config
-    reading.warn(
-      { path: '' },
-      `default_model is not set; the first model that is declared is used: "${first}"`,
-    )
+    reading.warn({ path: '' }, `default_model is not set; the first declared model is used: "${first}"`)
     return { ...config, defaultModel: first }
   }
   if (given !== undefined && !declared.includes(config.defaultModel)) {
@@ -28,7 +26,7 @@ function withDefaultModel(config: AgentConfig, given: Spot | undefined, reading:
   return config
 }
 
-/** A store of ours keeps files, so a plain word is a path; what a store of the host makes of it is not ours to say. */
+/** The built-in stores use files, so a plain word is a path. The value for a custom store is passed on unchanged. */
 function withStoragePath(config: AgentConfig, reading: Reading, items: readonly Item[]): AgentConfig {
   const { storageUrl, storageBackend } = config
   if (storageUrl === undefined || storageBackend === 'custom' || storageBackend === 'memory') return config
@@ -37,17 +35,14 @@ function withStoragePath(config: AgentConfig, reading: Reading, items: readonly 
     return { ...config, storageUrl: reading.resolvePath(storageUrl) }
   } catch {
     const spot = spotOf('storageUrl', items) ?? { path: 'storageUrl' }
-    reading.fail(
-      spot,
-      `${spot.path} must be a path or an address; this file: address is no path of this machine`,
-    )
+    reading.fail(spot, `${spot.path} must be a path or a URL; this file: URL is not a path of this machine`)
     return config
   }
 }
 
-/** Where a field of the document was given last. */
+/** The last position of a field in the document. */
 function spotOf(key: keyof AgentConfig, items: readonly Item[]): Spot | undefined {
   const names = spellings(key, agentShape[key])
   const item = items.findLast(({ name }) => names.includes(name))
-  return item && { path: item.name, ...(item.span && { span: item.span }) }
+  return item && { path: item.name, ...omitUndefined({ span: item.span }) }
 }

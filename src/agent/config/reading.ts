@@ -2,28 +2,29 @@ import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Span, Value } from './acl/ast.js'
 import { type ConfigProblem, placed } from './config-error.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a reader stands: the path of the field, and its place in the text when there is one. */
+/** The path of a field, and its position in the text, if there is a text. */
 export type Spot = { readonly path: string; readonly span?: Span }
 
-/** One reading of a configuration: what readers may ask, and where they put what they find. */
+/** The context of reading a configuration: evaluates calls and paths, and collects problems and warnings. */
 export type Reading = {
   readonly problems: ConfigProblem[]
   readonly warnings: string[]
   fail(spot: Spot, message: string): void
-  /** The words are made only when they are kept. */
+  /** A function is called only if the warning is recorded. */
   warn(spot: Spot, message: string | (() => string)): void
-  /** The value behind a call; undefined (and told) when there is none. */
+  /** The value of a call; undefined, with a problem or warning, if it has none. */
   evaluate(call: Value & { type: 'call' }, spot: Spot): Value | undefined
-  /** A path as an absolute one. */
+  /** Resolves a path to an absolute one. */
   resolvePath(path: string): string
 }
 
-/** What goes wrong thousands of times is one mistake, or no configuration at all. */
+/** The maximum number of problems: thousands of them are one mistake, or not a configuration. */
 const maxKept = 100
 
 export function startReading(env: Environment, directory: string): Reading {
@@ -34,7 +35,7 @@ export function startReading(env: Environment, directory: string): Reading {
     if (problems.length < maxKept) problems.push({ message, ...(path === '' ? {} : { path }), ...at })
   }
   const warn = ({ span }: Spot, message: string | (() => string)): void => {
-    if (warnings.length === maxKept) warnings.push('there are more warnings, which are left out')
+    if (warnings.length === maxKept) warnings.push('more warnings are not shown')
     if (warnings.length > maxKept) return
     warnings.push(placed(typeof message === 'string' ? message : message(), span))
   }
@@ -49,18 +50,15 @@ export function startReading(env: Environment, directory: string): Reading {
       if (call.name !== 'env') {
         fail(
           at,
-          `${spot.path} calls ${describeCall(call.name)}: env("NAME") is the only call there is${meant(call.name)}`,
+          `${spot.path} calls ${describeCall(call.name)}: env("NAME") is the only function${meant(call.name)}`,
         )
       } else if (name?.type !== 'text' || name.value === '' || call.args.length !== 1) {
         fail(at, `${spot.path} calls env without one name in quotes: write env("NAME")`)
       } else {
         const value = Object.hasOwn(env, name.value) ? env[name.value] : undefined
         if (value !== undefined && value !== '')
-          return { type: 'text', value, ...(call.span && { span: call.span }) }
-        warn(
-          at,
-          `${spot.path} is left without a value: the variable that env() names here is not set, or empty`,
-        )
+          return { type: 'text', value, ...omitUndefined({ span: call.span }) }
+        warn(at, `${spot.path} has no value: the environment variable of env() is not set or empty`)
       }
       return undefined
     },
@@ -80,23 +78,23 @@ function meant(name: string): string {
   return nearestNames(name, ['env']).length > 0 ? '; did you mean "env"?' : ''
 }
 
-/** The sentence for a field that no table holds. */
+/** The warning about an unknown field. */
 export function describeUnknown(name: string, spot: Spot, known: readonly string[]): string {
   const inside = spot.path === '' ? '' : ` in ${spot.path}`
-  const said = isSayable(name) || spot.span === undefined ? ` "${name.slice(0, 60)}"` : ''
+  const shown = isSayable(name) || spot.span === undefined ? ` "${name.slice(0, 60)}"` : ''
   const near = nearestNames(name, spelledLike(name, spot, known))
-  return `unknown field${said}${inside}, which is ignored${near.length > 0 ? `; did you mean ${quoteNames(near)}?` : ''}`
+  return `unknown field${shown}${inside} is ignored${near.length > 0 ? `; did you mean ${quoteNames(near)}?` : ''}`
 }
 
-/** One spelling of each name, the one that was tried. */
+/** One spelling of each name: the one that the user used. */
 function spelledLike(name: string, { span }: Spot, known: readonly string[]): string[] {
   const other = span === undefined || /[A-Z]/.test(name) ? /_/ : /[A-Z]/
   return known.filter((each) => !other.test(each))
 }
 
 /**
- * Whether a word of a text may be repeated in a message. Quotation marks that went astray turn the inside of a text, which may be a
- * key, into names: only what looks like a word of a language is said.
+ * Whether a name from the text can be shown in a message. A misplaced quotation mark turns the inside of a string, which can be a key, into
+ * names, so only names that look like words are shown.
  */
 function isSayable(name: string): boolean {
   return name.length <= 40 && /^[a-z]+(?:[A-Z_][a-z]+)*$/.test(name)

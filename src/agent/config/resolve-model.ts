@@ -1,14 +1,15 @@
 import type { ModelFacts } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentConfig, ModelEntry, ProviderConfig } from './config.js'
 import { ConfigError } from './config-error.js'
 
 const maxListed = 20
 
 /**
- * The model of a name such as `openai/gpt-4`, with all that is known of it; the default one when no name is given. Everything up to
- * the first slash names the provider. Throws a {@link ConfigError} for what is not declared.
+ * Resolves a name such as `openai/gpt-4` to a model and its settings; without a name, the default model. The part before the first slash is
+ * the provider. Throws a {@link ConfigError} for an undeclared model.
  */
 export function resolveModel(
   config: AgentConfig,
@@ -48,7 +49,7 @@ function findModel({ name: provider, models }: ProviderConfig, wanted: string, n
   )
 }
 
-/** A bare model id is the usual slip: where it is declared, the full name is told. */
+/** Suggests the full name for a model id without its provider, which is a common mistake. */
 function suggestModel({ providers }: AgentConfig, name: string): string {
   const full = providers.flatMap((provider) =>
     provider.models.filter(({ id }) => id === name).map(({ id }) => `${provider.name}/${id}`),
@@ -68,26 +69,21 @@ function suggest(wanted: string, known: readonly string[], what: string): string
   return `${meant} Declared ${what}: ${listed}${more}`
 }
 
-/** What a model says of itself goes before what its provider says; headers are put together by their names. */
+/** The settings of a model take precedence over those of its provider; headers are merged by name. */
 function combine(provider: ProviderConfig, model: ModelEntry): ModelConfig {
-  const api = model.api ?? provider.api
-  const apiKey = model.apiKey ?? provider.apiKey
-  const baseUrl = model.baseUrl ?? provider.baseUrl
-  const sessionIdHeader = model.sessionIdHeader ?? provider.sessionIdHeader
-  const headers = mergeHeaders(provider.headers, model.headers)
   const facts = factsOf(model)
-  return {
+  return omitUndefined({
     provider: provider.name,
     id: model.id,
-    ...(model.name !== undefined && { name: model.name }),
-    ...(api !== undefined && { api }),
-    ...(apiKey !== undefined && { apiKey }),
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
-    ...(headers !== undefined && { headers }),
-    ...(Object.keys(facts).length > 0 && { facts }),
-    ...(model.cost !== undefined && { price: model.cost }),
-  }
+    name: model.name,
+    api: model.api ?? provider.api,
+    apiKey: model.apiKey ?? provider.apiKey,
+    baseUrl: model.baseUrl ?? provider.baseUrl,
+    sessionIdHeader: model.sessionIdHeader ?? provider.sessionIdHeader,
+    headers: mergeHeaders(provider.headers, model.headers),
+    facts: Object.keys(facts).length > 0 ? facts : undefined,
+    price: model.cost,
+  })
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -95,25 +91,25 @@ type Headers = Readonly<Record<string, string>>
 function mergeHeaders(outer: Headers | undefined, inner: Headers | undefined): Headers | undefined {
   if (outer === undefined || inner === undefined) return inner ?? outer
   const replaced = new Set(Object.keys(inner).map((name) => name.toLowerCase()))
-  const kept = Object.entries(outer).filter(([name]) => !replaced.has(name.toLowerCase()))
-  return Object.fromEntries([...kept, ...Object.entries(inner)])
+  const others = Object.entries(outer).filter(([name]) => !replaced.has(name.toLowerCase()))
+  return Object.fromEntries([...others, ...Object.entries(inner)])
 }
 
-/** Only what was declared: for the rest, the usual is assumed. */
+/** The declared facts only; the model's defaults apply to the rest. */
 function factsOf(model: ModelEntry): Partial<ModelFacts> {
   const inputs = model.modalities?.input
   const images = inputs?.includes('image') ?? model.attachment
   const documents = inputs?.some((each) => each === 'pdf' || each === 'document') ?? model.attachment
-  return {
-    ...(model.contextTokens !== undefined && { contextTokens: model.contextTokens }),
-    ...(model.outputTokens !== undefined && { outputTokens: model.outputTokens }),
-    ...(model.toolCall !== undefined && { tools: model.toolCall }),
-    ...(model.reasoning !== undefined && { reasoning: model.reasoning }),
-    ...(model.temperature !== undefined && { temperature: model.temperature }),
-    ...(model.structuredOutput !== undefined && { structuredOutput: model.structuredOutput }),
-    ...(images !== undefined && { images }),
-    ...(documents !== undefined && { documents }),
-  }
+  return omitUndefined({
+    contextTokens: model.contextTokens,
+    outputTokens: model.outputTokens,
+    tools: model.toolCall,
+    reasoning: model.reasoning,
+    temperature: model.temperature,
+    structuredOutput: model.structuredOutput,
+    images,
+    documents,
+  })
 }
 
 function shown(name: string): string {

@@ -4,13 +4,13 @@ import type { AgentConfig } from './config.js'
 import type { Hidden, Table } from './field.js'
 import { agentShape } from './tables/agent-table.js'
 
-/** What stands where a secret was. */
+/** The replacement of a secret. */
 const mask = '[hidden]'
 
-/** Shorter values of headers and variables are words of every day; searched for in texts, they would be found everywhere. */
+/** The minimum length of a secret in headers and variables. Shorter values are common words, which occur in every text. */
 const minSecretLength = 8
 
-/** Every secret of a configuration and of what it was made with, longest first, so that none is found only in part. */
+/** All secrets of a configuration, longest first, so that none is replaced only in part. */
 export function secretsOf(config: AgentConfig, variables: readonly string[] = []): string[] {
   const found = new Set(variables.filter(isTelling))
   copyWith(agentShape, config, (hidden, value) => {
@@ -21,7 +21,7 @@ export function secretsOf(config: AgentConfig, variables: readonly string[] = []
   return [...found].toSorted((a, b) => b.length - a.length)
 }
 
-/** A configuration that may be shown: the same without its secrets. */
+/** The configuration with its secrets masked, to show it. */
 export function describeConfig(config: AgentConfig): Record<string, unknown> {
   return copyWith(agentShape, config, masked)
 }
@@ -62,7 +62,7 @@ function secretsIn(hidden: Hidden, value: unknown): string[] {
   }
 }
 
-/** `Bearer abc` is a secret, and so is the `abc` alone. */
+/** In `Bearer abc`, the whole value and `abc` are secrets. */
 function withoutScheme(value: string): string[] {
   const [, bare] = /^[A-Za-z]+ +(\S+)$/.exec(value) ?? []
   return bare === undefined ? [value] : [value, bare]
@@ -84,7 +84,7 @@ function masked(hidden: Hidden, value: unknown): unknown {
 
 function maskedAddress(address: string): string {
   if (isAbsolute(address)) return address
-  // Without a host it is of a form that only its store knows, and so is the place of a password in it.
+  // Only the store knows the form of a URL without a host, and where its password is.
   if (!address.includes('://') || !URL.canParse(address)) return mask
   const { protocol, username, password, host, pathname, search } = new URL(address)
   const user = username === '' && password === '' ? '' : `${mask}@`
@@ -103,7 +103,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A stray % is itself.
+    // A % that is not an escape stays as it is.
     return text
   }
 }

@@ -1,11 +1,11 @@
 import type { ProgramLimits } from '../../program/machine/limits.js'
 import type { JsonObject } from '../../tool/json.js'
 
-/** What happens to a fire that is due while the one before it is still at work: it is left out, or it waits its turn. */
+/** What happens to a fire that is due while the previous one is still running: it is skipped or queued. */
 export const overlapPolicies = ['skip', 'queue'] as const
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
-/** What happens to fires that were due while nobody served: nothing, the last of them is made up for, or all are. */
+/** What happens to fires that were due while the directory was not served: none, the last one or all of them are made up for. */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
 
@@ -15,19 +15,19 @@ export type ScheduleDefinition = {
   readonly file: string
   readonly enabled: boolean
   readonly cron: string
-  /** Of the time zone database, such as `Europe/Berlin`. */
+  /** A name of the time zone database, such as `Europe/Berlin`. */
   readonly timeZone: string
   readonly overlap: OverlapPolicy
   readonly catchUp: CatchUpPolicy
-  /** A fire begins up to this much later than it is due, a different time on each machine. */
+  /** The maximum random delay of a fire, which differs between machines. */
   readonly jitterMs: number
-  /** How long one fire may take. */
+  /** The time limit of a fire. */
   readonly timeoutMs?: number
-  /** What the model is told when it fires. */
+  /** The prompt of a fire. */
   readonly prompt: string
 }
 
-/** One `tools/*.md`. What an MCP server is started with may hold secrets, and is not among it. */
+/** One `tools/*.md`. The arguments and variables of an MCP server are not included, because they can contain secrets. */
 export type AgentDirTool =
   | {
       readonly kind: 'mcp'
@@ -39,32 +39,32 @@ export type AgentDirTool =
     }
   | ScriptToolDefinition
 
-/** A program whose source, tools and limits a file has fixed: a model gives it nothing but its inputs. */
+/** A program whose source, tools and limits are set by a file. The model gives it only inputs. */
 export type ScriptToolDefinition = {
   readonly kind: 'script'
   readonly name: string
   readonly file: string
   readonly description: string
-  /** From the root of the workspace. */
+  /** The path of the script, relative to the workspace. */
   readonly path: string
   readonly allowedTools: readonly string[]
   readonly limits: Partial<ProgramLimits>
-  /** The JSON Schema of its inputs; absent: any object. */
+  /** The JSON Schema of its inputs (default: any object). */
   readonly inputs?: JsonObject
 }
 
-/** An agent as a directory, read and found to be in order. */
+/** A valid agent directory. */
 export type AgentDir = {
-  /** The real path. */
+  /** The real path of the directory. */
   readonly path: string
   readonly name: string
   readonly instructions: string
-  /** What `agent.acl` says, with every secret hidden. */
+  /** The configuration of `agent.acl`, with every secret masked. */
   readonly config?: Readonly<Record<string, unknown>>
   /** The names of its skills. */
   readonly skills: readonly string[]
   readonly schedules: readonly ScheduleDefinition[]
   readonly tools: readonly AgentDirTool[]
-  /** What is odd about it and does no harm, a sentence each. */
+  /** Warnings about the directory. */
   readonly warnings: readonly string[]
 }

@@ -8,8 +8,8 @@ import type { DirFile } from './dir-files.js'
 import type { Findings } from './findings.js'
 
 /**
- * Reads `agent.acl`. Unlike in a configuration that a person starts with, a variable that is not set is told: at three in the morning
- * nobody sees the warning that a key is missing.
+ * Reads `agent.acl`. A variable that is not set is an error here, not a warning as in other configurations, because no user watches a
+ * scheduled run.
  */
 export function readConfigFile(
   { file, text }: DirFile,
@@ -25,15 +25,15 @@ export function readConfigFile(
   const config = readConfig(items, {
     ...reading,
     evaluate(call, spot) {
-      const told = reading.problems.length + reading.warnings.length
+      const before = reading.problems.length + reading.warnings.length
       const value = reading.evaluate(call, spot)
       const [name] = call.args
-      if (value !== undefined || reading.problems.length + reading.warnings.length === told) return value
+      if (value !== undefined || reading.problems.length + reading.warnings.length === before) return value
       if (call.name !== 'env' || name?.type !== 'text') return value
       reading.warnings.pop()
       reading.fail(
         call.span === undefined ? spot : { ...spot, span: call.span },
-        `${spot.path} is left without a value: the variable that env() names here is not set, or empty`,
+        `${spot.path} has no value: the environment variable of env() is not set or empty`,
       )
       return value
     },
@@ -44,7 +44,7 @@ export function readConfigFile(
   return reading.problems.length > 0 ? undefined : config
 }
 
-/** What the host allows its own server it would allow another one that takes its name. */
+/** A server with the name of a host's server would get the permissions of that server, so it is refused. */
 function refuseServersOf(
   hostServers: readonly string[],
   { mcpServers }: AgentConfig,
@@ -56,7 +56,7 @@ function refuseServersOf(
     if (label !== undefined && taken.has(label))
       fail(
         name,
-        `duplicate tool name: the tools of ${name} would be called mcp__${label}__*, as those of the host; rename it`,
+        `duplicate tool name: the tools of ${name} would be called mcp__${label}__*, like those of the host; rename it`,
       )
   }
 }

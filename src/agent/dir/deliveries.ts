@@ -8,11 +8,11 @@ export type DeliveriesParts = {
   failed(report: FireReport, error: unknown): void
 }
 
-/** Reports that the host is given, and those that it is just taking. */
+/** Delivers reports to the host, and waits for the deliveries in progress. */
 export class Deliveries {
   readonly #parts: DeliveriesParts
   readonly #open = new Set<Promise<void>>()
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no caller waits any more. */
   readonly #patience = new AbortController()
 
   constructor(parts: DeliveriesParts) {
@@ -32,7 +32,7 @@ export class Deliveries {
     }
   }
 
-  /** Until the host has all of them, or has had time enough: of several who wait the least patient counts. */
+  /** Resolves when all reports are delivered, or after the time limit. The shortest limit of several callers applies. */
   async taken(withinMs: number): Promise<void> {
     const { signal } = this.#patience
     if (withinMs > 0 && this.#open.size > 0)

@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto'
 import { relative, sep } from 'node:path'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { findFiles, isDirectory } from '../../workspace/find-files.js'
 import type { Findings } from './findings.js'
 
 export type DirFile = {
-  /** From the directory, with slashes. */
+  /** The path relative to the directory, with slashes. */
   readonly file: string
-  /** The name without its ending; of a skill that is a folder, the name of the folder. */
+  /** The file name without its extension; for a skill folder, the name of the folder. */
   readonly stem: string
   readonly text: string
-  /** For a skill that is a folder. */
+  /** The folder of a skill. */
   readonly folder?: string
   readonly path: string
 }
 
-/** The files of an agent directory, as they were read in one go. */
+/** The files of an agent directory, read at one time. */
 export type DirFiles = {
   readonly instructions?: DirFile
   readonly config?: DirFile
@@ -25,7 +26,7 @@ export type DirFiles = {
 
 const maxBytes = 256 * 1024
 
-/** Reads everything that an agent directory consists of. No link leads out of it. */
+/** Reads all files of an agent directory. Links that lead out of it are not followed. */
 export function readDirFiles(directory: string, findings: Findings): DirFiles {
   const look = (folder: string, names: RegExp, maxDepth: number, main?: string): DirFile[] => {
     const path = folder === '' ? directory : `${directory}${sep}${folder}`
@@ -34,11 +35,11 @@ export function readDirFiles(directory: string, findings: Findings): DirFiles {
       maxBytes,
       maxDepth,
       seen: new Set<string>(),
-      ...(main !== undefined && { main }),
+      ...omitUndefined({ main }),
     }
     return [...findFiles({ path, trees: [directory] }, options)].flatMap((found) => {
       if ('problem' in found) {
-        tell(directory, found.problem, findings)
+        addProblem(directory, found.problem, findings)
         return []
       }
       const file = relative(directory, found.path).split(sep).join('/')
@@ -46,7 +47,7 @@ export function readDirFiles(directory: string, findings: Findings): DirFiles {
       const last = parts.at(-1) ?? file
       const stem = found.folder === undefined ? last.replace(/\.[^.]*$/, '') : (parts.at(-2) ?? last)
       const { text, path: place, folder: own } = found
-      return [{ file, stem, text, path: place, ...(own !== undefined && { folder: own }) }]
+      return [{ file, stem, text, path: place, ...omitUndefined({ folder: own }) }]
     })
   }
   const top = look('', /^(?:instructions\.md|agent\.acl)$/, 0)
@@ -54,28 +55,27 @@ export function readDirFiles(directory: string, findings: Findings): DirFiles {
   const config = top.find(({ file }) => file === 'agent.acl')
   const has = (folder: string): boolean => isDirectory(`${directory}${sep}${folder}`)
   return {
-    ...(instructions !== undefined && { instructions }),
-    ...(config !== undefined && { config }),
+    ...omitUndefined({ instructions, config }),
     schedules: has('schedules') ? look('schedules', /\.md$/i, 0) : [],
     tools: has('tools') ? look('tools', /\.md$/i, 0) : [],
     skills: has('skills') ? look('skills', /\.md$/i, 4, 'SKILL.md') : [],
   }
 }
 
-/** Tells one reading of files from another. */
+/** A digest of the contents of files. */
 export function digestOf(files: readonly (DirFile | undefined)[]): string {
   const hash = createHash('sha256')
   for (const one of files) if (one !== undefined) hash.update(JSON.stringify([one.file, one.text]))
   return hash.digest('hex')
 }
 
-/** The same of all of them. */
+/** The digest of all files of an agent directory. */
 export function digestOfAll({ instructions, config, schedules, tools, skills }: DirFiles): string {
   return digestOf([instructions, config, ...schedules, ...tools, ...skills])
 }
 
 /** The words begin with the path of what they are about. */
-function tell(directory: string, problem: string, findings: Findings): void {
+function addProblem(directory: string, problem: string, findings: Findings): void {
   const rest = problem.startsWith(`${directory}${sep}`) ? problem.slice(directory.length + 1) : problem
   const [, file = '.', message = rest] = /^(.+?)(?: (was not read: .*)|: (?:more than .*))$/.exec(rest) ?? []
   findings.add(file.split(sep).join('/'), 1, message)

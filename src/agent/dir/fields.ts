@@ -7,13 +7,13 @@ import { YamlError } from '../../workspace/yaml/errors.js'
 import type { DirFile } from './dir-files.js'
 import type { Findings } from './findings.js'
 
-/** Reads the fields at the head of a file. Undefined, and told, when there are none or they cannot be read. */
+/** Reads the front matter of a file. Undefined, with a reported problem, if it is missing or invalid. */
 export function readFields(file: DirFile, findings: Findings): FileFields | undefined {
   const fail = (line: number, message: string): undefined => void findings.add(file.file, line, message)
   if (!/^\ufeff?---[ \t]*\r?\n/.test(file.text))
-    return fail(1, 'missing frontmatter: begin the file with a line of ---, fields, and another line of ---')
+    return fail(1, 'missing front matter: start the file with a line of ---, fields, and another line of ---')
   if (!/\n---[ \t]*\r?(?:\n|$)/.test(file.text))
-    return fail(1, 'missing frontmatter: its fields are never ended by a second line of ---')
+    return fail(1, 'missing front matter: the second line of --- after the fields is missing')
   try {
     const { fields, lines, body } = readFrontMatter(file.text)
     return new FileFields(file, fields, lines, visibleText(body).trim(), findings)
@@ -23,7 +23,7 @@ export function readFields(file: DirFile, findings: Findings): FileFields | unde
   }
 }
 
-/** The fields of one file, each told with its line when it is not what it must be. */
+/** The fields of one file. Invalid values are reported with their line. */
 export class FileFields {
   readonly file: DirFile
   readonly all: Readonly<Record<string, unknown>>
@@ -54,7 +54,7 @@ export class FileFields {
     return undefined
   }
 
-  /** The line of a field, or of what stands inside it. */
+  /** The line of a field, or of a value inside it. */
   lineOf(name?: string, inner?: string): number {
     const line = (name === undefined ? undefined : this.#lines.get(name)) ?? 1
     if (inner === undefined) return line
@@ -64,7 +64,7 @@ export class FileFields {
     return at < 0 ? line : line + 1 + at
   }
 
-  /** The first of these names that is there. */
+  /** The first of these names that the file has. */
   named(...names: readonly string[]): string | undefined {
     return names.find((name) => this.all[name] !== undefined && this.all[name] !== null)
   }
@@ -74,9 +74,9 @@ export class FileFields {
     if (name === undefined) return undefined
     const value = this.all[name]
     if (typeof value === 'string' && value.trim() !== '') return value.trim()
-    // A name or a version that looks like a number is still a name.
+    // A name or a version can look like a number.
     if (typeof value === 'number') return String(value)
-    return this.fail(`${name} must be a text that is not empty`, name)
+    return this.fail(`${name} must be a string that is not empty`, name)
   }
 
   flag(name: string, usual: boolean): boolean {
@@ -115,10 +115,10 @@ export class FileFields {
   object(name: string): Readonly<Record<string, unknown>> | undefined {
     const value = this.all[name]
     if (value === undefined || value === null) return undefined
-    return isRecord(value) ? value : this.fail(`${name} must be fields of its own`, name)
+    return isRecord(value) ? value : this.fail(`${name} must be an object with fields`, name)
   }
 
-  /** A field that nobody knows was meant to say something. */
+  /** Reports unknown fields: they were meant to have an effect. */
   refuseOthers(known: readonly string[]): void {
     for (const name of Object.keys(this.all)) {
       if (known.includes(name)) continue

@@ -1,6 +1,6 @@
 import type { AgentDirProblem } from './errors.js'
 
-/** Collects what is wrong, so that all of it can be told at once. */
+/** Collects problems, so that all are reported together. */
 export class Findings {
   readonly #problems: AgentDirProblem[] = []
   readonly warnings: string[] = []
@@ -9,7 +9,7 @@ export class Findings {
     this.#problems.push({ file, line, message })
   }
 
-  /** By file and line. */
+  /** The problems, sorted by file and line. */
   list(): AgentDirProblem[] {
     return this.#problems.toSorted((a, b) => compare(a.file, b.file) || a.line - b.line)
   }

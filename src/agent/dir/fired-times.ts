@@ -1,7 +1,7 @@
 import type { RunRow } from '../../store/records.js'
 import { toleranceMs } from './due-times.js'
 
-/** The fires of one schedule that are in its log, whichever node made them. */
+/** The fires of one schedule in its log, made by any node. */
 export class FiredTimes {
   readonly #times = new Set<number>()
   #latest: number | undefined
@@ -23,7 +23,7 @@ export class FiredTimes {
     return this.#latest
   }
 
-  /** Whether it was made, or a later one was: unless that one lies so far ahead that the clock of its node must have been wrong. */
+  /** Whether this fire or a later one was made. A fire too far in the future is ignored, because the clock of its node was wrong. */
   has(time: number, now: number): boolean {
     if (this.#times.has(time)) return true
     return this.#latest !== undefined && time < this.#latest && this.#latest <= now + toleranceMs

@@ -3,25 +3,25 @@ import type { FireReport, ScheduleStatus, ServeListener } from './serve-events.j
 
 export type ServeState = 'starting' | 'serving' | 'stopping' | 'stopped'
 
-/** An agent directory that is being served. It runs until it is stopped, also when nothing refers to this object. */
+/** An agent directory that is being served. It runs until it is stopped, even if nothing references this object. */
 export interface AgentDirHandle {
   readonly state: ServeState
-  /** Every schedule has its session, and fires when it is due. */
+  /** Whether every schedule has its session and fires when it is due. */
   isReady(): boolean
   isStopped(): boolean
-  /** The schedules that are served. */
+  /** The served schedules. */
   schedules(): ScheduleStatus[]
-  /** The session of a schedule, while it is open: to look at, and to answer what it asks. */
+  /** The open session of a schedule, to inspect it and to answer its questions. */
   session(schedule: string): Session | undefined
-  /** Tells everything that happens. Gives what ends that. */
+  /** Calls the listener with every event. Returns a function that removes the listener. */
   on(listener: ServeListener): () => void
-  /** Fires a schedule now, behind what is at work. Rejects when there is none of that name. */
+  /** Fires a schedule now, after its running fires. Rejects if there is no schedule with that name. */
   runNow(schedule: string): Promise<FireReport>
-  /** Reads the directory again. True when something had changed. Rejects when it is not in order, and goes on as before. */
+  /** Reads the directory again. Returns true if something has changed. Rejects if it has problems, and continues unchanged. */
   reload(): Promise<boolean>
-  /** Begins no further fire, lets those at work end, and closes their sessions. `drainMs` says for how long they may. */
+  /** Starts no further fire, waits up to `drainMs` for running fires, and closes the sessions. */
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }
 
-/** The same, by its name in other SDKs. */
+/** Same as `stop`, with the name that other SDKs use. */
 export type ServeHandle = AgentDirHandle

@@ -1,4 +1,4 @@
-/** An agent as a directory, and schedules. */
+/** Agent directories and schedules. */
 export type {
   AgentDir,
   AgentDirTool,

@@ -1,20 +1,21 @@
 import { realpathSync } from 'node:fs'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentDir } from './agent-dir.js'
 
 export type LoadAgentDirOptions = {
-  /** What `${NAME}` and `env("NAME")` look into; the environment of this process when left out. */
+  /** The variables that `${NAME}` and `env("NAME")` read (default: `process.env`). */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** The workspace that it is to serve: the scripts of its tools are looked at, too. */
+  /** The workspace. If it is given, the scripts of the tools are checked, too. */
   readonly workspace?: string
-  /** Of schedules that name none; UTC when left out. */
+  /** The time zone of schedules that do not name one (default: UTC). */
   readonly timeZone?: string
-  /** The names of tools that the host adds: scripts may be allowed them, and none of their names may be taken. */
+  /** The names of the host's tools: scripts can be allowed to use them, and the directory cannot define tools with these names. */
   readonly toolNames?: readonly string[]
 }
 
 /**
- * Reads an agent directory without starting anything. Rejects with an {@link AgentDirError} whose `problems` are all that is wrong
- * with it, each with file and line.
+ * Reads an agent directory without starting anything. Rejects with an {@link AgentDirError} that lists all problems, each with its file and
+ * line.
  *
  * @example
  * const { schedules } = await loadAgentDir('release-agent')
@@ -24,8 +25,10 @@ export async function loadAgentDir(dir: string, options: LoadAgentDirOptions = {
   const { readAgentDir } = await import('./read-agent-dir.js')
   return readAgentDir(dir, {
     env,
-    ...(workspace !== undefined && { workspace: realpathSync.native(workspace) }),
-    ...(timeZone !== undefined && { timeZone }),
-    ...(toolNames !== undefined && { hostTools: toolNames }),
+    ...omitUndefined({
+      workspace: workspace === undefined ? undefined : realpathSync.native(workspace),
+      timeZone,
+      hostTools: toolNames,
+    }),
   }).dir
 }

@@ -10,10 +10,10 @@ import { mcpServers } from '../config/tables/mcp-table.js'
 import type { FileFields } from './fields.js'
 import { withVariables } from './variables.js'
 
-/** Where `${NAME}` stands for a variable; elsewhere a file says what it means. */
+/** The fields in which `${NAME}` is replaced by a variable. */
 const withSecrets = ['args', 'env', 'url', 'headers', 'oauth']
 
-/** Reads `kind: mcp`: the same fields that `mcp_servers` of a configuration has. */
+/** Reads a tool file of `kind: mcp`, which has the fields of `mcp_servers` in a configuration. */
 export function readMcpTool(
   name: string,
   fields: FileFields,
@@ -25,7 +25,7 @@ export function readMcpTool(
   fields.refuseOthers(['kind', 'name', 'description', ...own])
   if (serverLabel(name) === undefined || name.length > 100)
     return fields.fail('name must be 1 to 100 characters, a letter or digit among them', fields.named('name'))
-  // What describes it is read with the body of the file.
+  // The description is read with the body of the file.
   const given = Object.entries(fields.all).filter(([key]) => own.includes(key) && key !== 'description')
   const items = itemsOfObject(
     Object.fromEntries(
@@ -53,11 +53,11 @@ export function readMcpTool(
 
 function asItStands(value: unknown, field: string, fields: FileFields): unknown {
   if (typeof value === 'string' && value.includes('${'))
-    fields.fail(`${field} takes no variable: \${NAME} stands for one in ${withSecrets.join(', ')}`, field)
+    fields.fail(`${field} takes no variable: \${NAME} is replaced only in ${withSecrets.join(', ')}`, field)
   return value
 }
 
-/** With its line, or that of the field which it is part of. */
+/** Adds the line of the item, or of the field that contains it. */
 function placed(item: Item, field: string, fields: FileFields): Item {
   const line = fields.lineOf(field, item.name === field ? undefined : item.name)
   const span = { line, column: 1, offset: 0, end: 0 }

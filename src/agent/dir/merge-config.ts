@@ -1,7 +1,8 @@
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentConfig } from '../config/config.js'
 
-/** Of two that both set a limit the tighter one holds. */
+/** The fields that are limits: if both configurations set one, the stricter value is used. */
 const limits = [
   ...([
     'maxToolRounds',
@@ -15,8 +16,8 @@ const limits = [
 ]
 
 /**
- * The configuration of a host with what an agent directory says on top. What a directory names it adds or puts in front; a limit of the
- * host it can only make tighter. Of storage it says all or nothing, since half of one place and half of another is no place.
+ * Merges the configuration of an agent directory into that of the host. The directory's providers, servers and directories come first; it
+ * can only tighten limits of the host. Its storage fields replace those of the host as a whole.
  */
 export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): AgentConfig {
   if (own === undefined) return host
@@ -28,8 +29,7 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
     ...own,
     providers: inFront(own.providers, host.providers),
     mcpServers: inFront(own.mcpServers, host.mcpServers),
-    ...(skillDirs !== undefined && { skillDirs }),
-    ...(agentDirs !== undefined && { agentDirs }),
+    ...omitUndefined({ skillDirs, agentDirs }),
     ...Object.fromEntries(
       limits.flatMap((name) => {
         const limit = tighter(name, host[name], own[name])
@@ -39,7 +39,7 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
   }
 }
 
-/** The smaller number, what both allow, and field by field what both say; of words, such as who does the calls, those of the host. */
+/** The stricter of two values: the smaller number, true only if both are true, objects field by field, else the value of the host. */
 function tighter(name: string, host: unknown, own: unknown): unknown {
   if (host === undefined || own === undefined) return host ?? own
   if (typeof host === 'number' && typeof own === 'number')
@@ -50,7 +50,7 @@ function tighter(name: string, host: unknown, own: unknown): unknown {
   return Object.fromEntries([...names].map((each) => [each, tighter(each, host[each], own[each])]))
 }
 
-/** Whether a configuration says where sessions are kept. */
+/** Whether a configuration sets the storage of sessions. */
 export function hasStorage({ storageBackend, storageUrl, sessionsDir }: AgentConfig): boolean {
   return storageBackend !== undefined || storageUrl !== undefined || sessionsDir !== undefined
 }

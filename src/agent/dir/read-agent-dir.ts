@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { visibleText } from '../../toolbox/untrusted-text.js'
 import { isDirectory } from '../../workspace/find-files.js'
 import type { AgentConfig, McpServerConfig } from '../config/config.js'
@@ -23,23 +24,23 @@ export type ReadAgentDirOptions = {
   readonly serverNames?: readonly string[]
 }
 
-/** An agent directory with what is not for everybody's eyes: configuration and servers with their secrets. */
+/** An agent directory, with its secrets: configuration and servers must not be shown. */
 export type ReadAgentDir = {
   readonly dir: AgentDir
   readonly config?: AgentConfig
   readonly skillDir?: string
   readonly servers: readonly McpServerConfig[]
-  /** What `${NAME}` stood for in its tools. */
+  /** The values of `${NAME}` in its tools. */
   readonly variables: readonly string[]
   readonly scripts: readonly ScriptToolDefinition[]
   readonly schedules: readonly Schedule[]
-  /** Differs when anything in it does. */
+  /** Changes with any file of the directory. */
   readonly digest: string
-  /** Differs when anything but the schedules does. */
+  /** Changes with any file except the schedules. */
   readonly sharedDigest: string
 }
 
-/** Reads all of an agent directory. Throws {@link AgentDirError} with everything that is wrong with it. */
+/** Reads a whole agent directory. Throws {@link AgentDirError} with all its problems. */
 export function readAgentDir(directory: string, options: ReadAgentDirOptions): ReadAgentDir {
   const { env, timeZone = 'UTC', workspace } = options
   if (!isTimeZone(timeZone))
@@ -47,7 +48,7 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
   const findings = new Findings()
   if (!isDirectory(directory))
     throw new AgentDirError(directory, [
-      { file: '.', line: 1, message: 'there is no such directory, or it may not be read' },
+      { file: '.', line: 1, message: 'the directory does not exist or cannot be read' },
     ])
   const path = realpathSync.native(directory)
   const files = readDirFiles(path, findings)
@@ -57,14 +58,14 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
       'instructions.md',
       1,
       files.instructions === undefined
-        ? 'it is missing: say in it who the agent is and what it does'
-        : 'it is empty: say in it who the agent is and what it does',
+        ? 'the file is missing: describe in it the role of the agent'
+        : 'the file is empty: describe in it the role of the agent',
     )
   const config = files.config && readConfigFile(files.config, path, env, options.serverNames ?? [], findings)
   const schedules = readSchedules(files.schedules, timeZone, findings)
   const serverNames = [...(options.serverNames ?? []), ...(config?.mcpServers ?? []).map(({ name }) => name)]
   const hostTools = options.hostTools ?? []
-  const toolOptions = { env, hostTools, serverNames, ...(workspace !== undefined && { workspace }) }
+  const toolOptions = { env, hostTools, serverNames, ...omitUndefined({ workspace }) }
   const { tools, scripts, servers, variables } = readTools(files.tools, toolOptions, findings)
   const skills = checkSkills(files.skills, findings)
   const problems = findings.list()
@@ -74,14 +75,13 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
       path,
       name: basename(path),
       instructions,
-      ...(config !== undefined && { config: describeConfig(config) }),
+      ...omitUndefined({ config: config && describeConfig(config) }),
       skills,
       schedules: schedules.map(({ definition }) => definition),
       tools,
       warnings: findings.warnings,
     },
-    ...(config !== undefined && { config }),
-    ...(files.skills.length > 0 && { skillDir: join(path, 'skills') }),
+    ...omitUndefined({ config, skillDir: files.skills.length > 0 ? join(path, 'skills') : undefined }),
     servers,
     variables,
     scripts,
@@ -91,7 +91,7 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
   }
 }
 
-/** What an agent directory holds now, for telling whether it has changed; undefined when it cannot be had. */
+/** The digest of an agent directory, to detect changes; undefined if it is not a directory. */
 export function digestOfDir(path: string): string | undefined {
   return isDirectory(path) ? digestOfAll(readDirFiles(realpathSync.native(path), new Findings())) : undefined
 }

@@ -1,14 +1,14 @@
 import { systemClock } from '../../loop/host-env.js'
 
-/** What time it is, and waiting. A test that moves time by hand gives one of its own. */
+/** The time and sleeping. Tests replace it to control the time. */
 export interface ScheduleClock {
-  /** In milliseconds since the epoch. */
+  /** The time in milliseconds since the epoch. */
   now(): number
-  /** Resolves after so long, or at once when the signal is aborted. Never rejects. */
+  /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** What timers can hold, which is weeks; of more than that they make a single millisecond. */
+/** The maximum delay of a timer, about three weeks. A longer one would fire after one millisecond. */
 const maxTimerMs = 2_147_483_647
 
 export const systemScheduleClock: ScheduleClock = {

@@ -1,11 +1,12 @@
 import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { catchUpPolicies, overlapPolicies, type ScheduleDefinition } from './agent-dir.js'
 import { type CronTimes, isTimeZone, readCron } from './cron.js'
 import type { DirFile } from './dir-files.js'
 import { readFields } from './fields.js'
 import type { Findings } from './findings.js'
 
-/** A schedule with the times that its pattern stands for. */
+/** A schedule with its parsed cron pattern. */
 export type Schedule = { readonly definition: ScheduleDefinition; readonly times: CronTimes }
 
 const known = [
@@ -27,7 +28,7 @@ const known = [
 
 const day = 86_400_000
 
-/** Reads `schedules/*.md`: when, and what the model is told. */
+/** Reads `schedules/*.md`: the times and the prompts. */
 export function readSchedules(files: readonly DirFile[], usualZone: string, findings: Findings): Schedule[] {
   const taken = new Map<string, string>()
   return files.flatMap((file) => {
@@ -49,7 +50,7 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
   if (fields === undefined) return undefined
   fields.refuseOthers(known)
   const name = fields.text('name') ?? file.stem
-  // It becomes the id of a session, and stands in messages and file names.
+  // The name is part of a session id, of messages and of file names.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     return fields.fail('name must be 1 to 100 letters, digits, ".", "_" and "-"', fields.named('name'))
   const zoneField = fields.named('time_zone', 'timeZone', 'timezone')
@@ -65,7 +66,7 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
   const jitterMs = fields.whole(0, day, 'jitter_ms', 'jitterMs') ?? 0
   const timeoutMs = fields.whole(1, day, 'timeout_ms', 'timeoutMs')
   const enabled = fields.flag('enabled', true)
-  if (fields.body === '') fields.fail(`schedule '${name}' has no prompt below its fields`)
+  if (fields.body === '') fields.fail(`schedule '${name}' has no prompt after its front matter`)
   const cron = fields.text('cron')
   if (cron === undefined) {
     if (fields.named('cron') === undefined)
@@ -83,7 +84,7 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
   }
   const definition = {
     ...{ name, file: file.file, enabled, cron, timeZone, overlap, catchUp, jitterMs, prompt: fields.body },
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...omitUndefined({ timeoutMs }),
   }
   return { definition, times }
 }

@@ -5,6 +5,7 @@ import type { Session } from '../../session/session.js'
 import { StoreError } from '../../store/errors.js'
 import { messageOf } from '../../tool/errors.js'
 import { fnv1a } from '../../tool/fnv1a.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { dueTimes, soundCursor } from './due-times.js'
 import { ScheduleError } from './errors.js'
 import type { ScheduleClock } from './schedule-clock.js'
@@ -15,16 +16,16 @@ import type { FireReport, ScheduleStatus, ServeEvent, SkipReason } from './serve
 export type ScheduleRunnerParts = {
   readonly schedule: Schedule
   readonly sessionId: string
-  /** What tells this place from others when fires are spread. */
+  /** Identifies this directory, for the random delay of fires. */
   readonly place: string
   readonly clock: ScheduleClock
   readonly open: OpenSession
   emit(event: ServeEvent): void
-  /** Every fire, whatever became of it. */
+  /** Called with the result of every fire. */
   ended(report: FireReport): void
 }
 
-/** A clock may be set, and a machine may sleep: timers alone would not notice. */
+/** The interval of checks. The clock can be changed and the machine can sleep, which timers do not notice. */
 const maxSleepMs = 30_000
 
 type Fire = {
@@ -33,13 +34,13 @@ type Fire = {
   done?(report: FireReport): void
 }
 
-/** Makes the fires of one schedule: each when it is due, one after the other, in one session. */
+/** Fires one schedule when it is due, one fire after the other, in one session. */
 export class ScheduleRunner {
   #parts: ScheduleRunnerParts
   #session: ScheduleSession
-  /** Aborted when no further fire may begin. */
+  /** Aborted when no further fire can start. */
   readonly #stopping = new AbortController()
-  /** Wakes the loop when its times have changed, or it is to end. One signal of several would leave a trace for each sleep. */
+  /** Wakes the loop when its times have changed or it must end. It is one controller, because combined signals leak memory per sleep. */
   #changed = new AbortController()
   #loop: Promise<void> | undefined
   readonly #waiting: Fire[] = []
@@ -55,12 +56,12 @@ export class ScheduleRunner {
     this.#session = new ScheduleSession(parts.open, parts.clock)
   }
 
-  /** Opens its session, so that what cannot work is known before anything is due. */
+  /** Opens the session, so that errors are known before a fire is due. */
   async open(): Promise<void> {
     this.#tellWarnings(await this.#session.open())
   }
 
-  /** From now on it fires. */
+  /** Starts to fire. */
   start(): void {
     const { clock, schedule } = this.#parts
     const now = clock.now()
@@ -80,12 +81,11 @@ export class ScheduleRunner {
     const next = this.#stopping.signal.aborted ? undefined : schedule.times.next(this.#from(clock.now()))
     return {
       ...{ name, sessionId, cron, timeZone, running: this.#atWork },
-      ...(next !== undefined && { nextFireAtMs: next }),
-      ...(this.#last !== undefined && { last: this.#last }),
+      ...omitUndefined({ nextFireAtMs: next, last: this.#last }),
     }
   }
 
-  /** Fires at once, or as soon as what is at work has ended. */
+  /** Fires at once, or after the running fire. */
   runNow(): Promise<FireReport> {
     if (this.#stopping.signal.aborted) return Promise.reject(this.#stopped())
     return new Promise((done) => {
@@ -94,7 +94,7 @@ export class ScheduleRunner {
     })
   }
 
-  /** Goes on by another file. With `reopen`, the session is opened anew before the next fire. */
+  /** Replaces the schedule. With `reopen`, the session is opened again before the next fire. */
   update(parts: ScheduleRunnerParts, reopen: boolean): void {
     this.#parts = parts
     this.#reopen ||= reopen
@@ -104,7 +104,7 @@ export class ScheduleRunner {
     changed.abort()
   }
 
-  /** Begins no further fire, lets the one at work end for so long, and then ends it. Who asks again may be less patient. */
+  /** Starts no further fire, waits for the running one, and cancels it after the time limit. A second call can shorten the limit. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
     this.#changed.abort()
@@ -113,7 +113,7 @@ export class ScheduleRunner {
     if (drainMs > 0) await Promise.race([idle, this.#parts.clock.sleep(drainMs, drained.signal)])
     await this.#session.close()
     await idle
-    // A fire that was just taking it may have opened it again.
+    // A fire that was starting can have opened it again.
     await this.#session.close()
   }
 
@@ -144,7 +144,7 @@ export class ScheduleRunner {
     this.#begin()
   }
 
-  /** One after the other; what is asked for meanwhile comes behind. */
+  /** Runs fires one after the other, in order of arrival. */
   #begin(): void {
     if (this.#working) return
     this.#working = true
@@ -181,12 +181,12 @@ export class ScheduleRunner {
       await before.close()
       if (!this.#stopping.signal.aborted) this.#tellWarnings(await this.#session.open())
     } catch (error) {
-      // The next fire tries again, and fails for everybody to see if it must.
+      // The next fire tries again, and reports the failure.
       const { name } = schedule.definition
       emit({
         type: 'notice',
         schedule: name,
-        message: `The session could not be opened anew: ${messageOf(error)}`,
+        message: `The session could not be opened again: ${messageOf(error)}`,
       })
     }
   }
@@ -215,23 +215,23 @@ export class ScheduleRunner {
         if (claim.outcome !== 'claimed') return this.#skip(fire, claim.outcome)
         session = claim.session
       }
-      // Stopped while the session was taken: nothing of the fire has happened, and another node may make it.
+      // Stopped while the session was claimed: nothing has happened, and another node can make this fire.
       if (signal.aborted) return this.#skip(fire, 'stopped')
       const { name, prompt } = definition
       const source = manual ? 'api' : 'schedule'
       const run = held.begin(session, prompt, { source, fired_at: firedAtMs, schedule_id: name })
       runId = run.id
       emit({ type: 'schedule_fired', schedule: name, firedAtMs, runId })
-      // Told when it is waited for.
+      // The error is reported where the result is awaited.
       run.result.catch(() => undefined)
       for await (const event of run.stream) emit({ type: 'schedule_event', schedule: name, event })
       const result = await run.result
       this.#end(fire, { status: 'completed', runId, result }, startedAtMs)
     } catch (error) {
-      // A session that lost its log takes no more; the next fire reads what is there.
+      // A session that lost its lease takes no more prompts; the next fire reads the log again.
       if (error instanceof StoreError) await held.close()
       const status = wasCancelled(error) ? 'cancelled' : 'failed'
-      this.#end(fire, { status, error, ...(runId !== undefined && { runId }) }, startedAtMs)
+      this.#end(fire, { status, error, ...omitUndefined({ runId }) }, startedAtMs)
     }
   }
 
@@ -258,7 +258,7 @@ export class ScheduleRunner {
     done?.(report)
   }
 
-  /** The same for a fire however often it is asked, and different from machine to machine. */
+  /** The delay of a fire: always the same for one fire, and different on each machine. */
   #jitter(firedAtMs: number): number {
     const { schedule, place } = this.#parts
     const { name, jitterMs } = schedule.definition

@@ -8,22 +8,22 @@ import type { RunRow, RunTrigger } from '../../store/records.js'
 import { FiredTimes } from './fired-times.js'
 import type { ScheduleClock } from './schedule-clock.js'
 
-/** A session that was opened, with the runs that its log knows. */
+/** An opened session, with the runs of its log. */
 export type OpenedSession = { readonly session: Session; readonly runs: Iterable<RunRow> }
 
-/** Opens it; when the signal is aborted it is closed, also while it is still being opened. */
+/** Opens the session. Aborting the signal closes it, also while it is being opened. */
 export type OpenSession = (signal: AbortSignal) => Promise<OpenedSession>
 
 export type Claim = { readonly session: Session; readonly outcome: 'claimed' | 'elsewhere' | 'stopped' }
 
-/** How long another node may hold the session before a fire counts as its: longer than it takes until a dead one counts as gone. */
+/** How long another node can hold the session before a fire counts as made there. Longer than the lease of a dead node. */
 const patienceMs = 45_000
 const firstPauseMs = 100
 const maxPauseMs = 2_000
-/** Others may go on with the session as often between our reading and our taking it; then something is wrong. */
+/** The maximum number of times that other nodes can write to the session between reading and claiming it. */
 const maxReopened = 5
 
-/** The session of one schedule: opened again when it has to be, and had for writing before anything happens in it. */
+/** The session of one schedule. It is opened again when necessary, and claimed for writing before a fire. */
 export class ScheduleSession {
   readonly #open: OpenSession
   readonly #clock: ScheduleClock
@@ -37,7 +37,7 @@ export class ScheduleSession {
     this.#clock = clock
   }
 
-  /** The session that is open; undefined while there is none. */
+  /** The open session; undefined while there is none. */
   get current(): Session | undefined {
     return this.#session
   }
@@ -66,8 +66,8 @@ export class ScheduleSession {
   }
 
   /**
-   * Takes the session for writing and looks whether the fire was made already. While another node has it, waits: until it is let go of,
-   * until `giveUpAt`, or for as long as that node may only seem to be alive. Holding it, nobody else can make the same fire.
+   * Claims the session for writing and checks whether the fire was already made. Waits while another node has the session, until `giveUpAt` or
+   * for as long as the lease of a dead node can last. While it is claimed, no other node can make the same fire.
    */
   async claim(firedAt: number, giveUpAt: number, signal: AbortSignal): Promise<Claim> {
     const until = Math.min(giveUpAt, this.#clock.now() + patienceMs)
@@ -86,7 +86,7 @@ export class ScheduleSession {
           await this.#clock.sleep(Math.min(pause, left), signal)
           pause = Math.min(pause * 2, maxPauseMs)
         } else if (error instanceof StoreError && reopened < maxReopened) {
-          // Somebody else has gone on with it, or we lost it: what it is now has to be read.
+          // Another node has written to the session, or this node lost it: the log must be read again.
           reopened += 1
           await this.close()
         } else throw error
@@ -94,7 +94,7 @@ export class ScheduleSession {
     }
   }
 
-  /** Takes the session for writing, or says who has it. */
+  /** Claims the session for writing, or returns its holder. */
   async take(): Promise<Session> {
     for (let reopened = 0; ; reopened++) {
       const session = await this.open()
@@ -108,7 +108,7 @@ export class ScheduleSession {
     }
   }
 
-  /** Begins the run of a fire. What a file says is talk for the model, never a command of the session. */
+  /** Starts the run of a fire. The prompt of a file goes to the model, and is never a slash command. */
   begin(session: Session, prompt: string, trigger: RunTrigger): ActiveRun {
     if (trigger.source === 'schedule') this.#fired.add(trigger.fired_at)
     const request = readRequest(prompt)
@@ -125,7 +125,7 @@ export class ScheduleSession {
     const opened = this.#opened
     this.#opened = undefined
     this.#session = undefined
-    // A server that does not answer would keep it for half a minute.
+    // A server that does not answer would delay it by half a minute.
     this.#closing.abort()
     const session = await opened?.catch(() => undefined)
     await session?.close()

@@ -3,6 +3,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { maxSourceBytes, type ProgramLimits, programLimits } from '../../program/machine/limits.js'
 import { messageOf } from '../../tool/errors.js'
 import type { JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { lookInside } from '../../workspace/files/quick-look.js'
 import { isInside } from '../../workspace/inside.js'
 import type { ScriptToolDefinition } from './agent-dir.js'
@@ -11,7 +12,7 @@ import { createScriptTool } from './script-tool.js'
 
 const known = ['kind', 'name', 'description', 'path', 'allowed_tools', 'limits', 'inputs']
 
-/** Reads `kind: script`. With a workspace its source is looked at, too. */
+/** Reads a tool file of `kind: script`. With a workspace, the script is checked, too. */
 export function readScriptTool(
   name: string,
   allowedTools: readonly string[],
@@ -21,12 +22,12 @@ export function readScriptTool(
   fields.refuseOthers(known)
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
     return fields.fail(
-      'name must be 1 to 64 letters, digits, "_" and "-", and begin with a letter',
+      'name must be 1 to 64 letters, digits, "_" and "-", and start with a letter',
       fields.named('name'),
     )
   const description = fields.text('description') ?? fields.body
   if (description === '')
-    fields.fail(`the tool '${name}' has no description: say below its fields what it is for`)
+    fields.fail(`the tool '${name}' has no description: write it after the front matter`)
   const limits = readLimits(fields)
   const inputs = fields.object('inputs') as JsonObject | undefined
   const path = readPath(name, fields, workspace)
@@ -34,12 +35,12 @@ export function readScriptTool(
   const definition: ScriptToolDefinition = {
     ...{ kind: 'script', name, file: fields.file.file, description, path, limits },
     allowedTools,
-    ...(inputs !== undefined && { inputs }),
+    ...omitUndefined({ inputs }),
   }
   try {
     createScriptTool(definition)
   } catch (error) {
-    return fields.fail(`inputs is no JSON Schema: ${messageOf(error)}`, 'inputs')
+    return fields.fail(`inputs is not a JSON Schema: ${messageOf(error)}`, 'inputs')
   }
   return definition
 }
@@ -50,7 +51,7 @@ function readLimits(fields: FileFields): Partial<ProgramLimits> {
     try {
       programLimits({ [name]: value })
     } catch (error) {
-      fields.fail(`illegal limits: ${messageOf(error)}`, 'limits', name)
+      fields.fail(`invalid limits: ${messageOf(error)}`, 'limits', name)
     }
   }
   return given
@@ -68,10 +69,10 @@ function readPath(name: string, fields: FileFields, workspace: string | undefine
 
 function problemWith(path: string): string | undefined {
   if (isAbsolute(path) || /^(?:[A-Za-z]:|~)/.test(path))
-    return 'is not relative: the scripts of tools are named from the root of the workspace'
-  if (path.split(/[/\\]/).includes('..')) return 'escapes the workspace: it must not hold ".."'
-  if (/[\\\0]/.test(path)) return 'holds a character that no path may have: part its names by "/"'
-  return /\.(?:js|mjs|ts)$/.test(path) ? undefined : 'is no script: it must end in .js, .mjs or .ts'
+    return 'is not relative: the path of a script is relative to the workspace'
+  if (path.split(/[/\\]/).includes('..')) return 'escapes the workspace: it must not contain ".."'
+  if (/[\\\0]/.test(path)) return 'contains an invalid character: separate names with "/"'
+  return /\.(?:js|mjs|ts)$/.test(path) ? undefined : 'is not a script: it must end in .js, .mjs or .ts'
 }
 
 function problemInside(workspace: string, path: string): string | undefined {
@@ -79,12 +80,12 @@ function problemInside(workspace: string, path: string): string | undefined {
   try {
     real = realpathSync.native(join(workspace, path))
   } catch {
-    return 'names a file that is not in the workspace'
+    return 'does not exist in the workspace'
   }
-  if (!isInside(workspace, real)) return 'escapes the workspace: it is a link that leads out of it'
+  if (!isInside(workspace, real)) return 'escapes the workspace through a symbolic link'
   const source = lookInside(workspace).text(relative(workspace, real), maxSourceBytes)
   if (source === undefined)
-    return `cannot be read: a script is a plain file of at most ${maxSourceBytes} bytes`
+    return `cannot be read: a script is a regular file of at most ${maxSourceBytes} bytes`
   return /\brun\b|\bexport\s+default\b/.test(source)
     ? undefined
     : 'defines no program: write async function run(ctx, inputs) { ... }'

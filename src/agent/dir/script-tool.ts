@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../tool/json.js'
 import type { ScriptToolDefinition } from './agent-dir.js'
 
 /**
- * The tool of a script: a call of `program` of which the file has fixed everything but the inputs. Each call that the script makes walks
- * the gate as the model's own, and only tools that the file names are there for it.
+ * Creates the tool of a script: a call of `program` in which the file sets everything except the inputs. Each call of the script passes the
+ * gate like a call of the model, and the script has only the tools that the file names.
  */
 export function createScriptTool(
   definition: ScriptToolDefinition,
@@ -24,7 +24,7 @@ export function createScriptTool(
     parameters: {
       type: 'object',
       properties: { inputs: inputs ?? { type: 'object' } },
-      ...(needsInputs(inputs) && { required: ['inputs'] }),
+      ...(needsInputs(inputs) ? { required: ['inputs'] } : {}),
       additionalProperties: false,
     },
     touches: () => [{ fs: 'read', path }],

@@ -5,6 +5,7 @@ import type { SessionOptions } from '../../session/options.js'
 import { retentionCaps } from '../../session/retention.js'
 import { kernelOf } from '../../session/session-class.js'
 import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
 import { configuredStore } from '../configured-store.js'
@@ -35,7 +36,7 @@ export async function serveAgentDir(
       workspace: host.workspace,
       hostTools: ownTools(options).map(({ name }) => name),
       serverNames: [...host.config.mcpServers.map(({ name }) => name), ...serverNames(options)],
-      ...(serving.timeZone !== undefined && { timeZone: serving.timeZone }),
+      ...omitUndefined({ timeZone: serving.timeZone }),
     })
     const opener = await openerFor(read, host)
     return {
@@ -61,17 +62,17 @@ async function openerFor(
   host: ServingHost,
 ): Promise<SessionOpener> {
   const config: AgentConfig = mergeConfig(host.config, own)
-  // A store of the directory's own is for its sessions alone.
+  // A store of the directory is used only for its own sessions.
   const store = own !== undefined && hasStorage(own) ? configuredStore(config) : undefined
   return host.opener({
     config,
     agentId: dir.name,
     secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }, variables),
-    ...(store !== undefined && { store }),
+    ...omitUndefined({ store }),
   })
 }
 
-/** The session of a schedule, with its tools and its servers. One that a server cannot be reached for is not opened. */
+/** Opens the session of a schedule with its tools and MCP servers. Fails if one of its servers cannot be reached. */
 async function openSession(
   schedule: Schedule,
   read: ReadAgentDir,
@@ -91,12 +92,14 @@ async function openSession(
     ...options,
     sessionId: sessionIdOf(schedule),
     role: read.dir.instructions,
-    ...(permissionPolicy !== undefined && { permissionPolicy }),
     tools: [...ownTools(options), ...read.scripts.map((script) => createScriptTool(script, host.machine))],
-    ...(read.skillDir !== undefined && { skillDirs: [...(options.skillDirs ?? []), read.skillDir] }),
-    ...(limits.length > 0 && { maxExecutionTimeMs: Math.min(...limits) }),
-    // Fires wait for their turn themselves; what a host sends beside them waits too.
+    // Fires are queued by their runner; prompts of the host are queued here.
     whenBusy: 'queue',
+    ...omitUndefined({
+      permissionPolicy,
+      skillDirs: read.skillDir === undefined ? undefined : [...(options.skillDirs ?? []), read.skillDir],
+      maxExecutionTimeMs: limits.length > 0 ? Math.min(...limits) : undefined,
+    }),
   })
   const { session } = opened
   try {
@@ -104,7 +107,7 @@ async function openSession(
     return opened
   } catch (error) {
     await session.close()
-    // What a server says when it ends may repeat what it was started with.
+    // The last output of a server can contain the secrets that it was started with.
     const message = kernelOf(session).redactor.text(messageOf(error))
     throw message === messageOf(error) ? error : new ScheduleError('schedule_start_failed', message)
   }

@@ -4,22 +4,22 @@ import type { AgentDirProblem } from './errors.js'
 
 /** Why a fire did not happen. */
 export type SkipReason =
-  /** The one before it was still at work. */
+  /** The previous fire was still running. */
   | 'overlap'
-  /** It was due while nobody served, or the machine was asleep. */
+  /** It was due while the directory was not served, or the machine was asleep. */
   | 'missed'
-  /** Another node has it, or had it. */
+  /** Another node made it. */
   | 'elsewhere'
   /** Serving ended first. */
   | 'stopped'
 
-/** What became of one fire. */
+/** The result of one fire. */
 export type FireReport = {
   readonly schedule: string
   readonly sessionId: string
-  /** When it was due, in milliseconds. */
+  /** When it was due, in milliseconds since the epoch. */
   readonly firedAtMs: number
-  /** It was asked for with `runNow`. */
+  /** It was started with `runNow`. */
   readonly manual: boolean
   readonly startedAtMs: number
   readonly endedAtMs: number
@@ -29,7 +29,7 @@ export type FireReport = {
   | { readonly status: 'skipped'; readonly reason: SkipReason }
 )
 
-/** What happens while an agent directory is served. */
+/** Events of a served agent directory. */
 export type ServeEvent =
   | { readonly type: 'serving'; readonly schedules: readonly string[] }
   | {
@@ -38,7 +38,7 @@ export type ServeEvent =
       readonly firedAtMs: number
       readonly runId: string
     }
-  /** Everything that the run of a fire says. */
+  /** Every event of the run of a fire. */
   | { readonly type: 'schedule_event'; readonly schedule: string; readonly event: AgentEvent }
   | { readonly type: 'schedule_ended'; readonly report: FireReport }
   | {
@@ -47,7 +47,7 @@ export type ServeEvent =
       readonly changed: readonly string[]
       readonly removed: readonly string[]
     }
-  /** It goes on with what was there before. */
+  /** The directory is served as before. */
   | {
       readonly type: 'reload_failed'
       readonly message: string
@@ -58,7 +58,7 @@ export type ServeEvent =
 
 export type ServeListener = (event: ServeEvent) => void
 
-/** A schedule that is served, as it stands. */
+/** The state of a served schedule. */
 export type ScheduleStatus = {
   readonly name: string
   readonly sessionId: string

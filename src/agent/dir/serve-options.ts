@@ -1,25 +1,28 @@
 import type { SessionOptions } from '../../session/options.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ScheduleClock } from './schedule-clock.js'
 import type { FireReport, ServeListener } from './serve-events.js'
 
-/** Options of its sessions, and what holds for serving itself. A `sessionId` is passed over: each schedule has its own. */
+/** Options of the sessions and of serving. `sessionId` is ignored: each schedule has its own. */
 export type ServeAgentDirOptions = SessionOptions & ServingOptions
 
+/** Options of serving an agent directory. */
 export type ServingOptions = {
-  /** Every fire when it has ended: completed, failed, cancelled, or skipped and why. */
+  /** Called at the end of every fire: completed, failed, cancelled, or skipped. */
   readonly onResult?: (report: FireReport) => void | Promise<void>
+  /** Called with every event. */
   readonly onEvent?: ServeListener
-  /** Of schedules that name none; UTC when left out. */
+  /** The time zone of schedules that do not name one (default: UTC). */
   readonly timeZone?: string
-  /** Looks for changes of the directory, every five seconds or as often as said, and goes on with them. */
+  /** Applies changes of the directory, which is checked every five seconds or at the given interval. */
   readonly reload?: boolean | { readonly intervalMs?: number }
-  /** How long `stop()` lets fires that are at work go on; 30 seconds when left out. */
+  /** How long `stop()` waits for running fires, in milliseconds (default: 30 seconds). */
   readonly drainTimeoutMs?: number
-  /** Time, for tests that move it by hand. */
+  /** The clock, for tests that control the time. */
   readonly clock?: ScheduleClock
 }
 
-/** What is for serving, and what is for the sessions. */
+/** Checks the options and splits them into those of serving and those of the sessions. */
 export function splitOptions(options: ServeAgentDirOptions): {
   readonly serving: ServingOptions
   readonly session: SessionOptions
@@ -36,33 +39,27 @@ export function splitOptions(options: ServeAgentDirOptions): {
     sessionId: _,
     ...session
   } = options
-  check('onResult', onResult, (value) => typeof value === 'function', 'a function')
-  check('onEvent', onEvent, (value) => typeof value === 'function', 'a function')
-  check('timeZone', timeZone, (value) => typeof value === 'string', 'a text')
-  check('drainTimeoutMs', drainTimeoutMs, isDuration, 'a number from 0 on')
-  if (typeof reload === 'object')
-    check(
-      'reload.intervalMs',
-      reload.intervalMs,
-      (value) => isDuration(value) && value !== 0,
-      'a positive number',
-    )
-  return {
-    serving: {
-      ...(onResult !== undefined && { onResult }),
-      ...(onEvent !== undefined && { onEvent }),
-      ...(timeZone !== undefined && { timeZone }),
-      ...(reload !== undefined && { reload }),
-      ...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
-      ...(clock !== undefined && { clock }),
-    },
-    session,
-    signal,
-  }
+  const intervalMs = typeof reload === 'object' ? reload.intervalMs : undefined
+  const checks: readonly [
+    name: string,
+    value: unknown,
+    isValid: (value: unknown) => boolean,
+    expected: string,
+  ][] = [
+    ['onResult', onResult, isFunction, 'a function'],
+    ['onEvent', onEvent, isFunction, 'a function'],
+    ['timeZone', timeZone, (value) => typeof value === 'string', 'a string'],
+    ['drainTimeoutMs', drainTimeoutMs, isDuration, 'a number of at least 0'],
+    ['reload.intervalMs', intervalMs, (value) => isDuration(value) && value !== 0, 'a positive number'],
+  ]
+  for (const [name, value, isValid, expected] of checks)
+    if (value !== undefined && !isValid(value)) throw new TypeError(`${name} must be ${expected}.`)
+  const serving = omitUndefined({ onResult, onEvent, timeZone, reload, drainTimeoutMs, clock })
+  return { serving, session, signal }
 }
 
-function check(name: string, value: unknown, isRight: (value: unknown) => boolean, expected: string): void {
-  if (value !== undefined && !isRight(value)) throw new TypeError(`${name} must be ${expected}.`)
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
 }
 
 function isDuration(value: unknown): boolean {

@@ -12,7 +12,7 @@ import type { OpenedSession } from './schedule-session.js'
 import type { FireReport, ScheduleStatus, ServeEvent, ServeListener } from './serve-events.js'
 import type { ServingOptions } from './serve-options.js'
 
-/** A reading of the directory, and how the session of a schedule is opened by it. */
+/** The contents of the directory at one time, and a function that opens the session of a schedule. */
 export type Edition = {
   readonly read: ReadAgentDir
   open(schedule: Schedule, signal: AbortSignal): Promise<OpenedSession>
@@ -24,13 +24,13 @@ export type ServedDirParts = {
   readonly clock: ScheduleClock
   /** The real path of the workspace. */
   readonly workspace: string
-  /** Reads the directory; throws when it is not in order. */
+  /** Reads the directory; throws if it has problems. */
   edition(): Promise<Edition>
 }
 
 const defaultDrainMs = 30_000
 const defaultReloadMs = 5_000
-/** Nothing is due and nothing is looked for: it is there until it is stopped all the same. */
+/** The interval of a timer that keeps the process alive until serving is stopped, even if nothing is due. */
 const idleMs = 3_600_000
 
 /** The schedules of one directory, started and stopped together. */
@@ -38,7 +38,7 @@ export class ServedDir implements AgentDirHandle {
   readonly #parts: ServedDirParts
   #edition: Edition
   readonly #runners = new Map<string, ScheduleRunner>()
-  /** Of schedules that are gone, until they have come to their end. */
+  /** The runners of removed schedules, until they have ended. */
   readonly #leaving = new Set<ScheduleRunner>()
   readonly #deliveries: Deliveries
   readonly #listeners = new Set<ServeListener>()
@@ -60,7 +60,7 @@ export class ServedDir implements AgentDirHandle {
     if (parts.options.onEvent !== undefined) this.#listeners.add(parts.options.onEvent)
   }
 
-  /** Opens every session, then begins. When one cannot be opened none is. */
+  /** Opens every session, then starts. If one session cannot be opened, all are closed. */
   async start(): Promise<void> {
     if (this.#ending !== undefined) return this.#ending
     const schedules = enabledIn(this.#edition)
@@ -72,10 +72,12 @@ export class ServedDir implements AgentDirHandle {
     )
     if (failed.length > 0) {
       await this.stop({ drainMs: 0 })
-      const told = failed.map(({ schedule, error }) => `${schedule && nameOf(schedule)}: ${messageOf(error)}`)
+      const failures = failed.map(
+        ({ schedule, error }) => `${schedule && nameOf(schedule)}: ${messageOf(error)}`,
+      )
       throw new ScheduleError(
         'schedule_start_failed',
-        `No schedule was started, since not all can be:\n- ${told.join('\n- ')}`,
+        `No schedule was started, because some cannot be started:\n- ${failures.join('\n- ')}`,
         { cause: failed[0]?.error },
       )
     }
@@ -119,7 +121,7 @@ export class ServedDir implements AgentDirHandle {
     const hint = near.length > 0 ? ` Did you mean ${quoteNames(near)}?` : ''
     throw new ScheduleError(
       'schedule_unknown',
-      `No schedule '${schedule}' is served: there is none, or it is not enabled.${hint}`,
+      `No schedule '${schedule}' is served: it does not exist or is disabled.${hint}`,
     )
   }
 
@@ -127,15 +129,15 @@ export class ServedDir implements AgentDirHandle {
     return this.#afterReloads(undefined)
   }
 
-  #afterReloads(told: string | undefined): Promise<boolean> {
-    const reloaded = this.#reloading.then(() => this.#takeEdition(told))
+  #afterReloads(lastError: string | undefined): Promise<boolean> {
+    const reloaded = this.#reloading.then(() => this.#takeEdition(lastError))
     this.#reloading = reloaded.catch(() => undefined)
     return reloaded
   }
 
   stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
     const idle = this.#idle(drainMs)
-    // Told by what is returned.
+    // The returned promise reports it.
     idle.catch(() => undefined)
     this.#ending ??= this.#end(idle)
     return this.#ending
@@ -145,7 +147,7 @@ export class ServedDir implements AgentDirHandle {
     return this.#parts.options.drainTimeoutMs ?? defaultDrainMs
   }
 
-  /** Every time that it is asked for: who asks again may be less patient. */
+  /** Handles every call, because a second call can shorten the time limit. */
   async #idle(drainMs: number): Promise<void> {
     this.#stopping.abort()
     const runners = [...this.#runners.values(), ...this.#leaving]
@@ -184,7 +186,7 @@ export class ServedDir implements AgentDirHandle {
     }
   }
 
-  /** A listener that fails is nobody else's matter. */
+  /** Calls the listeners. A listener that throws is removed and does not affect the others. */
   #emit(event: ServeEvent): void {
     for (const listener of [...this.#listeners]) {
       try {
@@ -199,7 +201,7 @@ export class ServedDir implements AgentDirHandle {
     }
   }
 
-  /** Looks whether the directory has changed. What is looked at twice and is the same is no file that is just being written. */
+  /** Checks whether the directory has changed. A change is applied when two checks see the same content, so no half-written file is read. */
   async #watch(): Promise<void> {
     const { options, clock } = this.#parts
     const { reload = false } = options
@@ -207,8 +209,8 @@ export class ServedDir implements AgentDirHandle {
     const pause =
       reload === false ? idleMs : ((reload === true ? undefined : reload.intervalMs) ?? defaultReloadMs)
     let before = this.#edition.read.digest
-    /** Why it was refused the last time: tried again, since it may lie in the workspace, and told once. */
-    let told: string | undefined
+    /** The last error. Reading is tried again, because the cause can be in the workspace, and each error is reported once. */
+    let lastError: string | undefined
     while (!signal.aborted) {
       await clock.sleep(pause, signal)
       if (signal.aborted || reload === false) continue
@@ -216,15 +218,15 @@ export class ServedDir implements AgentDirHandle {
       const settled = now === before
       before = now
       if (!settled) continue
-      if (now === this.#edition.read.digest) told = undefined
+      if (now === this.#edition.read.digest) lastError = undefined
       else
-        await this.#afterReloads(told).catch((error: unknown) => {
-          told = messageOf(error)
+        await this.#afterReloads(lastError).catch((error: unknown) => {
+          lastError = messageOf(error)
         })
     }
   }
 
-  async #takeEdition(told: string | undefined): Promise<boolean> {
+  async #takeEdition(lastError: string | undefined): Promise<boolean> {
     if (this.#state !== 'serving') return false
     let edition: Edition
     try {
@@ -232,7 +234,7 @@ export class ServedDir implements AgentDirHandle {
     } catch (error) {
       const problems = error instanceof AgentDirError ? error.problems : []
       const message = messageOf(error)
-      if (message !== told) this.#emit({ type: 'reload_failed', message, problems })
+      if (message !== lastError) this.#emit({ type: 'reload_failed', message, problems })
       throw error
     }
     if (edition.read.digest === this.#edition.read.digest || this.#stopping.signal.aborted) return false
@@ -250,7 +252,7 @@ export class ServedDir implements AgentDirHandle {
     for (const [name, schedule] of after) {
       if (this.#stopping.signal.aborted) return true
       const runner = this.#runners.get(name)
-      // The time that a fire may take is an option of its session.
+      // The time limit of a fire is an option of its session.
       const reopen = shared || before.get(name)?.definition.timeoutMs !== schedule.definition.timeoutMs
       if (runner !== undefined && changed.includes(name))
         runner.update(this.#runnerParts(schedule, edition), reopen)
@@ -266,7 +268,7 @@ export class ServedDir implements AgentDirHandle {
     try {
       await runner.open()
     } catch (error) {
-      const message = `The session could not be opened, and is tried again with the next fire: ${messageOf(error)}`
+      const message = `The session could not be opened. The next fire tries again: ${messageOf(error)}`
       this.#emit({ type: 'notice', schedule: nameOf(schedule), message })
     }
     runner.start()

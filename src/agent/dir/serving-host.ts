@@ -5,7 +5,7 @@ import type { AgentConfig } from '../config/config.js'
 import type { Environment } from '../config/reading.js'
 import type { OpenedSession } from './schedule-session.js'
 
-/** What an agent lends to those that serve a directory with it. */
+/** What an agent provides for serving a directory. */
 export type ServingHost = {
   readonly config: AgentConfig
   readonly env: Environment
@@ -14,20 +14,20 @@ export type ServingHost = {
   readonly machine: ProgramMachine
   /** Aborted when the agent is closed. */
   readonly signal: AbortSignal
-  /** Opens sessions with another configuration than the agent's own. */
+  /** Opens sessions with another configuration than that of the agent. */
   opener(setup: OpenerSetup): SessionOpener
 }
 
 export type OpenerSetup = {
   readonly config: AgentConfig
-  /** Where sessions are kept that bring no store; absent: where those of the agent are. */
+  /** The store of sessions without their own (default: the store of the agent). */
   readonly store?: SessionStore
   readonly agentId: string
-  /** Values that nobody outside may see. */
+  /** Secrets, which are redacted. */
   readonly secrets: readonly string[]
 }
 
-/** Opens a session, or goes on with one that is kept under its id: with what was said, and not with options of another time. */
+/** Opens a session, or resumes the stored one with its id. The stored messages are restored, the stored options are not. */
 export type SessionOpener = (
   options: SessionOptions & { readonly sessionId: string },
 ) => Promise<OpenedSession>

@@ -6,13 +6,13 @@ import type { DirFile } from './dir-files.js'
 import type { Findings } from './findings.js'
 
 /**
- * Looks at `skills/`, which sessions read for themselves. They pass over what is no skill and take half of what is odd; nobody would
- * notice that of an agent that works alone, so here it is told.
+ * Checks `skills/`, which sessions read themselves. Sessions ignore invalid skills and parts of them. No user would notice that in a scheduled
+ * agent, so it is reported here.
  */
 export function checkSkills(files: readonly DirFile[], findings: Findings): string[] {
   const taken = new Map<string, string>()
   for (const { file, stem, text, folder, path } of files) {
-    // Beside skills there are files for people: those that are no folder's main file and say nothing of themselves.
+    // Other files are allowed next to skills: files without front matter that are not the main file of a folder.
     if (folder === undefined && !/^\ufeff?---[ \t]*\r?\n/.test(text)) continue
     try {
       const { skill, problems } = parseSkill(text, { source: 'directory', stem, path })
@@ -24,13 +24,13 @@ export function checkSkills(files: readonly DirFile[], findings: Findings): stri
       taken.set(skill.name, other ?? file)
     } catch (error) {
       const line = error instanceof YamlError ? error.line : 1
-      findings.add(file, line, `no skill: ${messageOf(error).replace(/^line \d+: /, '')}`)
+      findings.add(file, line, `not a skill: ${messageOf(error).replace(/^line \d+: /, '')}`)
     }
   }
   return [...taken.keys()]
 }
 
-/** What is said of a field begins with its name. */
+/** The line of the field that a problem is about. A message starts with the name of its field. */
 function lineIn(lines: ReadonlyMap<string, number>, problem: string): number {
   const [field = ''] = /^[\w-]+/.exec(problem) ?? []
   const name = field === 'a' ? 'name' : field

@@ -13,19 +13,19 @@ import { readScriptTool } from './script-tool-file.js'
 export type ToolsOfDir = {
   readonly tools: readonly AgentDirTool[]
   readonly scripts: readonly ScriptToolDefinition[]
-  /** With what variables stood for: never to be shown. */
+  /** The servers with the values of their variables, which must not be shown. */
   readonly servers: readonly McpServerConfig[]
-  /** What variables stood for: never to be shown, either. */
+  /** The values of the variables, which must not be shown. */
   readonly variables: readonly string[]
 }
 
 export type ToolFilesOptions = {
   readonly env: Environment
-  /** The real path of the workspace that scripts lie in; absent: they are not looked at. */
+  /** The real path of the workspace with the scripts; without it, they are not checked. */
   readonly workspace?: string
-  /** Tools that a host adds: no name of theirs may be taken, and scripts may call them. */
+  /** The tools of the host: the directory cannot use their names, and scripts can call them. */
   readonly hostTools: readonly string[]
-  /** MCP servers that are configured elsewhere. */
+  /** The names of MCP servers that are configured elsewhere. */
   readonly serverNames: readonly string[]
 }
 
@@ -62,7 +62,7 @@ export function readTools(
       const before = labels.get(label)
       if (before !== undefined && other === undefined)
         fields.fail(
-          `duplicate tool name: the tools of ${name} would be called mcp__${label}__*, as those in ${before}; rename one`,
+          `duplicate tool name: the tools of ${name} would be called mcp__${label}__*, like those in ${before}; rename one`,
           fields.named('name'),
         )
       labels.set(label, file.file)
@@ -72,7 +72,7 @@ export function readTools(
       tools.push({ kind, name, file: file.file, transport, enabled, description })
     } else if (kind === 'script') {
       const allowedTools = fields.texts('allowed_tools')
-      // Whatever else is wrong with it: all of it is told at once.
+      // The name is checked even if the file has other problems, so that all are reported together.
       named.push({ name, allowedTools, fields })
       const tool = readScriptTool(name, allowedTools, fields, options.workspace)
       if (tool === undefined) continue
@@ -90,15 +90,14 @@ const kinds = ['mcp', 'script']
 function refuseKind(fields: FileFields): void {
   const kind = fields.all['kind']
   if (kind === undefined || kind === null)
-    return void fields.fail('missing kind: a tool is of kind: mcp or of kind: script')
-  const said = typeof kind === 'string' ? ` '${kind.slice(0, 60)}'` : ''
+    return void fields.fail('missing kind: use kind: mcp or kind: script')
+  const shown = typeof kind === 'string' ? ` '${kind.slice(0, 60)}'` : ''
   const near = typeof kind === 'string' ? nearestNames(kind, kinds) : []
-  const hint =
-    near.length > 0 ? `did you mean ${quoteNames(near)}?` : 'a tool is of kind: mcp or of kind: script'
-  fields.fail(`unknown kind${said}: ${hint}`, 'kind')
+  const hint = near.length > 0 ? `did you mean ${quoteNames(near)}?` : 'use kind: mcp or kind: script'
+  fields.fail(`unknown kind${shown}: ${hint}`, 'kind')
 }
 
-/** A name that is taken would change what another tool does; a tool that nobody has would fail the script at its first call. */
+/** Reports a name that another tool has, and allowed tools that do not exist, which would fail the script at its first call. */
 function checkNames(
   { name, allowedTools }: Pick<ScriptToolDefinition, 'name' | 'allowedTools'>,
   fields: FileFields,
@@ -113,12 +112,12 @@ function checkNames(
     )
   for (const allowed of allowedTools) {
     if (allowed === 'program' || scripts.includes(allowed))
-      fields.fail(`allowed_tools names ${allowed}: a program cannot call a program`, 'allowed_tools', allowed)
+      fields.fail(`allowed_tools has ${allowed}: a program cannot call a program`, 'allowed_tools', allowed)
     else if (!others.includes(allowed) && !allowed.startsWith('mcp__')) {
       const near = nearestNames(allowed, others)
       const hint = near.length > 0 ? `: did you mean ${quoteNames(near)}?` : ''
       fields.fail(
-        `allowed_tools names '${allowed.slice(0, 60)}', which no tool is called${hint}`,
+        `allowed_tools has an unknown tool '${allowed.slice(0, 60)}'${hint}`,
         'allowed_tools',
         allowed,
       )

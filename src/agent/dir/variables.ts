@@ -5,9 +5,9 @@ import type { Environment } from '../config/reading.js'
 import type { FileFields } from './fields.js'
 
 /**
- * The same value with every `${NAME}` in its texts replaced by the variable of that name. One that is not set, or empty, is told with
- * the line that it stands on: a server that is started without its token would fail later, and say less. What they stand for is put
- * into `used`: it may be a secret wherever it was put, whole or as a part.
+ * Replaces every `${NAME}` in the strings of a value by that environment variable. A variable that is not set or empty is reported with its
+ * line, because a server without its token would fail later with a worse message. The values are added to `used`, because they can be
+ * secrets.
  */
 export function withVariables(
   value: unknown,
@@ -37,16 +37,20 @@ function replaced(
       if (!isPlace(value)) used.add(value)
       return value
     }
-    fields.fail(`${field} names \${${name}}, which is not set: set the variable ${name}`, field, whole)
+    fields.fail(
+      `${field} uses \${${name}}, which is not set: set the environment variable ${name}`,
+      field,
+      whole,
+    )
     return ''
   })
   const stray = /\$\{[^}]{0,40}\}?/.exec(text.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, ''))
   if (stray !== null)
-    fields.fail(`${field} holds "\${" that names no variable: write \${NAME}`, field, stray[0])
+    fields.fail(`${field} has "\${" without a variable name: write \${NAME}`, field, stray[0])
   return result
 }
 
-/** A directory such as the user's own is no secret: taken out of texts, no path below it could be read. */
+/** Whether a value is a directory such as the home directory, which is not a secret: redacting it would hide every path below it. */
 function isPlace(value: string): boolean {
   return isAbsolute(value) && existsSync(value)
 }

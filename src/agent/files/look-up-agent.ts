@@ -12,15 +12,15 @@ export type AgentPlaces = {
   /** The real path of the workspace. */
   readonly root: string
   readonly userDir: string
-  /** Directories that the host names. */
+  /** The directories of the host. */
   readonly directories: readonly string[]
-  /** Whether the user's and the project's own are looked for. */
+  /** Whether the agents of the user and of the project are searched, too. */
   readonly discover: boolean
 }
 
 /**
- * The agent of a name: of the directories that the host names, of the user, of the package, of the project. One of the project asks
- * before it does what its own rules would allow. Throws `AgentNotFoundError`.
+ * Finds an agent by name: in the directories of the host, of the user, of the package, of the project, in this order. An agent of the project
+ * asks before it does what its own rules allow. Throws `AgentNotFoundError`.
  */
 export function lookUpAgent(
   name: string,

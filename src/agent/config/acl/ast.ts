@@ -1,4 +1,4 @@
-/** Where something stands: line and column count from 1, `offset` and `end` from 0 (`end` is the first character behind it). */
+/** A position in a text: line and column start at 1, `offset` and `end` at 0 (`end` is the first character after it). */
 export type Span = {
   readonly line: number
   readonly column: number
@@ -7,8 +7,8 @@ export type Span = {
 }
 
 /**
- * A configuration as a tree. An ACL document parses to it, and a configuration given as an object is turned into it, so that one set
- * of readers serves both; only what came from text has spans.
+ * A configuration as a tree. ACL text and configuration objects are both converted to it, so that the same readers work for both. Only
+ * nodes from text have spans.
  */
 export type Item = Attribute | Block
 
@@ -39,7 +39,7 @@ export type Value =
       | { readonly type: 'null' }
       | { readonly type: 'list'; readonly items: readonly Value[] }
       | { readonly type: 'call'; readonly name: string; readonly args: readonly Value[] }
-      /** What only an object can hold, such as a function; `what` says it in words. */
+      /** A value that only an object can have, such as a function; `what` describes it. */
       | { readonly type: 'foreign'; readonly what: string }
     ) & { readonly span?: Span })
   | ObjectValue
@@ -50,5 +50,5 @@ export type ObjectValue = {
   readonly span?: Span
 }
 
-/** What is wrong in a text, and where. Never holds a piece of the text itself: it may be a secret. */
+/** A problem in a text, with its position. It never contains a part of the text, which can be a secret. */
 export type SyntaxProblem = { readonly message: string; readonly span: Span }

@@ -1,21 +1,21 @@
 import type { Span } from './ast.js'
 import { maxTokenLength } from './limits.js'
 
-/** A `fault` is a character that begins no token; it has been told. */
+/** A `fault` is a character that starts no token; it was reported. */
 export type TokenKind = 'name' | 'text' | 'number' | 'end' | 'fault' | Mark
 type Mark = '=' | ':' | '+=' | '{' | '}' | '[' | ']' | '(' | ')' | ','
 
 export type Token = {
   readonly kind: TokenKind
-  /** The name, or what the quoted text means. */
+  /** The name, or the value of the quoted string. */
   readonly text: string
   readonly number: number
   readonly span: Span
-  /** Whether nothing but space stands before it in its line. */
+  /** Whether only spaces are before it in its line. */
   readonly startsLine: boolean
 }
 
-/** How the lexer tells what is wrong. After `fail` it goes on behind the fault; `halt` does not come back. */
+/** Reports problems. After `fail` the lexer continues after the fault; `halt` does not return. */
 export type Complaints = {
   fail(span: Span, message: string): void
   halt(span: Span, message: string): never
@@ -24,12 +24,12 @@ export type Complaints = {
 const space = /[ \t\f\v\r\u00a0]+/y
 const name = /[A-Za-z_][A-Za-z0-9_]*/y
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-/** Everything that someone may have meant to be one number, so that it is told as one fault. */
+/** Everything that can be meant as one number, so that it is reported as one problem. */
 const numberLike = /[-+]?[0-9][A-Za-z0-9_.]*(?:(?<=[eE])[+-][0-9]+)?/y
 const marks: ReadonlySet<string> = new Set(['=', ':', '{', '}', '[', ']', '(', ')', ','])
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', '"': '"' }
 
-/** Gives the tokens of a document one after the other; after the last, `end` again and again. */
+/** Returns the tokens of a document one by one; after the last one, always `end`. */
 export function createLexer(source: string, complaints: Complaints): () => Token {
   let at = source.startsWith('\ufeff') ? 1 : 0
   let line = 1
@@ -65,8 +65,8 @@ export function createLexer(source: string, complaints: Complaints): () => Token
     const opened = spanOf(at + 2)
     const close = source.indexOf('*/', at + 2)
     const end = close < 0 ? source.length : close + 2
-    if (close < 0) complaints.fail(opened, 'this comment is never closed: "*/" is missing')
-    // Never looks beyond the comment: many short ones in a long line would add up.
+    if (close < 0) complaints.fail(opened, 'this comment is not closed: "*/" is missing')
+    // Searches only inside the comment, so that many short comments in a long line stay cheap.
     while (at < end) if (source[at++] === '\n') newLine()
   }
 
@@ -107,7 +107,7 @@ export function createLexer(source: string, complaints: Complaints): () => Token
       if (char === undefined || char === '\n') {
         complaints.fail(
           spanOf(at + 1),
-          'this text is never closed: the quotation mark is missing in its line',
+          'this string is not closed: the quotation mark is missing in its line',
         )
         return token('text', end)
       }
@@ -125,7 +125,7 @@ export function createLexer(source: string, complaints: Complaints): () => Token
       } else if (quote === '"' && escaped !== '' && escaped !== '\n') {
         complaints.fail(
           spanOf(end + 2, end),
-          'unknown escape in a text: there are \\n, \\r, \\t, \\\\ and \\"; write \\\\ for a backslash',
+          'unknown escape in a string: use \\n, \\r, \\t, \\\\ or \\"; write \\\\ for a backslash',
         )
         end++
       }
@@ -134,7 +134,7 @@ export function createLexer(source: string, complaints: Complaints): () => Token
 
   function token(kind: TokenKind, end: number, text = '', value = 0): Token {
     if (end - at > maxTokenLength) {
-      complaints.halt(spanOf(at + 1), `one text, name or number is longer than ${maxTokenLength / 1024} KiB`)
+      complaints.halt(spanOf(at + 1), `a string, name or number is longer than ${maxTokenLength / 1024} KiB`)
     }
     const made = { kind, text, number: value, span: spanOf(end), startsLine }
     at = end
@@ -151,28 +151,28 @@ function matchEnd(pattern: RegExp, source: string, at: number): number {
   return pattern.test(source) ? pattern.lastIndex : at
 }
 
-/** A mark can be named: it says nothing of the text around it. */
+/** A mark can be shown in a message: it reveals nothing of the text around it. */
 function describeStray(source: string, at: number): string {
   const char = source[at] ?? ''
   switch (char) {
     case '/':
-      return 'a single "/" means nothing here: comments begin with "//" or "#", and a path is a text in quotes'
+      return 'a single "/" has no meaning here: comments start with "//" or "#", and a path is a string in quotes'
     case ';':
-      return '";" means nothing here: items are separated by a new line, a space or ","'
+      return '";" has no meaning here: items are separated by a new line, a space or ","'
     case '-':
     case '.':
-      return `"${char}" means nothing here: a name that holds it is written in quotes, as is every text`
+      return `"${char}" has no meaning here: write a name with this character, and every string, in quotes`
     case '$':
-      return '"$" means nothing here: a variable of the environment is env("NAME")'
+      return '"$" has no meaning here: write env("NAME") for an environment variable'
     case '<':
-      return '"<" means nothing here: a text is written in quotes, in one line'
+      return '"<" has no meaning here: write a string in quotes, in one line'
     case '`':
     case '\u201c':
     case '\u201d':
     case '\u2018':
     case '\u2019':
-      return `this quotation mark is not one of " and '`
+      return `this quotation mark is not " or '`
   }
-  if (/[!-/:-@[-`{-~]/.test(char)) return `"${char}" means nothing here`
+  if (/[!-/:-@[-`{-~]/.test(char)) return `"${char}" has no meaning here`
   return `unexpected character U+${(source.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }

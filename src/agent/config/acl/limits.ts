@@ -1,5 +1,5 @@
 export const maxDocumentBytes = 1024 * 1024
 export const maxNesting = 64
-/** In one block, list or object, and in the document itself. */
+/** The maximum number of items in a block, list or object, and in the document. */
 export const maxItems = 10_000
 export const maxTokenLength = 256 * 1024

@@ -144,72 +144,82 @@ describe('an ACL document', () => {
   })
 
   const refused: [source: string, problems: string[]][] = [
-    ['a = "x', ['1:5 this text is never closed: the quotation mark is missing in its line']],
+    ['a = "x', ['1:5 this string is not closed: the quotation mark is missing in its line']],
     [
       'a = "x\nb = \'y\nc = 1',
       [
-        '1:5 this text is never closed: the quotation mark is missing in its line',
-        '2:5 this text is never closed: the quotation mark is missing in its line',
+        '1:5 this string is not closed: the quotation mark is missing in its line',
+        '2:5 this string is not closed: the quotation mark is missing in its line',
       ],
     ],
-    ['a = "x\\', ['1:5 this text is never closed: the quotation mark is missing in its line']],
+    ['a = "x\\', ['1:5 this string is not closed: the quotation mark is missing in its line']],
     [
       'a = "\\q"',
-      ['1:6 unknown escape in a text: there are \\n, \\r, \\t, \\\\ and \\"; write \\\\ for a backslash'],
+      ['1:6 unknown escape in a string: use \\n, \\r, \\t, \\\\ or \\"; write \\\\ for a backslash'],
     ],
-    ['\n  @', ['2:3 "@" means nothing here']],
+    ['\n  @', ['2:3 "@" has no meaning here']],
     ['a = 1\u00b5', ['1:6 unexpected character U+00B5']],
     ['a = 😀', ['1:5 unexpected character U+1F600']],
-    ['a = 1;', ['1:6 ";" means nothing here: items are separated by a new line, a space or ","']],
-    ['a = “x”', [`1:5 this quotation mark is not one of " and '`]],
-    ['a = $X', ['1:5 "$" means nothing here: a variable of the environment is env("NAME")']],
+    ['a = 1;', ['1:6 ";" has no meaning here: items are separated by a new line, a space or ","']],
+    ['a = “x”', [`1:5 this quotation mark is not " or '`]],
+    ['a = $X', ['1:5 "$" has no meaning here: write env("NAME") for an environment variable']],
     [
       '/ x',
       [
-        '1:1 a single "/" means nothing here: comments begin with "//" or "#", and a path is a text in quotes',
+        '1:1 a single "/" has no meaning here: comments start with "//" or "#", and a path is a string in quotes',
       ],
     ],
     [
       'a = /tmp/x',
       [
-        '1:5 a single "/" means nothing here: comments begin with "//" or "#", and a path is a text in quotes',
+        '1:5 a single "/" has no meaning here: comments start with "//" or "#", and a path is a string in quotes',
       ],
     ],
-    ['a = 1\n/* x', ['2:1 this comment is never closed: "*/" is missing']],
+    ['a = 1\n/* x', ['2:1 this comment is not closed: "*/" is missing']],
     ...['01', '1.', '1.2.3', '1_000', '12abc', '0x10', '1e', '+1', '-1-'].map(
       (number): [string, string[]] => [
         `a = ${number}`,
-        [expect.stringMatching(/^1:\d this is not a number: write 42, -1, 3\.14 or 1e10$|^1:7 "-" means/)],
+        [
+          expect.stringMatching(
+            /^1:\d this is not a number: write 42, -1, 3\.14 or 1e10$|^1:7 "-" has no meaning/,
+          ),
+        ],
       ],
     ),
     ['a = 1e999', ['1:5 this number is too large']],
-    ['a = .5', ['1:5 "." means nothing here: a name that holds it is written in quotes, as is every text']],
-    ['a-b = 1', ['1:2 "-" means nothing here: a name that holds it is written in quotes, as is every text']],
-    ['a = x', ['1:5 expected a value, found a bare word: a text is written in quotes']],
+    [
+      'a = .5',
+      ['1:5 "." has no meaning here: write a name with this character, and every string, in quotes'],
+    ],
+    [
+      'a-b = 1',
+      ['1:2 "-" has no meaning here: write a name with this character, and every string, in quotes'],
+    ],
+    ['a = x', ['1:5 expected a value, found a bare word: write a string in quotes']],
     ['a = ', ['1:5 expected a value, found the end of the document']],
     ['a = }', ['1:5 expected a value, found "}"']],
     ['a', ['1:2 expected "=", ":", a label or "{" after the name, found the end of the document']],
     [
       'a b {}',
-      ['1:3 expected "=", ":", a label or "{" after the name, found a name; a label is written in quotes'],
+      ['1:3 expected "=", ":", a label or "{" after the name, found a name; write a label in quotes'],
     ],
     ['a "x" = 1', ['1:7 expected "{" after the label, found "="']],
     ['a += 1', ['1:3 "+=" is not supported: write the whole value with "="']],
-    ['"a" = 1', ['1:1 expected the name of a field or block, found a text in quotes']],
+    ['"a" = 1', ['1:1 expected the name of a field or block, found a string in quotes']],
     ['= 1', ['1:1 expected the name of a field or block, found "="']],
     ['}', ['1:1 expected the name of a field or block, found "}"']],
-    ['a {\n b = 1', ['1:3 this "{" is never closed: "}" is missing']],
+    ['a {\n b = 1', ['1:3 this "{" is not closed: "}" is missing']],
     [
       'a {\n b {\n',
-      ['2:4 this "{" is never closed: "}" is missing', '1:3 this "{" is never closed: "}" is missing'],
+      ['2:4 this "{" is not closed: "}" is missing', '1:3 this "{" is not closed: "}" is missing'],
     ],
     ['a = [1 2]', ['1:8 expected "," or "]" in a list, found a number']],
     ['a = [1,,2]', ['1:8 expected a value, found ","']],
-    ['a = [1', ['1:5 the bracket that opens a list is never closed']],
-    ['a = {\n b = 1', ['1:5 the bracket that opens an object is never closed']],
+    ['a = [1', ['1:5 the opening bracket of a list is not closed']],
+    ['a = {\n b = 1', ['1:5 the opening bracket of an object is not closed']],
     ['a = { b }', ['1:9 expected "=" or ":" after the name, found "}"']],
     ['a = { b {} }', ['1:9 expected "=" or ":" after the name, found "{"']],
-    ['a = f(1', ['1:6 the bracket that opens a call is never closed']],
+    ['a = f(1', ['1:6 the opening bracket of a call is not closed']],
   ]
   it.each(refused)('is refused with the place: %j', (source, problems) => {
     expect(problemsOf(source)).toEqual(problems)
@@ -289,7 +299,7 @@ describe('the limits of an ACL document', () => {
   it('holds the length of one token', () => {
     expect(problemsOf(`a = "${'x'.repeat(256 * 1024 - 2)}"`)).toEqual([])
     expect(problemsOf(`a = "${'x'.repeat(256 * 1024 - 1)}"`)).toEqual([
-      '1:5 one text, name or number is longer than 256 KiB',
+      '1:5 a string, name or number is longer than 256 KiB',
     ])
     expect(problemsOf(`${'a'.repeat(256 * 1024 + 1)} = 1`)[0]).toMatch('longer than 256 KiB')
     expect(problemsOf(`a = ${'1'.repeat(256 * 1024 + 1)}`).at(-1)).toMatch('longer than 256 KiB')

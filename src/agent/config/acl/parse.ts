@@ -2,16 +2,16 @@ import type { Attribute, Item, Label, ObjectValue, Span, SyntaxProblem, Value } 
 import { type Complaints, createLexer, type Token, type TokenKind } from './lex.js'
 import { maxDocumentBytes, maxItems, maxNesting } from './limits.js'
 
-/** More are not collected: the first few are what a person repairs. */
+/** The maximum number of problems. A user fixes the first few. */
 const maxProblems = 100
 
-/** Ends the reading of one item: it is told, and reading goes on at the next. */
+/** Ends the reading of one item. The problem was reported, and reading continues with the next item. */
 class Unreadable extends Error {}
 
-/** Ends the reading of the document: what was found is told, nothing more is looked at. */
+/** Ends the reading of the document. The problems so far are reported. */
 class Halted extends Error {}
 
-/** Reads an ACL document. With problems, `items` is what could be read all the same, and not to be used. */
+/** Parses an ACL document. If there are problems, `items` is incomplete and must not be used. */
 export function parseAcl(source: string): { items: readonly Item[]; problems: readonly SyntaxProblem[] } {
   const { problems, complaints } = collectProblems()
   try {
@@ -23,7 +23,7 @@ export function parseAcl(source: string): { items: readonly Item[]; problems: re
   }
 }
 
-/** One line is told once: what follows a fault in its line mostly follows from it. */
+/** Each line is reported once, because later problems in a line usually follow from the first. */
 function collectProblems(): { problems: SyntaxProblem[]; complaints: Complaints } {
   const problems: SyntaxProblem[] = []
   const lines = new Set<number>()
@@ -50,20 +50,20 @@ function checkSize(source: string, complaints: Complaints): void {
 
 function parseDocument(next: () => Token, complaints: Complaints): Item[] {
   let token = next()
-  /** The end of what was read last. */
+  /** The end of the last token. */
   let lastEnd = 0
   let depth = 0
-  /** Brackets that are open inside the value being read: what a fault there leaves to be closed. */
+  /** The number of open brackets in the current value, which must be closed after a fault. */
   let openInValue = 0
   return parseItems(undefined)
 
-  /** Items up to the `}` of a block, or up to the end of the document when no block was opened. */
+  /** Reads items up to the `}` of a block, or to the end of the document. */
   function parseItems(opened: Span | undefined): Item[] {
     const items: Item[] = []
     for (;;) {
       if (token.kind === '}' && opened !== undefined) return items
       if (token.kind === 'end') {
-        if (opened !== undefined) complaints.fail(opened, 'this "{" is never closed: "}" is missing')
+        if (opened !== undefined) complaints.fail(opened, 'this "{" is not closed: "}" is missing')
         return items
       }
       const outer = openInValue
@@ -122,7 +122,7 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
 
   function describeMissingBody(labels: number): string {
     if (labels > 0) return `expected "{" after the label, found ${describe(token)}`
-    const hint = token.kind === 'name' && !token.startsLine ? '; a label is written in quotes' : ''
+    const hint = token.kind === 'name' && !token.startsLine ? '; write a label in quotes' : ''
     return `expected "=", ":", a label or "{" after the name, found ${describe(token)}${hint}`
   }
 
@@ -154,7 +154,7 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
     }
     if (word === 'true' || word === 'false') return { type: 'boolean', value: word === 'true', span }
     if (word === 'null') return { type: 'null', span }
-    return fail('expected a value, found a bare word: a text is written in quotes', span)
+    return fail('expected a value, found a bare word: write a string in quotes', span)
   }
 
   function parseObject(span: Span): ObjectValue {
@@ -170,14 +170,14 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
     return fail(`expected "=" or ":" after the name, found ${describe(token)}`)
   }
 
-  /** What stands between brackets. Only the fields of an object may do without commas. */
+  /** Reads the items between brackets. Only the fields of an object can omit the commas. */
   function parseSequence<T>(close: TokenKind, what: string, parseOne: () => T): T[] {
     const opened = token.span
     openInValue++
     const found = nested(() => {
       const parts: T[] = []
       while (!at(close)) {
-        if (at('end')) fail(`the bracket that opens ${what} is never closed`, opened)
+        if (at('end')) fail(`the opening bracket of ${what} is not closed`, opened)
         parts.push(parseOne())
         checkCount(parts.length, what)
         if (at(',')) advance()
@@ -192,7 +192,7 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
     return found
   }
 
-  /** Steps over the opening bracket and reads what is inside. */
+  /** Skips the opening bracket and reads the content. */
   function nested<T>(read: () => T): T {
     if (++depth > maxNesting) complaints.halt(token.span, `nested deeper than ${maxNesting} levels`)
     advance()
@@ -207,7 +207,7 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
     if (count > maxItems) complaints.halt(token.span, `more than ${maxItems} items in ${what}`)
   }
 
-  /** Goes to where the next item may begin: behind the brackets that were open, at a name that begins a line, or at a `}`. */
+  /** Skips to the next possible item: after the open brackets, at a name at the start of a line, or at a `}`. */
   function recover(): void {
     let open = openInValue
     while (token.kind !== 'end') {
@@ -243,7 +243,7 @@ function describe({ kind }: Token): string {
     case 'name':
       return 'a name'
     case 'text':
-      return 'a text in quotes'
+      return 'a string in quotes'
     case 'number':
       return 'a number'
     case 'end':

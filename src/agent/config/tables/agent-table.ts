@@ -33,135 +33,128 @@ import { queue } from './queue-table.js'
 type Inside<T, K extends keyof T> = Exclude<T[K], undefined>
 
 const retry: Shape<RetryConfig> = {
-  maxRetries: field(whole(0), 'how often; 7 when left out, 0 turns retries off'),
+  maxRetries: field(whole(0), 'maximum number of retries; 0 turns them off (default: 7)'),
   baseDelayMs: field(
     whole(0),
-    'the pause before the first retry, in milliseconds, doubled for each further one; 1000 when left out',
+    'pause before the first retry in milliseconds, doubled for each further one (default: 1000)',
   ),
-  maxDelayMs: field(whole(0), 'the longest pause that retries grow to; 30000 when left out'),
-  maxRetryAfterMs: field(whole(0), 'the longest pause that a provider can ask for; 300000 when left out'),
+  maxDelayMs: field(whole(0), 'maximum pause between retries in milliseconds (default: 30000)'),
+  maxRetryAfterMs: field(
+    whole(0),
+    'maximum pause that a provider can request, in milliseconds (default: 300000)',
+  ),
 }
 
 const autoDelegation: Shape<AutoDelegationConfig> = {
-  enabled: field(flag, 'whether work is handed to subagents without being asked; false when left out'),
-  autoParallel: field(flag, 'whether several may work at once; true when left out', 'parallel'),
-  allowManualDelegation: field(
-    flag,
-    'whether the model may hand on work; true when left out',
-    'manualDelegation',
-  ),
-  minConfidence: field(amount(1), 'how sure the choice of a subagent must be; 0.72 when left out'),
-  maxTasks: field(whole(1), 'how many at most; 4 when left out'),
+  enabled: field(flag, 'delegate work to subagents automatically (default: false)'),
+  autoParallel: field(flag, 'run several subagents at the same time (default: true)', 'parallel'),
+  allowManualDelegation: field(flag, 'let the model delegate work (default: true)', 'manualDelegation'),
+  minConfidence: field(amount(1), 'minimum confidence in the choice of a subagent (default: 0.72)'),
+  maxTasks: field(whole(1), 'maximum number of tasks (default: 4)'),
 }
 
 const relevance: Shape<Inside<MemoryConfig, 'relevance'>> = {
-  decayDays: field(amount(), 'after how many days what is new counts for a third; 30 when left out'),
-  importanceWeight: field(amount(), 'how much importance counts; 0.7 when left out'),
-  recencyWeight: field(amount(), 'how much age counts; 0.3 when left out'),
+  decayDays: field(amount(), 'days after which the recency of a memory counts for a third (default: 30)'),
+  importanceWeight: field(amount(), 'weight of importance (default: 0.7)'),
+  recencyWeight: field(amount(), 'weight of recency (default: 0.3)'),
 }
 
 const prunePolicy: Shape<Inside<MemoryConfig, 'prunePolicy'>> = {
-  maxAgeDays: field(amount(), 'older ones go'),
-  minImportanceToKeep: field(amount(1), 'those at least this important stay, whatever their age'),
-  maxItems: field(whole(1), 'how many stay: the most important and newest'),
+  maxAgeDays: field(amount(), 'remove memories that are older'),
+  minImportanceToKeep: field(amount(1), 'never remove memories of at least this importance by age'),
+  maxItems: field(whole(1), 'maximum number of memories; the most important and newest stay'),
 }
 
 const memory: Shape<MemoryConfig> = {
-  maxShortTerm: field(whole(0), 'how many short-term memories a session keeps; 100 when left out'),
-  maxWorking: field(whole(0), 'how many working memories a session keeps; 10 when left out'),
+  maxShortTerm: field(whole(0), 'maximum number of short-term memories of a session (default: 100)'),
+  maxWorking: field(whole(0), 'maximum number of working memories of a session (default: 10)'),
   pruneIntervalSecs: field(
     whole(0),
-    'how often old ones are cleared away at most, in seconds; 3600 when left out',
+    'minimum time between two removals of old memories, in seconds (default: 3600)',
   ),
-  llmExtraction: field(flag, 'read and checked, without effect: no model picks what is remembered'),
+  llmExtraction: field(flag, 'accepted without effect: no model selects memories'),
   llmExtractionMaxItems: field(whole(1), 'likewise'),
   llmExtractionMaxInputChars: field(whole(1), 'likewise'),
   relevance: field(group(relevance), 'how memories are ranked'),
-  prunePolicy: field(group(prunePolicy), 'what is cleared away; left out, nothing is', 'prune'),
+  prunePolicy: field(group(prunePolicy), 'which memories are removed (default: none)', 'prune'),
 }
 
 const taskScheduler: Shape<TaskSchedulerConfig> = {
-  maxActive: field(whole(1), 'how many tasks of the whole agent run at once'),
-  agingIntervalMs: field(whole(1), 'how long a task waits before it moves up, in milliseconds'),
+  maxActive: field(whole(1), 'maximum number of tasks of the agent that run at the same time'),
+  agingIntervalMs: field(whole(1), 'waiting time after which a task gets a higher priority, in milliseconds'),
 }
 
 const health: Shape<Inside<SearchConfig, 'health'>> = {
-  maxFailures: field(whole(1), 'failures in a row after which an engine rests'),
-  suspendSeconds: field(whole(0), 'how long it rests'),
+  maxFailures: field(whole(1), 'failures in a row after which an engine is suspended'),
+  suspendSeconds: field(whole(0), 'duration of the suspension, in seconds'),
 }
 
 const headless: Shape<Inside<SearchConfig, 'headless'>> = {
-  backend: field(text, 'which browser'),
-  maxTabs: field(whole(1), 'how many pages at once'),
-  browserPath: field(text, 'its program'),
-  launchArgs: field({ ...listOf(text), hidden: 'private' }, 'its arguments'),
-  proxyUrl: field({ ...text, hidden: 'address' }, 'the proxy it uses'),
+  backend: field(text, 'browser to use'),
+  maxTabs: field(whole(1), 'maximum number of open pages'),
+  browserPath: field(text, 'path of the browser'),
+  launchArgs: field({ ...listOf(text), hidden: 'private' }, 'arguments of the browser'),
+  proxyUrl: field({ ...text, hidden: 'address' }, 'proxy of the browser'),
 }
 
 const engine: Shape<SearchEngineConfig> = {
-  enabled: field(flag, 'whether it is asked'),
-  weight: field(amount(), 'how much its results count'),
-  timeout: field(amount(), 'how long it may take, in seconds'),
+  enabled: field(flag, 'use this engine'),
+  weight: field(amount(), 'weight of its results'),
+  timeout: field(amount(), 'time limit of the engine, in seconds'),
 }
 
 const search: Shape<SearchConfig> = {
-  timeout: field(amount(), 'how long a search may take, in seconds; 20 when left out'),
-  health: field(group(health), 'when an engine is left alone for a while'),
-  headless: field(group(headless), 'a browser for engines that need one'),
-  engine: field(groups(engine), 'one block for each engine, by its name', 'engines'),
+  timeout: field(amount(), 'time limit of a search, in seconds (default: 20)'),
+  health: field(group(health), 'when an engine is suspended'),
+  headless: field(group(headless), 'browser for engines that need one'),
+  engine: field(groups(engine), 'one block for each engine; its label is the name of the engine', 'engines'),
 }
 
-/** Everything a configuration may say: what reads it, warns of misspelt names, hides secrets and makes the documentation. */
+/** All fields of a configuration. The table is used to read it, to warn about unknown names, to mask secrets and to write the documentation. */
 export const agentShape: Shape<AgentConfig> = {
-  defaultModel: field(
-    modelName,
-    'the model of a session that names none; left out, the first that is declared',
-  ),
+  defaultModel: field(modelName, 'model of a session that sets none (default: the first declared model)'),
   fallbackModels: field(
     oneOrMore(modelName),
-    'the models that take a round, in this order, when the model of the session cannot answer',
+    'models to use, in this order, when the model of the session cannot answer',
     'fallbackModel',
   ),
-  retry: field(group(retry), 'when a request to a model that failed is sent again'),
+  retry: field(group(retry), 'retries of failed model requests'),
   circuitBreakerThreshold: field(
     whole(1),
-    'after how many failed requests in a row a model is not asked for 30 s; 3 when left out',
+    'failed requests in a row after which a model is not used for 30 s (default: 3)',
   ),
-  providers: field(providers, 'where models are found; its label is the name of the provider'),
-  storageBackend: field(word(storageBackends), 'where sessions are kept'),
-  storageUrl: field(location, 'the place itself: a directory with `file`, or an address'),
-  sessionsDir: field(path, 'the directory of the sessions; the same as `storage_url` with `file`'),
+  providers: field(providers, 'provider of models; its label is the name of the provider'),
+  storageBackend: field(word(storageBackends), 'where sessions are stored'),
+  storageUrl: field(location, 'location of the store: a directory with `file`, or a URL'),
+  sessionsDir: field(path, 'directory of the sessions; same as `storage_url` with `file`'),
   memoryDir: field(
     path,
-    'the directory of the memories; left out, a session has none unless it is given a `memoryStore`',
+    'directory of the memories; without it, a session has no memory unless it has a `memoryStore`',
   ),
   skillDirs: field(oneOrMore(path), 'directories of skills', 'skills'),
   agentDirs: field(oneOrMore(path), 'directories of agents'),
   extensionTools: field(
     flagOr(oneOrMore(word(extensionToolNames))),
-    'further tools for code agents: `true` for all, or a list of `repo_overview`, `repo_clone`, `apply_patch`, `plan`, `plan_exit`',
+    'additional tools for code agents: `true` for all, or a list of `repo_overview`, `repo_clone`, `apply_patch`, `plan`, `plan_exit`',
   ),
-  userInstructionsDir: field(path, "the directory of the user's own AGENTS.md", 'globalInstructionsDir'),
-  projectDocMaxBytes: field(whole(0), 'how much of AGENTS.md is read'),
-  projectDocFallbackFilenames: field(listOf(text), 'names that are looked for when there is no AGENTS.md'),
-  maxToolRounds: field(whole(1), 'how many rounds a run may have'),
-  maxParallelTasks: field(whole(1), 'how many tasks run at once'),
-  autoParallel: field(flag, 'goes before `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
-  autoDelegation: field(group(autoDelegation), 'when work is handed to subagents'),
-  thinkingBudget: field(whole(0), 'how many tokens a model may think'),
+  userInstructionsDir: field(path, "directory of the user's AGENTS.md", 'globalInstructionsDir'),
+  projectDocMaxBytes: field(whole(0), 'maximum size of AGENTS.md in bytes; the rest is not read'),
+  projectDocFallbackFilenames: field(listOf(text), 'file names to use when there is no AGENTS.md'),
+  maxToolRounds: field(whole(1), 'maximum number of rounds in a run'),
+  maxParallelTasks: field(whole(1), 'maximum number of tasks that run at the same time'),
+  autoParallel: field(flag, 'takes precedence over `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
+  autoDelegation: field(group(autoDelegation), 'when work is delegated to subagents'),
+  thinkingBudget: field(whole(0), 'maximum number of reasoning tokens'),
   llmApiTimeoutMs: field(
     whole(1),
-    'how long one request to a model may take, in milliseconds',
+    'time limit of a model request, in milliseconds',
     'apiTimeoutMs',
     'modelApiTimeoutMs',
   ),
-  manifest: field(
-    manifest,
-    'what every session declares: rules that hold whatever others say, and what it asks for',
-  ),
-  memory: field(group(memory), 'what is remembered across sessions'),
+  manifest: field(manifest, 'manifest of every session: rules that others cannot override, and requirements'),
+  memory: field(group(memory), 'memory across sessions'),
   queue: field(group(queue), 'lanes in which tool calls wait'),
-  taskScheduler: field(group(taskScheduler), 'how many tasks the agent takes on'),
-  search: field(group(search), 'searching the web'),
-  mcpServers: field(mcpServers, 'a server whose tools are offered; its label is its name', 'mcpServer'),
+  taskScheduler: field(group(taskScheduler), 'limits for tasks of the agent'),
+  search: field(group(search), 'web search'),
+  mcpServers: field(mcpServers, 'MCP server whose tools are offered; its label is its name', 'mcpServer'),
 }

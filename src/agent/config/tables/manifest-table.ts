@@ -11,11 +11,11 @@ import { flag, group, oneOrMore, refuse, text, word } from '../kinds.js'
 const rules: Kind<readonly string[]> = oneOrMore(text)
 
 const permissions: Shape<PermissionPolicy> = {
-  deny: field(rules, 'calls that are refused, whatever other rules say'),
-  ask: field(rules, 'calls that a person decides about'),
+  deny: field(rules, 'calls that are denied; other rules cannot override it'),
+  ask: field(rules, 'calls that the user is asked about'),
   allow: field(rules, 'calls that are allowed'),
-  defaultDecision: field(word(actions), 'what no rule covers', 'default'),
-  enabled: field(flag, 'false: as if no permissions were given'),
+  defaultDecision: field(word(actions), 'verdict for calls that no rule covers', 'default'),
+  enabled: field(flag, 'false turns the permissions off'),
 }
 
 const requires: Kind<RequirementSet> = {
@@ -34,11 +34,11 @@ const requires: Kind<RequirementSet> = {
 }
 
 const shape: Shape<Manifest> = {
-  requires: field(requires, 'what the agent asks for in addition to its tools'),
+  requires: field(requires, 'requirements of the agent in addition to those of its tools'),
   permissions: field(group(permissions), 'rules that come with the agent'),
 }
 
-/** What rules mean is checked by the agent, which loads what judges calls. */
+/** Rules are checked by the agent, which loads the rule engine. */
 export const manifest: Kind<Manifest> = group(shape)
 
 function plainOf(value: Value): unknown {

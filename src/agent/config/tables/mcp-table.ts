@@ -8,41 +8,41 @@ import { address, flag, group, headers, listOf, secret, secretMap, text, whole, 
 type ServerFields = Partial<Omit<McpServerConfig, 'name'>>
 
 const oauth: Shape<McpOauthConfig> = {
-  authUrl: field(address, 'where a person signs in'),
-  tokenUrl: field(address, 'where tokens are given out'),
-  clientId: field(text, 'who asks'),
-  clientSecret: field(secret, 'the secret of who asks'),
-  scopes: field(listOf(text), 'what is asked for'),
-  redirectUri: field(text, 'where signing in leads back to'),
-  accessToken: field(secret, 'a token that exists already'),
+  authUrl: field(address, 'URL where the user signs in'),
+  tokenUrl: field(address, 'URL that issues tokens'),
+  clientId: field(text, 'client id'),
+  clientSecret: field(secret, 'client secret'),
+  scopes: field(listOf(text), 'requested scopes'),
+  redirectUri: field(text, 'URL to return to after the sign-in'),
+  accessToken: field(secret, 'an existing access token'),
 }
 
 const server: Shape<ServerFields> = {
   transport: field(
     word(mcpTransports, { streamable_http: 'streamable-http', streamableHttp: 'streamable-http' }),
-    'how to talk to it; left out, `stdio` with a command and `streamable-http` with a url',
+    'transport (default: `stdio` with a command, `streamable-http` with a url)',
   ),
-  command: field(text, 'the program to start, for `stdio`'),
-  args: field({ ...listOf(text), hidden: 'private' }, 'its arguments'),
-  cwd: field(text, 'where the program runs, relative to the workspace; the workspace when left out'),
-  description: field(text, 'what its tools are for; the model reads it in its instructions'),
-  url: field(address, 'the address, for `http` and `streamable-http`'),
+  command: field(text, 'program to start, for `stdio`'),
+  args: field({ ...listOf(text), hidden: 'private' }, 'arguments of the program'),
+  cwd: field(text, 'working directory of the program, relative to the workspace (default: the workspace)'),
+  description: field(text, 'purpose of its tools; part of the instructions of the model'),
+  url: field(address, 'URL, for `http` and `streamable-http`'),
   headers: field(headers, 'headers of each request'),
-  env: field(secretMap, 'variables of the environment of the program'),
-  enabled: field(flag, 'whether it is used; true when left out'),
-  toolTimeoutSecs: field(whole(1), 'how long a call may take, in seconds; 60 when left out'),
+  env: field(secretMap, 'environment variables of the program'),
+  enabled: field(flag, 'use this server (default: true)'),
+  toolTimeoutSecs: field(whole(1), 'time limit of a call, in seconds (default: 60)'),
   sandbox: field(
     word(mcpSandboxes),
-    '`workspace` confines the program to the workspace; left out it starts as written, unless one of the next three is given',
+    '`workspace` confines the program to the workspace (default: not confined, unless one of the next three fields is set)',
   ),
-  allowHosts: field(listOf(text), 'hosts that a confined program may reach; none when left out'),
+  allowHosts: field(listOf(text), 'hosts that a confined program can connect to (default: none)'),
   writable: field(
     listOf(text),
-    'directories of the workspace that a confined program may write to, `.` for all; none when left out',
+    'directories of the workspace that a confined program can write to, `.` for all (default: none)',
   ),
   readOnly: field(
     listOf(text),
-    'places that a confined program sees although the sandbox hides what is around them',
+    'paths that a confined program can read although the sandbox hides their parent directories',
   ),
   oauth: field(group(oauth), 'how to sign in'),
 }
@@ -58,7 +58,7 @@ function makeServer(name: string, fields: ServerFields, from: Origin): McpServer
   const overUrl = from.given.has('url') && !from.given.has('command')
   const transport: McpTransport = fields.transport ?? (overUrl ? 'streamable-http' : 'stdio')
   const needed = transport === 'stdio' ? 'command' : 'url'
-  // What is given and has no value has been told already.
+  // A field that is given without a value was already reported.
   if (!from.given.has(needed)) {
     from.reading.fail(
       from.spot,
@@ -66,7 +66,7 @@ function makeServer(name: string, fields: ServerFields, from: Origin): McpServer
     )
   }
   const made = { name, ...fields, transport }
-  // Values of the fields that are read here are checked where a session would check them.
+  // The values are checked by the same code as in a session.
   if (from.given.has(needed) && confining.some((field) => from.given.has(field))) {
     try {
       readServer({ ...made, command: fields.command ?? 'command', url: fields.url ?? 'http://address' })

@@ -1,4 +1,5 @@
 import type { ModelPrice } from '../../../model/model.js'
+import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { type Modalities, type ModelEntry, modelApis, type ProviderConfig, type Reach } from '../config.js'
 import { entries, type Origin } from '../entries.js'
 import { field, type Kind, type Shape } from '../field.js'
@@ -11,55 +12,52 @@ type ModelFields = Omit<ModelEntry, 'id' | 'cost'> & {
 }
 
 const reach: Shape<Reach> = {
-  api: field(
-    word(modelApis),
-    'the protocol of the endpoint, where the name of the provider does not tell it',
-  ),
-  apiKey: field(secret, 'the key; write `env("NAME")` instead of the key itself'),
-  baseUrl: field(address, 'where the endpoint is'),
-  sessionIdHeader: field(header, 'the name of a header that receives the id of the session'),
-  headers: field(headers, 'further headers of each request'),
+  api: field(word(modelApis), 'protocol of the endpoint, if the name of the provider does not determine it'),
+  apiKey: field(secret, 'API key; write `env("NAME")`, not the key itself'),
+  baseUrl: field(address, 'URL of the endpoint'),
+  sessionIdHeader: field(header, 'name of a header that is set to the session id'),
+  headers: field(headers, 'additional headers of each request'),
 }
 
 const limit: Shape<Limit> = {
-  context: field(whole(1), 'how many tokens a request and its answer may have together'),
-  output: field(whole(1), 'how many tokens an answer may have'),
+  context: field(whole(1), 'maximum number of tokens of a request and its answer together'),
+  output: field(whole(1), 'maximum number of tokens of an answer'),
 }
 
 const modalities: Shape<Modalities> = {
-  input: field(listOf(text), 'what it reads: `text`, `image`, `pdf`, …'),
-  output: field(listOf(text), 'what it writes'),
+  input: field(listOf(text), 'input types: `text`, `image`, `pdf`, …'),
+  output: field(listOf(text), 'output types'),
 }
 
 const cost: Shape<ModelPrice> = {
-  input: field(amount(), 'for what is sent'),
-  output: field(amount(), 'for what is answered'),
-  cacheRead: field(amount(), 'for what is read from the cache'),
-  cacheWrite: field(amount(), 'for what is written to the cache'),
+  input: field(amount(), 'price of input tokens'),
+  output: field(amount(), 'price of output tokens'),
+  cacheRead: field(amount(), 'price of tokens that are read from the cache'),
+  cacheWrite: field(amount(), 'price of tokens that are written to the cache'),
 }
 
 const model: Shape<ModelFields> = {
-  name: field(text, 'how people call it; the label when left out'),
-  family: field(text, 'the family it belongs to'),
+  name: field(text, 'display name (default: the label)'),
+  family: field(text, 'model family'),
   ...reach,
-  attachment: field(flag, 'whether it reads images and documents; `modalities` says it more exactly'),
-  reasoning: field(flag, 'whether it thinks before it answers'),
-  toolCall: field(flag, 'whether it calls tools'),
-  structuredOutput: field(flag, 'whether its server holds answers to a JSON Schema'),
-  temperature: field(flag, 'whether it takes a temperature'),
-  releaseDate: field(text, 'when it was published'),
-  contextTokens: field(whole(1), 'the same as `limit.context`', 'maxContextTokens'),
-  outputTokens: field(whole(1), 'the same as `limit.output`', 'maxTokens'),
-  limit: field(group(limit), 'how large requests and answers may be'),
-  modalities: field(group(modalities), 'what goes in and what comes out'),
-  cost: field(group(cost), 'US dollars for a million tokens; `input` and `output` are both needed'),
+  attachment: field(flag, 'supports images and documents; `modalities` is more exact'),
+  reasoning: field(flag, 'supports reasoning'),
+  toolCall: field(flag, 'supports tool calls'),
+  structuredOutput: field(flag, 'supports answers that follow a JSON Schema'),
+  temperature: field(flag, 'supports a temperature'),
+  releaseDate: field(text, 'release date'),
+  contextTokens: field(whole(1), 'same as `limit.context`', 'maxContextTokens'),
+  outputTokens: field(whole(1), 'same as `limit.output`', 'maxTokens'),
+  limit: field(group(limit), 'token limits'),
+  modalities: field(group(modalities), 'input and output types'),
+  cost: field(group(cost), 'US dollars per million tokens; `input` and `output` are both required'),
 }
 
 const models = entries({ shape: model, nameField: 'id', example: '"gpt-4" { ... }', make: makeModel })
 
 const provider: Shape<Omit<ProviderConfig, 'name'>> = {
   ...reach,
-  models: field(models, 'a model; its label is the id that goes over the wire'),
+  models: field(models, 'model; its label is the id in requests'),
 }
 
 export const providers: Kind<readonly ProviderConfig[]> = entries({
@@ -69,7 +67,7 @@ export const providers: Kind<readonly ProviderConfig[]> = entries({
   make: (name, fields) => ({ name, ...fields, models: fields.models ?? [] }),
 })
 
-/** Two ways lead to the size limits and one way out; what cannot be counted with is no price. */
+/** Merges the two spellings of the token limits, and drops an incomplete price. */
 function makeModel(
   id: string,
   { limit: sizes, cost: prices, ...fields }: Partial<ModelFields>,
@@ -81,9 +79,7 @@ function makeModel(
   return {
     id,
     ...fields,
-    ...(contextTokens !== undefined && { contextTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-    ...(price !== undefined && { cost: price }),
+    ...omitUndefined({ contextTokens, outputTokens, cost: price }),
   }
 }
 
@@ -94,16 +90,13 @@ function either(
   { spot, reading }: Origin,
 ) {
   if (flat !== undefined && inLimit !== undefined && flat !== inLimit) {
-    reading.warn(spot, `${spot.path} gives limit.${what} and another number beside it; limit.${what} counts`)
+    reading.warn(spot, `${spot.path} gives limit.${what} and another value for it; limit.${what} is used`)
   }
   return inLimit ?? flat
 }
 
 function completePrice({ input, output, ...caches }: Partial<ModelPrice>, { spot, reading }: Origin) {
   if (input !== undefined && output !== undefined) return { input, output, ...caches }
-  reading.fail(
-    spot,
-    `${spot.path}.cost needs both "input" and "output"; leave cost out when they are not known`,
-  )
+  reading.fail(spot, `${spot.path}.cost needs both "input" and "output"; remove cost if they are not known`)
   return undefined
 }

@@ -6,8 +6,8 @@ import { amount, flag, group, path, text, whole, word } from '../kinds.js'
 type Inside<K extends keyof QueueConfig> = Exclude<QueueConfig[K], undefined>
 
 const handler: Shape<LaneHandlerConfig> = {
-  mode: field(word(laneModes), 'who runs the calls of the lane: this process, another, or both'),
-  timeoutMs: field(whole(1), 'how long another process may take, in milliseconds'),
+  mode: field(word(laneModes), 'who runs the calls of the lane: this process, a worker, or both'),
+  timeoutMs: field(whole(1), 'time limit of a worker, in milliseconds'),
 }
 
 const laneTimeouts: Shape<Inside<'laneTimeouts'>> = {
@@ -25,37 +25,53 @@ const laneHandlers: Shape<Inside<'laneHandlers'>> = {
 }
 
 const retryPolicy: Shape<Inside<'retryPolicy'>> = {
-  strategy: field(text, 'how pauses grow'),
-  maxRetries: field(whole(0), 'how many further attempts there are'),
-  initialDelayMs: field(whole(0), 'the first pause, in milliseconds'),
-  fixedDelayMs: field(whole(0), 'each pause, where they are all alike'),
+  strategy: field(text, 'growth of the pauses'),
+  maxRetries: field(whole(0), 'maximum number of retries'),
+  initialDelayMs: field(whole(0), 'first pause, in milliseconds'),
+  fixedDelayMs: field(whole(0), 'every pause, in milliseconds, for the fixed strategy'),
 }
 
 const rateLimit: Shape<Inside<'rateLimit'>> = {
-  limitType: field(text, 'the span of time that is counted'),
-  maxOperations: field(whole(1), 'how many calls fit into it'),
+  limitType: field(text, 'time period of the limit'),
+  maxOperations: field(whole(1), 'maximum number of calls in that period'),
 }
 
 const priorityBoost: Shape<Inside<'priorityBoost'>> = {
-  strategy: field(text, 'how waiting calls move up'),
-  deadlineMs: field(whole(1), 'when they do, in milliseconds'),
+  strategy: field(text, 'how the priority of waiting calls is raised'),
+  deadlineMs: field(whole(1), 'waiting time after which it is raised, in milliseconds'),
 }
 
 export const queue: Shape<QueueConfig> = {
-  controlMaxConcurrency: field(whole(1), 'calls at once in the lane `control`', 'controlConcurrency'),
-  queryMaxConcurrency: field(whole(1), 'calls at once in the lane `query`', 'queryConcurrency'),
-  executeMaxConcurrency: field(whole(1), 'calls at once in the lane `execute`', 'executeConcurrency'),
-  generateMaxConcurrency: field(whole(1), 'calls at once in the lane `generate`', 'generateConcurrency'),
-  enableDlq: field(flag, 'whether failed calls are kept for a look'),
-  dlqMaxSize: field(whole(1), 'how many are kept'),
-  enableMetrics: field(flag, 'whether figures are collected'),
-  enableAlerts: field(flag, 'whether long queues are reported'),
-  defaultTimeoutMs: field(whole(1), 'how long a call may take, in milliseconds', 'timeoutMs'),
-  storagePath: field(path, 'where the queue is kept'),
-  pressureThreshold: field(amount(), 'how full a lane is when it counts as crowded'),
-  laneTimeouts: field(group(laneTimeouts), 'how long a call may take, by lane'),
+  controlMaxConcurrency: field(
+    whole(1),
+    'maximum number of concurrent calls in the lane `control`',
+    'controlConcurrency',
+  ),
+  queryMaxConcurrency: field(
+    whole(1),
+    'maximum number of concurrent calls in the lane `query`',
+    'queryConcurrency',
+  ),
+  executeMaxConcurrency: field(
+    whole(1),
+    'maximum number of concurrent calls in the lane `execute`',
+    'executeConcurrency',
+  ),
+  generateMaxConcurrency: field(
+    whole(1),
+    'maximum number of concurrent calls in the lane `generate`',
+    'generateConcurrency',
+  ),
+  enableDlq: field(flag, 'store failed calls in a dead letter queue'),
+  dlqMaxSize: field(whole(1), 'maximum size of the dead letter queue'),
+  enableMetrics: field(flag, 'collect metrics'),
+  enableAlerts: field(flag, 'report long queues'),
+  defaultTimeoutMs: field(whole(1), 'time limit of a call, in milliseconds', 'timeoutMs'),
+  storagePath: field(path, 'where the queue is stored'),
+  pressureThreshold: field(amount(), 'fill level at which a lane counts as overloaded'),
+  laneTimeouts: field(group(laneTimeouts), 'time limit of a call, by lane'),
   laneHandlers: field(group(laneHandlers), 'who runs the calls, by lane'),
-  retryPolicy: field(group(retryPolicy), 'how often a failed call is tried again'),
-  rateLimit: field(group(rateLimit), 'how many calls there may be in a span of time'),
-  priorityBoost: field(group(priorityBoost), 'what happens to calls that wait for long'),
+  retryPolicy: field(group(retryPolicy), 'retries of failed calls'),
+  rateLimit: field(group(rateLimit), 'maximum number of calls in a time period'),
+  priorityBoost: field(group(priorityBoost), 'priority of calls that wait for long'),
 }
