@@ -1,5 +1,4 @@
 import type { ActiveRun } from './active-run.js'
-import type { AgentResult } from './agent-result.js'
 import { SessionBusyError } from './errors.js'
 
 /** The runs of a session that wait or are at work: one at a time, in the order in which they came. */
@@ -35,11 +34,16 @@ export class RunQueue {
     return this.#open.has(runId)
   }
 
-  /** Adds a run. `perform` gets what it has to wait for, undefined when nothing is before it. */
-  add(run: ActiveRun, perform: (others: Promise<unknown> | undefined) => Promise<AgentResult>): void {
+  /** Adds a run. Returns what it has to wait for before it starts, undefined when nothing is before it. */
+  add(run: ActiveRun): Promise<unknown> | undefined {
     const others = this.isBusy ? this.#settled : undefined
     this.#open.set(run.id, run)
-    run.result = perform(others).finally(() => this.#open.delete(run.id))
+    return others
+  }
+
+  /** Removes a run as soon as its result has settled. Call it once the run has started. */
+  removeAtEnd(run: ActiveRun): void {
+    run.result = run.result.finally(() => this.#open.delete(run.id))
     // A run that was cancelled while it waited ends before those in front of it. Results are not kept here: each would hold all before it.
     this.#after(run.result)
   }

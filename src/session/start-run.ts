@@ -41,11 +41,11 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   // A run that waits its turn survives its process, like one at work. The process that has the session open for writing has its lease.
   // A log that cannot be written fails the run when its turn comes.
   if (queue.isBusy && kernel.recorder?.isOpen) kernel.recorder.run(record.snapshot()).catch(() => undefined)
-  queue.add(active, (others) => {
-    const result =
-      others === undefined ? perform(kernel, active, request) : afterOthers(kernel, active, request, others)
-    return result.finally(unfollow)
-  })
+  const others = queue.add(active)
+  const started =
+    others === undefined ? perform(kernel, active, request) : afterOthers(kernel, active, request, others)
+  active.result = started.finally(unfollow)
+  queue.removeAtEnd(active)
   return active
 }
 
