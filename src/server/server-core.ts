@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import type { Agent } from '../agent/agent.js'
 import type { Attachment } from '../session/request.js'
 import type { RunSnapshot } from '../session/runs.js'
@@ -40,6 +41,8 @@ export class ServerCore {
   constructor(agent: Agent, options: ServerOptions) {
     this.agent = agent
     this.options = options
+    // Every stream listens.
+    setMaxListeners(0, this.stopping.signal)
     this.limits = { ...defaultLimits, ...options.limits }
     this.questions = new Questions(this.now, () => randomUUID())
     this.pool = new SessionPool(agent, options, this.questions, this.now)
