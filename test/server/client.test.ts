@@ -40,7 +40,7 @@ describe('the client', () => {
     expect((await run.get()).status).toBe('completed')
   })
 
-  it('answers an approval, and continues with a run in the next server', async () => {
+  it('answers an approval, and resumes a run in the next server', async () => {
     const store = new MemorySessionStore()
     const workspaces = [directory()]
     const call = { name: 'write', args: { file_path: 'a.txt', content: 'x' }, id: 'call-1' }
