@@ -21,7 +21,6 @@ const pending: readonly string[] = [
   'src/server',
   'src/session',
   'src/workspace',
-  'test/agent-dir',
   'test/persistence',
   'scripts',
   'bench',
