@@ -44,7 +44,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'server',
-    summary: 'serve sessions over HTTP: web apps, other languages, several clients',
+    summary: 'Serve sessions over HTTP, for web apps, other languages and several clients',
     load: async () => (await import('./commands/server.js')).command,
   },
   {

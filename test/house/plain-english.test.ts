@@ -15,7 +15,6 @@ import {
  */
 const pending: readonly string[] = [
   'src/agent',
-  'src/cli',
   'src/client',
   'src/mcp',
   'src/server',

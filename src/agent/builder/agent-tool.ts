@@ -4,6 +4,7 @@ import { createJsonTool } from '../../tool/create-json-tool.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { PromptRequest } from './prompt-request.js'
 
+/** Options of an agent that is used as a tool. */
 export type AgentToolOptions = {
   name: string
   /** The description that a model reads to decide whether to use this agent (default: the description of the agent). */

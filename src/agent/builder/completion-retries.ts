@@ -11,6 +11,7 @@ export type CompletionRetryContext = {
   readonly streaming: boolean
 }
 
+/** Retries of failed completion requests. */
 export type CompletionRetryOptions = {
   /** The maximum number of attempts, including the first one (default: 3). */
   readonly maxAttempts?: number

@@ -12,6 +12,7 @@ import { modelFor } from './model-for.js'
 import { messagesOf, type PromptInput } from './prompt-request.js'
 import type { BuilderModel } from './settings.js'
 
+/** The request of `createCompletion`. */
 export type CreateCompletionOptions = Pick<
   Partial<CompletionRequest>,
   'instructions' | 'documents' | 'tools' | 'temperature' | 'maxTokens' | 'toolChoice' | 'outputSchema'
@@ -24,6 +25,7 @@ export type CreateCompletionOptions = Pick<
   readonly signal?: AbortSignal
 }
 
+/** The result of `createCompletion`. */
 export type CreateCompletionResult = {
   readonly text: string
   readonly content: AssistantContent[]

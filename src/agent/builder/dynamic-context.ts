@@ -6,6 +6,7 @@ import type { VectorSearchIndex, VectorSearchResult } from '../../tool/search/ve
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { maxQueryLength, textOf } from './tool-selection.js'
 
+/** Options of documents that are found by search. */
 export type DynamicContextOptions<Document = unknown> = {
   /** The maximum number of documents that one search adds. */
   topK: number

@@ -16,12 +16,14 @@ export type ToolCallHookAction =
   | { type: 'terminate'; reason: string }
   | ({ type: 'approval_request' } & ToolApprovalRequestOptions)
 
+/** The decisions of a hook about a run. */
 export type RunControl = {
   continue(): HookAction
   /** Ends the run with a {@link PromptCancelledError}. */
   cancel(reason: string): HookAction
 }
 
+/** The decisions of a hook about a tool call. */
 export type ToolCallControl = {
   run(): ToolCallHookAction
   /** Does not run the tool; the model reads the reason instead of a result. */

@@ -9,6 +9,7 @@ import {
 import type { Model, ModelUsage } from '../../model/model.js'
 import type { BuilderModel } from './settings.js'
 
+/** A part of a tool call that a completion model streams. */
 export type ToolCallDelta = Extract<CompletionStreamEvent, { type: 'tool_call_delta' }>
 
 export type ModelUse = {

@@ -29,6 +29,7 @@ export interface ConversationStore {
   }): Promise<void>
 }
 
+/** Options of stored conversations. */
 export type ConversationOptions = {
   /** When messages are saved: each at once, at the end of each turn, or at the end of the run (default: `message`). */
   readonly savePolicy?: 'message' | 'turn' | 'run'

@@ -20,6 +20,7 @@ import { wholeNumber } from './whole-number.js'
 /** The input of a prompt: a text, a message, or a conversation whose last message is the prompt. */
 export type PromptInput = string | Message | readonly Message[]
 
+/** Options of a streamed prompt. */
 export type PromptStreamOptions = {
   /** Whether to emit deltas of tool calls (default: true). */
   readonly includeToolCallDeltas?: boolean

@@ -16,6 +16,7 @@ import type { ConversationOptions, ConversationStore } from './prompt-memory.js'
 /** A completion model of the host, or a model of this SDK. */
 export type BuilderModel = CompletionModel | Model
 
+/** Options of tools that are found by search. */
 export type DynamicToolsOptions = {
   /** The maximum number of tools that a search adds. */
   topK: number

@@ -33,7 +33,7 @@ export function readMcpTool(
         key,
         withSecrets.includes(key)
           ? withVariables(value, key, fields, env, used)
-          : asItStands(value, key, fields),
+          : withoutVariables(value, key, fields),
       ]),
     ),
   ).map((item) => placed(item, item.name, fields))
@@ -51,7 +51,7 @@ export function readMcpTool(
   return server
 }
 
-function asItStands(value: unknown, field: string, fields: FileFields): unknown {
+function withoutVariables(value: unknown, field: string, fields: FileFields): unknown {
   if (typeof value === 'string' && value.includes('${'))
     fields.fail(`${field} takes no variable: \${NAME} is replaced only in ${withSecrets.join(', ')}`, field)
   return value

@@ -153,7 +153,7 @@ export class ScheduleRunner {
 
   async #makeAll(): Promise<void> {
     for (;;) {
-      if (this.#reopen) await this.#openAnew()
+      if (this.#reopen) await this.#openAgain()
       const fire = this.#waiting.shift()
       if (fire === undefined) {
         this.#working = false
@@ -172,7 +172,7 @@ export class ScheduleRunner {
     }
   }
 
-  async #openAnew(): Promise<void> {
+  async #openAgain(): Promise<void> {
     this.#reopen = false
     const { emit, schedule, open, clock } = this.#parts
     const before = this.#session

@@ -38,7 +38,7 @@ describe('text in lines', () => {
   it('is broken at blanks, and inside words only when they are longer than a line', () => {
     expect(wrapText('one two three four', 9)).toEqual(['one two', 'three', 'four'])
     expect(wrapText('abcdefghijkl mn', 8)).toEqual(['abcdefgh', 'ijkl mn'])
-    expect(wrapText('- a point that goes on', 12, '  ')).toEqual(['- a point', '  that goes', '  on'])
+    expect(wrapText('- a point that is long', 12, '  ')).toEqual(['- a point', '  that is', '  long'])
     expect(wrapText('a\n\nb', 10)).toEqual(['a', '', 'b'])
   })
 
@@ -53,7 +53,7 @@ describe('text in lines', () => {
       '         once,',
       '         please',
     ])
-    expect(wrapRow('  /resume [id]  Go on with it', 20)).toEqual(['  /resume [id]', '      Go on with it'])
+    expect(wrapRow('  /resume [id]  Open this one', 20)).toEqual(['  /resume [id]', '      Open this one'])
     expect(wrapRow('Two  blanks are no list of anything', 20)).toEqual([
       'Two  blanks are no',
       '    list of anything',

@@ -33,7 +33,7 @@ function streamed(pieces: readonly string[], columns = 60): string[] {
 }
 
 const blocks = [
-  'A paragraph with **bold**, *italic* and `code` words that go on until the line has to be broken.',
+  'A paragraph with **bold**, *italic* and `code` words that run on until the line has to be broken.',
   '# A title &amp; more',
   '- one\n- two\n  - inner\n- [x] done',
   '1. first\n2. second\n10. tenth',
@@ -51,7 +51,7 @@ describe('markdown in a terminal', () => {
   it('renders every kind of block', () => {
     expect(rendered(blocks.join('\n\n'))).toMatchInlineSnapshot(`
       [
-        "A paragraph with bold, italic and code words that go on",
+        "A paragraph with bold, italic and code words that run on",
         "until the line has to be broken.",
         "",
         "A title & more",
