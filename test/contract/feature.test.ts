@@ -1,13 +1,31 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { features } from '../../src/session/features.js'
-import { calls, eventsOf, ofType, openSession, systemPromptOf, toolResults } from './open-session.js'
 
-// The one line that a new feature needs in session/features.ts.
-vi.mock('../../src/session/features.js', async (original) => {
-  const { features } = await original<typeof import('../../src/session/features.js')>()
-  const { termsFeature } = await import('./example-feature/feature.js')
-  return { features: [...features, termsFeature] }
+type Helpers = typeof import('./open-session.js')
+let calls: Helpers['calls']
+let eventsOf: Helpers['eventsOf']
+let ofType: Helpers['ofType']
+let openSession: Helpers['openSession']
+let systemPromptOf: Helpers['systemPromptOf']
+let toolResults: Helpers['toolResults']
+
+// Test files share a process, which may have loaded the session already: it is loaded again, with the one line that a new feature needs
+// in session/features.ts.
+beforeAll(async () => {
+  vi.resetModules()
+  vi.doMock('../../src/session/features.js', async (original) => {
+    const { features } = await original<typeof import('../../src/session/features.js')>()
+    const { termsFeature } = await import('./example-feature/feature.js')
+    return { features: [...features, termsFeature] }
+  })
+  const helpers = await import('./open-session.js')
+  ;({ calls, eventsOf, ofType, openSession, systemPromptOf, toolResults } = helpers)
+})
+
+afterAll(() => {
+  vi.doUnmock('../../src/session/features.js')
+  vi.resetModules()
 })
 
 const terms = { capstan: 'A winch with a vertical drum.', pawl: 'It keeps a winch from running back.' }

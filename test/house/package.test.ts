@@ -30,9 +30,10 @@ beforeAll(async () => {
 
 describe('the published package', { timeout }, () => {
   it('is small', () => {
+    // Raised by 150 KB for the HTTP server and its client, which the library and the command both contain.
     // A third is libraries that would otherwise be installed next to it, and their licences; a third is the command, which starts sooner
     // as scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable lines.
-    expect(statSync(tarball).size).toBeLessThan(2_300 * 1024)
+    expect(statSync(tarball).size).toBeLessThan(2_450 * 1024)
   })
 
   it('has nothing that publint would warn about', async () => {

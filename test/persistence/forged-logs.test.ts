@@ -149,7 +149,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     'does not open %s because it says so, unless the host names it',
     async (workspaceRoot) => {
       const { open } = await resumed(() => [row({ workspaceRoot })], [])
-      expect(open).toThrow(/Give workspace/)
+      expect(open).toThrow(/Set workspace/)
     },
   )
 

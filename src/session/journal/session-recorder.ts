@@ -147,7 +147,8 @@ export class SessionRecorder {
     } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts.delete(runId)
     const wanted = withoutTexts(event)
     if (wanted === undefined) return
-    const written = isTerminal(event) && this.#ends.get(runId) === sequence
+    // The end of a run is written with its row. A run that never had the session leaves nothing in its log.
+    const written = isTerminal(event) && (this.#ends.get(runId) === sequence || !this.isOpen)
     if (!written) this.#journal.note([{ type: 'run_event', data: this.#eventRow(place, wanted) }])
     if (isTerminal(event) || event.type === 'turn_end') this.#texts.delete(runId)
     if (isTerminal(event)) this.#ends.delete(runId)

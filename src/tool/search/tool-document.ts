@@ -13,7 +13,7 @@ export type ToolSearchDocument = {
   toolName: string
   definition: ToolDefinition
   text: string
-  metadata?: VectorMetadata | undefined
+  metadata?: VectorMetadata
 }
 
 /** How tools are described for an index. */
@@ -83,7 +83,7 @@ async function describeTool(tool: AnyTool, options: EmbedToolsOptions): Promise<
     toolName: tool.name,
     definition,
     text: texts.join('\n'),
-    metadata,
+    ...(metadata !== undefined && { metadata }),
   }
   return { tool, document, texts }
 }
