@@ -1,4 +1,5 @@
-// What Capstan promises about its cost, and where each promise is measured. `npm run bench -- check` holds a run to them.
+// What Capstan promises about its cost, and where each promise is measured. `npm run bench -- check` holds a run to
+// them.
 import { verdicts } from './verdict.mjs'
 
 /** `target`: how the names of the targets begin that measure it, by area. @typedef {{ budget: string, places: readonly { area: string, target: string }[] }} Budget */

@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const size = { row: 26, bar: 380, top: 62, letter: 8, figures: 90 }
-/** From so many times between the least and the most on, bars that keep the proportion say nothing of the small ones. */
+/**
+ * From so many times between the least and the most on, bars that keep the proportion say nothing of the small ones.
+ */
 const steep = 60
 
 /** What is shown of a part: which figure, and how it reads. @typedef {{ title: string, unit: string, of: (row: any) => number }} Picture */

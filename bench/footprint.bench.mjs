@@ -1,4 +1,5 @@
-// `npm run bench -- footprint`: what installing brings along, and what a killed host leaves behind. Ends with 1 when a budget is missed.
+// `npm run bench -- footprint`: what installing brings along, and what a killed host leaves behind. Ends with 1 when a
+// budget is missed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { leftOver } from './footprint/left-over.mjs'

@@ -16,7 +16,8 @@ const tell = `
 /** @typedef {{ wall: number, cpu: number, rss: number }} Cost */
 
 /**
- * Each entry point over bare Node, and over an ES module that imports nothing of ours: Node's own loader is not ours to answer for.
+ * Each entry point over bare Node, and over an ES module that imports nothing of ours: Node's own loader is not ours to
+ * answer for.
  * @param {readonly string[]} entries
  * @param {{ repetitions: number }} options
  * @returns {import('./report.mjs').Area}

@@ -1,5 +1,5 @@
-// `npm run bench -- loop`: whole runs against the same by hand with `fetch`, and what sessions, requests and the import cost. About two
-// minutes; a rough look with `--quick`. Ends with 1 when a budget is missed.
+// `npm run bench -- loop`: whole runs against the same by hand with `fetch`, and what sessions, requests and the import
+// cost. About two minutes; a rough look with `--quick`. Ends with 1 when a budget is missed.
 import { importArea } from './import-cost.mjs'
 import { measureDeltas } from './loop/deltas.mjs'
 import { measureFirstRequest } from './loop/first-request.mjs'

@@ -1,5 +1,5 @@
-// Times cases side by side: each has its turn in every round, so a slow moment of the machine falls on all of them, and what is
-// compared is the ratio within a round.
+// Times cases side by side: each has its turn in every round, so a slow moment of the machine falls on all of them, and
+// what is compared is the ratio within a round.
 import { performance } from 'node:perf_hooks'
 
 /**
@@ -21,7 +21,8 @@ const warmUpShare = 0.3
 const minRounds = 5
 
 /**
- * Warms every case up, then times them in turn until the seconds are over. The first case is the baseline unless one is named.
+ * Warms every case up, then times them in turn until the seconds are over. The first case is the baseline unless one is
+ * named.
  * @param {readonly Case[]} cases
  * @param {{ seconds: number, baseline?: string }} options
  * @returns {Promise<Timing[]>}
@@ -96,8 +97,8 @@ export function growthSizes(most) {
 }
 
 /**
- * The power of the size with which a time grows (1: in proportion; 0: not at all): the slope of a straight line through the
- * logarithms.
+ * The power of the size with which a time grows (1: in proportion; 0: not at all): the slope of a straight line through
+ * the logarithms.
  * @param {readonly { size: number, value: number }[]} points
  */
 export function growthExponent(points) {
@@ -109,7 +110,8 @@ export function growthExponent(points) {
 }
 
 /**
- * Milliseconds of a fixed loop that touches nothing. Timed at the begin and the end of a run, it shows how steady the machine was.
+ * Milliseconds of a fixed loop that touches nothing. Timed at the begin and the end of a run, it shows how steady the
+ * machine was.
  * @returns {Spread}
  */
 export function calibrate(repetitions = 15) {

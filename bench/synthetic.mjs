@@ -75,7 +75,8 @@ export function makeQueries(count) {
 }
 
 /**
- * A model that gives each text a vector drawn from the text itself, and remembers it: from the second time on it costs nothing.
+ * A model that gives each text a vector drawn from the text itself, and remembers it: from the second time on it costs
+ * nothing.
  * @param {number} dimensions
  * @returns {EmbeddingModel}
  */

@@ -1,5 +1,5 @@
-// The figures of docs/performance.md, from a file of results: what stands between `<!-- bench:NAME -->` and `<!-- bench:end -->` is
-// written anew, so that no figure is copied by hand. `npm run bench -- tables FILE`.
+// The figures of docs/performance.md, from a file of results: what stands between `<!-- bench:NAME -->` and `<!--
+// bench:end -->` is written anew, so that no figure is copied by hand. `npm run bench -- tables FILE`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { budgetsFound } from './budgets.mjs'

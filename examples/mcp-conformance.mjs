@@ -1,5 +1,5 @@
-// A client for the protocol's conformance suite, which starts it with the address of its test server as the last argument and says in
-// MCP_CONFORMANCE_SCENARIO what is tried. Connects, lists, and calls what there is to call.
+// A client for the protocol's conformance suite, which starts it with the address of its test server as the last
+// argument and says in MCP_CONFORMANCE_SCENARIO what is tried. Connects, lists, and calls what there is to call.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,8 +49,8 @@ function argumentsFor({ properties = {}, required = [] }) {
 }
 
 /**
- * The suite signs in at another port of this machine, where no server may send a client unless its configuration allows it. Some
- * scenarios come with a client that is registered already.
+ * The suite signs in at another port of this machine, where no server may send a client unless its configuration allows
+ * it. Some scenarios come with a client that is registered already.
  * @param {string} address
  */
 async function signInOf(address) {

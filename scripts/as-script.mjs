@@ -5,9 +5,10 @@ import { parseSync, Visitor } from 'rolldown/utils'
 /**
  * Makes a script of a chunk that the command's own loader loads (`src/cli/code/`).
  *
- * One letter beyond ASCII would make Node and V8 handle the whole text in twice its size. A script made of kept code has lost where its
- * `import()` leads, so it imports through a function that it is given. And it loads other chunks and Node's own modules with their
- * first use; for chunks that use each other, what one exports is there from its beginning.
+ * One letter beyond ASCII would make Node and V8 handle the whole text in twice its size. A script made of kept code
+ * has lost where its `import()` leads, so it imports through a function that it is given. And it loads other chunks and
+ * Node's own modules with their first use; for chunks that use each other, what one exports is there from its
+ * beginning.
  * @param {string} path
  */
 export function asScript(path) {

@@ -5,9 +5,9 @@ import { parseSync, Visitor } from 'rolldown/utils'
 const maxLength = 160
 
 /**
- * Rewrites a script with line breaks in its long lines: in lists of imports and exports, and in the expressions of libraries that are
- * published minified. Breaks only where a comma, an operator or a bracket comes before, so a statement never ends early. A long string or
- * regular expression stays in one line.
+ * Rewrites a script with line breaks in its long lines: in lists of imports and exports, and in the expressions of
+ * libraries that are published minified. Breaks only where a comma, an operator or a bracket comes before, so a
+ * statement never ends early. A long string or regular expression stays in one line.
  * @param {string} path
  */
 export function breakLines(path) {

@@ -1,8 +1,10 @@
-// Installs the dependencies and builds `dist/` when what they are made from has changed. Needs nothing but Node and npm.
+// Installs the dependencies and builds `dist/` when what they are made from has changed. Needs nothing but Node and
+// npm.
 //
-// There are two builds. `command` is what `npm start` needs: the bundled command, without the library and its declarations.
-// `package` is everything that is published. A package build also serves where a command build is enough. Neither checks types, which
-// takes longer than the rest: `checkTypes` does, for those who pack or publish; `npm test` checks them with the tests' own.
+// There are two builds. `command` is what `npm start` needs: the bundled command, without the library and its
+// declarations. `package` is everything that is published. A package build also serves where a command build is enough.
+// Neither checks types, which takes longer than the rest: `checkTypes` does, for those who pack or publish; `npm test`
+// checks them with the tests' own.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -38,7 +40,8 @@ export function ensureInstalled() {
 }
 
 /**
- * Builds when a source has changed since the last build. Exits when the build fails, and then leaves the last build as it is.
+ * Builds when a source has changed since the last build. Exits when the build fails, and then leaves the last build as
+ * it is.
  * @param {'command' | 'package'} what
  */
 export async function ensureBuilt(what = 'package') {
@@ -51,7 +54,8 @@ export async function ensureBuilt(what = 'package') {
   console.log(`capstan: building (${isFirst ? 'first run' : 'sources have changed'}) …`)
   for (const stamp of Object.values(stamps)) rmSync(stamp, { force: true })
   mkdirSync(join(root, '.build'), { recursive: true })
-  // Builds into a directory of its own and swaps: a build that fails, or a second one at the same time, changes nothing.
+  // Builds into a directory of its own and swaps: a build that fails, or a second one at the same time, changes
+  // nothing.
   const aside = join(root, `.build/work-${process.pid}`)
   const { bundleCommand, bundlePackage } = await import('./bundle.mjs')
   try {

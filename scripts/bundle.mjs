@@ -1,8 +1,8 @@
-// Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs about a
-// millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
+// Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs
+// about a millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
 //
-// The command is put together a second time by itself, as scripts: V8 can keep what it made of a script, and of a module only newer
-// versions of Node let it (see docs/design/performance.md).
+// The command is put together a second time by itself, as scripts: V8 can keep what it made of a script, and of a
+// module only newer versions of Node let it (see docs/design/performance.md).
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -12,8 +12,8 @@ import { breakLines } from './break-lines.mjs'
 const root = resolve(import.meta.dirname, '..')
 
 /**
- * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in packages. Each is
- * loaded with the first use of its part.
+ * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in
+ * packages. Each is loaded with the first use of its part.
  */
 export const bundled = [
   '@cfworker/json-schema',
@@ -59,8 +59,9 @@ const togetherForCommand = [
 ]
 
 /**
- * What a run needs only after the model has answered, if at all: a group, the folders and modules in it, and with `!` those that are
- * needed before. Whatever is put wrongly here costs time and nothing else; a test counts what is loaded before the first request.
+ * What a run needs only after the model has answered, if at all: a group, the folders and modules in it, and with `!`
+ * those that are needed before. Whatever is put wrongly here costs time and nothing else; a test counts what is loaded
+ * before the first request.
  * @type {typeof together}
  */
 const laterForCommand = [
@@ -68,7 +69,8 @@ const laterForCommand = [
   ['search', 'workspace/search/', 'tool/search/'],
   [
     'processes',
-    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing imports of it.
+    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing
+    // imports of it.
     ...without('workspace/sandbox/', 'guard/binaries'),
     'workspace/git/',
     ...without('workspace/net/', 'allow-private'),
@@ -265,8 +267,8 @@ function declaredBy(path, seen) {
 }
 
 /**
- * What is loaded together lies together: without this, every set of places that share a module makes a file of its own. Each group is
- * what its roots load at once, without what the groups before it hold; so files never lead in a ring.
+ * What is loaded together lies together: without this, every set of places that share a module makes a file of its own.
+ * Each group is what its roots load at once, without what the groups before it hold; so files never lead in a ring.
  * @param {string} modules @param {typeof together} groups
  */
 function groupsOf(modules, groups) {

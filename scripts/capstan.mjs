@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The repository's own commands, for a clone in any state: each installs and builds what it needs. Needs nothing but Node and npm.
+// The repository's own commands, for a clone in any state: each installs and builds what it needs. Needs nothing but
+// Node and npm.
 import { join } from 'node:path'
 import { checkTypes, ensureBuilt, ensureInstalled, filesIn, read, root, run } from './build.mjs'
 

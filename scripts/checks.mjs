@@ -1,4 +1,5 @@
-// `npm test`: format, lint and types, then the three tiers of tests. Ends with the time of each and `N passed, M failed`.
+// `npm test`: format, lint and types, then the three tiers of tests. Ends with the time of each and `N passed, M
+// failed`.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { ensureBuilt, rememberChecked, sourceDigest, tsc } from './build.mjs'
@@ -55,7 +56,8 @@ export async function runChecks() {
       `${tier.name.padEnd(8)} ${seconds(tier.ms).padStart(8)}  ${tier.passed} passed, ${tier.failed} failed`,
     )
   const failedTests = tiers.reduce((sum, tier) => sum + tier.failed, 0)
-  // A runner that fails without a failed test (a file that does not load, an unhandled rejection) has failed all the same.
+  // A runner that fails without a failed test (a file that does not load, an unhandled rejection) has failed all the
+  // same.
   failed += failedTests > 0 || status === 0 ? failedTests : 1
   passed += tiers.reduce((sum, tier) => sum + tier.passed, 0)
   const skipped = tiers.reduce((sum, tier) => sum + tier.skipped, 0)

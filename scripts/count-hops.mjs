@@ -3,10 +3,10 @@
 //   node scripts/count-hops.mjs            prints a table: frames, files, returns to a file already left
 //   node scripts/count-hops.mjs --frames   also prints every frame of each walk
 //
-// Each source file is compiled to a temporary directory with every function wrapped, so that a function knows which function
-// called it, also across `await`. A walk begins at the frame of its entry point and ends at the frame that calls `rename`, or at
-// the tool's `execute`. Continuations after an `await` count as the frame of the function that awaits; constructors and
-// generators are not counted.
+// Each source file is compiled to a temporary directory with every function wrapped, so that a function knows which
+// function called it, also across `await`. A walk begins at the frame of its entry point and ends at the frame that
+// calls `rename`, or at the tool's `execute`. Continuations after an `await` count as the frame of the function that
+// awaits; constructors and generators are not counted.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,10 @@ const { filesIn } = await import('./build.mjs')
 if (process.env['CAPSTAN_HOPS'] === undefined) compileAndRun()
 else await measure(process.env['CAPSTAN_HOPS'])
 
-/** Compiles below `.build`, so that packages resolve, and measures in a process of its own, so that nothing is loaded yet. */
+/**
+ * Compiles below `.build`, so that packages resolve, and measures in a process of its own, so that nothing is loaded
+ * yet.
+ */
 function compileAndRun() {
   mkdirSync(join(root, '.build'), { recursive: true })
   const modules = mkdtempSync(join(root, '.build/hops-'))
@@ -170,7 +173,8 @@ async function measure(modules) {
   const walks = []
   /**
    * Records one walk: what `job` passed through between two frames.
-   * @param {string} name @param {RegExp} from @param {string | undefined} to the label of the last frame; undefined: the call of `rename`
+   * @param {string} name @param {RegExp} from @param {string | undefined} to the label of the last frame; undefined:
+   * the call of `rename`
    * @param {() => Promise<unknown>} job
    */
   const walk = async (name, from, to, job) => {

@@ -1,5 +1,5 @@
-// Runs the tests in this process's coverage and prints one row per folder of src/. Lines that run only in a child process (the built
-// command, killed hosts) are not counted: V8 reports the process it is asked in.
+// Runs the tests in this process's coverage and prints one row per folder of src/. Lines that run only in a child
+// process (the built command, killed hosts) are not counted: V8 reports the process it is asked in.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Installs bubblewrap, which confines commands, where that can be done without asking: as root, with apt-get. Elsewhere it says in
-// one line why not. Never fails: the tests that need it say themselves that they did not run.
+// Installs bubblewrap, which confines commands, where that can be done without asking: as root, with apt-get. Elsewhere
+// it says in one line why not. Never fails: the tests that need it say themselves that they did not run.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

@@ -23,7 +23,8 @@ const longest = 180
 const maxListLength = 1500
 
 /**
- * What stands between the markers: for each entry its names, each described once, with the entry whose folder it is declared in.
+ * What stands between the markers: for each entry its names, each described once, with the entry whose folder it is
+ * declared in.
  * @param {readonly Entry[]} entries @param {(path: string) => string} readText
  */
 export function renderReference(entries, readText) {
@@ -186,7 +187,8 @@ function memberNames(members) {
 
 /**
  * The public members of a class, those of parents that are no public names included.
- * @param {Declarations} file @param {Node} node @param {ReturnType<typeof createReader>} reader @param {ReadonlySet<string>} known
+ * @param {Declarations} file @param {Node} node @param {ReturnType<typeof createReader>} reader @param
+ * {ReadonlySet<string>} known
  * @returns {{ name: string, signature: string, words: string }[]}
  */
 function membersOf(file, node, reader, known) {
@@ -245,7 +247,8 @@ function createReader(readText) {
   }
   /**
    * The class that a value and a type of one name stand for.
-   * @param {string} path @param {Declarations} file @param {Found['statements']} statements @returns {Found | undefined}
+   * @param {string} path @param {Declarations} file @param {Found['statements']} statements @returns {Found |
+   * undefined}
    */
   const classOf = (path, file, statements) => {
     const type = statements.find(({ node }) => node.type === 'TSTypeAliasDeclaration')?.node['typeAnnotation']

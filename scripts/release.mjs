@@ -1,6 +1,7 @@
-// Versions and releases. A change is described in `.changeset/*.md`, in the format of changesets (https://github.com/changesets/changesets);
-// `version` turns these files into the next version and its part of CHANGELOG.md. That package itself is not installed: it would add
-// many packages to every contributor's install for these few lines, and its current version does not run on Node 20.
+// Versions and releases. A change is described in `.changeset/*.md`, in the format of changesets
+// (https://github.com/changesets/changesets); `version` turns these files into the next version and its part of
+// CHANGELOG.md. That package itself is not installed: it would add many packages to every contributor's install for
+// these few lines, and its current version does not run on Node 20.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -129,7 +130,8 @@ function sectionOf(changelog, version) {
 
 /**
  * Replaces the package's own version, and nothing else of the file.
- * @param {string} text of package.json or package-lock.json @param {{ name: string, version: string }} now @param {string} next
+ * @param {string} text of package.json or package-lock.json @param {{ name: string, version: string }} now @param
+ * {string} next
  */
 export function withVersion(text, { name, version }, next) {
   const own = new RegExp(`("name": "${name}",\\s*"version": ")${version.replaceAll('.', '\\.')}"`, 'g')

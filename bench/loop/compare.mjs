@@ -1,5 +1,5 @@
-// The same work twice, in turn: by hand and by Capstan. CPU time of this process is what counts; it is steadier than the clock on a
-// machine that others use too.
+// The same work twice, in turn: by hand and by Capstan. CPU time of this process is what counts; it is steadier than
+// the clock on a machine that others use too.
 import { performance } from 'node:perf_hooks'
 import { spread } from '../measure.mjs'
 import { figure, printTable, range } from '../report.mjs'
@@ -18,7 +18,8 @@ import { figure, printTable, range } from '../report.mjs'
  * @returns {Promise<Comparison[]>}
  */
 export async function compare(contenders, { rounds, warmUps = 2, pieces = 1 }) {
-  // Once and not before each run: a forced collection takes compiled code away, and a running program pays for no such thing.
+  // Once and not before each run: a forced collection takes compiled code away, and a running program pays for no such
+  // thing.
   globalThis.gc?.()
   /** @type {{ cpu: number, wall: number }[][]} */
   const samples = contenders.map(() => [])

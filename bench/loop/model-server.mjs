@@ -1,5 +1,5 @@
-// A server with canned answers, in a process of its own: what it costs counts for nobody. It speaks chat completions, streamed or whole,
-// and as much of Gemini's wire as a library needs that speaks nothing else.
+// A server with canned answers, in a process of its own: what it costs counts for nobody. It speaks chat completions,
+// streamed or whole, and as much of Gemini's wire as a library needs that speaks nothing else.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { performance } from 'node:perf_hooks'
@@ -58,7 +58,8 @@ function serve() {
       const [, plan = ''] = (request.url ?? '').split('/')
       const [kind, count] = plan.split('-')
       const id = `chatcmpl-${++answers}`
-      // Each answer has an id of its own: there are libraries that take a second one with the same for the first, said anew.
+      // Each answer has an id of its own: there are libraries that take a second one with the same for the first, said
+      // anew.
       const named = (/** @type {string} */ event) => event.replace('chatcmpl-1', id)
       const wanted = { kind, count: Number(count), body: lastBody }
       if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))

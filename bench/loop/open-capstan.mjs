@@ -1,4 +1,5 @@
-// Capstan as a contender. Here and not among the peers: what lies in a package of its own cannot import this one by its name.
+// Capstan as a contender. Here and not among the peers: what lies in a package of its own cannot import this one by its
+// name.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 import { FileSessionStore } from 'capstan/store'

@@ -1,4 +1,5 @@
-// One contender's rounds, over and over, for a profile: `node --cpu-prof bench/loop/profile.mjs everything|exit|unrecorded|bare|fetch RUNS`.
+// One contender's rounds, over and over, for a profile: `node --cpu-prof bench/loop/profile.mjs
+// everything|exit|unrecorded|bare|fetch RUNS`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

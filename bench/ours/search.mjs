@@ -1,4 +1,5 @@
-// All definitions with every request, by hand; and a session that shows twenty tools and lets the model find the others.
+// All definitions with every request, by hand; and a session that shows twenty tools and lets the model find the
+// others.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 import { createJsonTool } from 'capstan/tool'

@@ -72,7 +72,10 @@ export async function startWorker(file, args) {
   }
 }
 
-/** Nobody reports to anybody while it is measured, and nobody reads certificates that the surroundings ask every Node to read. */
+/**
+ * Nobody reports to anybody while it is measured, and nobody reads certificates that the surroundings ask every Node to
+ * read.
+ */
 export const quiet = {
   NODE_EXTRA_CA_CERTS: undefined,
   NODE_NO_WARNINGS: '1',

@@ -22,7 +22,8 @@ import { startWorker } from './process.mjs'
  */
 
 /**
- * Starts the sides of a part in the order of the names, the floor first. A side without a process still has its row: what it cannot.
+ * Starts the sides of a part in the order of the names, the floor first. A side without a process still has its row:
+ * what it cannot.
  * @param {string} part the name of both modules
  * @param {import('./parts/part.mjs').Setting} setting
  * @returns {Promise<import('./field.mjs').Asked<SideWork>[]>}

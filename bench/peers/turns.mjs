@@ -1,4 +1,5 @@
-// The same work for all contenders, one after the other, several times; what cannot do it or fails is told and not counted.
+// The same work for all contenders, one after the other, several times; what cannot do it or fails is told and not
+// counted.
 import { performance } from 'node:perf_hooks'
 import { spread } from '../measure.mjs'
 import { figure, printReasons, printTable, range } from '../report.mjs'

@@ -1,5 +1,5 @@
-// One contender in a process of its own, so that nobody's heap and compiled code weigh on the others. Does what it is asked and tells
-// what it cost.
+// One contender in a process of its own, so that nobody's heap and compiled code weigh on the others. Does what it is
+// asked and tells what it cost.
 import { performance } from 'node:perf_hooks'
 import { readIn } from './contract.mjs'
 

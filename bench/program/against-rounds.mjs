@@ -7,7 +7,8 @@ const count = 50
 
 /**
  * @param {number} rounds
- * @returns {Promise<{ name: string, millis: import('../measure.mjs').Spread, cpu: import('../measure.mjs').Spread, bytes: number }[]>}
+ * @returns {Promise<{ name: string, millis: import('../measure.mjs').Spread, cpu: import('../measure.mjs').Spread,
+ * bytes: number }[]>}
  */
 export async function measureAgainstRounds(rounds) {
   const workplace = await openWorkplace()

@@ -1,4 +1,5 @@
-// Serves the agent directory next to this file, fires its schedule once, now, and stops. Without `--once` it runs until Ctrl-C.
+// Serves the agent directory next to this file, fires its schedule once, now, and stops. Without `--once` it runs until
+// Ctrl-C.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 

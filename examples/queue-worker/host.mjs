@@ -1,5 +1,5 @@
-// A session whose commands are run by workers: `node examples/queue-worker/host.mjs`. One worker asks over HTTP, the other over the
-// streams of the process that this one starts. Then one of them is killed in the middle of its work.
+// A session whose commands are run by workers: `node examples/queue-worker/host.mjs`. One worker asks over HTTP, the
+// other over the streams of the process that this one starts. Then one of them is killed in the middle of its work.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

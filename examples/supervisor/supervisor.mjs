@@ -1,5 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A supervisor for sessions: it gets a report of what they do and is asked before they do it. Plain Node, nothing to install.
+// A supervisor for sessions: it gets a report of what they do and is asked before they do it. Plain Node, nothing to
+// install.
 //
 //   over standard streams, started by the session:  new StdioTransport('node', ['examples/supervisor/supervisor.mjs'])
 //   over HTTP, started by you:                      SUPERVISOR_TOKEN=... node examples/supervisor/supervisor.mjs --http 8787

@@ -1,5 +1,5 @@
-// A chat page without a framework, with the client of the server: `node examples/web/native.mjs`, then open the address it prints.
-// The page gets a cookie; the token stays in this process.
+// A chat page without a framework, with the client of the server: `node examples/web/native.mjs`, then open the address
+// it prints. The page gets a cookie; the token stays in this process.
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -85,7 +85,10 @@ export class Agent {
     return describeConfig(this.#config)
   }
 
-  /** The store of the configuration, which sessions without a `sessionStore` of their own are in; undefined when there is none. */
+  /**
+   * The store of the configuration, which sessions without a `sessionStore` of their own are in; undefined when there
+   * is none.
+   */
   get sessionStore(): SessionStore | undefined {
     return this.#maker.store
   }
@@ -106,7 +109,8 @@ export class Agent {
   }
 
   /**
-   * Opens a session with the prompt, tools, rules and limits of a named agent. Options take precedence, except over its denies.
+   * Opens a session with the prompt, tools, rules and limits of a named agent. Options take precedence, except over its
+   * denies.
    *
    * @example
    * const session = agent.sessionForAgent('.', 'review')
@@ -140,9 +144,9 @@ export class Agent {
   }
 
   /**
-   * Resumes a stored session with its history, todos, labels and settings, for stores that can be read synchronously. The given options take
-   * precedence. Permissions in the log can only restrict the session, unless `trustStore` is set. The lease is taken with the first
-   * message, not here.
+   * Resumes a stored session with its history, todos, labels and settings, for stores that can be read synchronously.
+   * The given options take precedence. Permissions in the log can only restrict the session, unless `trustStore` is
+   * set. The lease is taken with the first message, not here.
    *
    * @example
    * const session = agent.resumeSession('3f2a…', { sessionStore: new FileSessionStore('./sessions') })
@@ -158,7 +162,8 @@ export class Agent {
   }
 
   /**
-   * Resumes a stored session like {@link Agent.resumeSession}, for every store, also those that can only be read asynchronously.
+   * Resumes a stored session like {@link Agent.resumeSession}, for every store, also those that can only be read
+   * asynchronously.
    *
    * @example
    * const session = await agent.openSession(id, { sessionStore: store })
@@ -168,8 +173,9 @@ export class Agent {
   }
 
   /**
-   * Copies a session, up to its end or to a message, into a new session. The copy has new ids, and the labels and options of the original,
-   * but not its approvals. The given options take precedence. Throws while the original has a run in progress.
+   * Copies a session, up to its end or to a message, into a new session. The copy has new ids, and the labels and
+   * options of the original, but not its approvals. The given options take precedence. Throws while the original has a
+   * run in progress.
    *
    * @example
    * const other = await agent.forkSession(session, { beforeMessageId: id, model: 'openai/gpt-5' })
@@ -209,9 +215,9 @@ export class Agent {
   }
 
   /**
-   * Imports exported lines into the store, all or none; `resumeSession` then resumes the session. Unless the lines are `trusted`, they give no
-   * authority: rules, options, mode, labels, the workspace and the content of an undo are dropped, and the result lists them. `workspace`
-   * is the directory in which the session resumes.
+   * Imports exported lines into the store, all or none; `resumeSession` then resumes the session. Unless the lines are
+   * `trusted`, they give no authority: rules, options, mode, labels, the workspace and the content of an undo are
+   * dropped, and the result lists them. `workspace` is the directory in which the session resumes.
    */
   async importSession(
     lines: AsyncIterable<string> | Iterable<string>,
@@ -225,9 +231,9 @@ export class Agent {
   }
 
   /**
-   * Removes records from the log of a session that are only history: events of finished runs, except the last `keepRuns`, and records that
-   * later ones replaced. Messages, checkpoints, undo data and all counts stay. Nothing else ever removes records. Throws while the session
-   * is open in this or another process.
+   * Removes records from the log of a session that are only history: events of finished runs, except the last
+   * `keepRuns`, and records that later ones replaced. Messages, checkpoints, undo data and all counts stay. Nothing
+   * else ever removes records. Throws while the session is open in this or another process.
    */
   async pruneSession(
     sessionId: string,
@@ -240,11 +246,13 @@ export class Agent {
   }
 
   /**
-   * Serves an agent directory: opens a session for each schedule, with the directory's instructions, skills and tools, and fires the
-   * schedules when they are due, until it is stopped. Rejects and starts nothing if the directory has a problem.
+   * Serves an agent directory: opens a session for each schedule, with the directory's instructions, skills and tools,
+   * and fires the schedules when they are due, until it is stopped. Rejects and starts nothing if the directory has a
+   * problem.
    *
    * @example
-   * const served = await agent.serveAgentDir('release-agent', '.', { onResult: (report) => console.log(report.status) })
+   * const onResult = (report) => console.log(report.status)
+   * const served = await agent.serveAgentDir('release-agent', '.', { onResult })
    * await served.runNow('daily')
    * await served.stop()
    */
@@ -285,9 +293,9 @@ export class Agent {
   }
 
   /**
-   * Lists the tools of the configured MCP servers, so that sessions opened afterwards have them in `toolNames()` from the start. Open sessions
-   * that use servers refresh their lists and reconnect lost servers. Resolves even if a server fails; `mcpStatus()` of a session has the
-   * error.
+   * Lists the tools of the configured MCP servers, so that sessions opened afterwards have them in `toolNames()` from
+   * the start. Open sessions that use servers refresh their lists and reconnect lost servers. Resolves even if a server
+   * fails; `mcpStatus()` of a session has the error.
    */
   async refreshMcpTools(): Promise<void> {
     this.#assertOpen()
@@ -297,8 +305,8 @@ export class Agent {
   }
 
   /**
-   * Disconnects MCP servers that no call has used for this long, in every session. They stay configured, and the next call of one of
-   * their tools connects them again. Returns their names.
+   * Disconnects MCP servers that no call has used for this long, in every session. They stay configured, and the next
+   * call of one of their tools connects them again. Returns their names.
    */
   async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
     assertIdleThreshold(thresholdMs)

@@ -47,8 +47,8 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
 }
 
 /**
- * The parts of a subagent's session: those of its parent, with its own history. Its tools, permissions, budget and time are a subset of the
- * parent's.
+ * The parts of a subagent's session: those of its parent, with its own history. Its tools, permissions, budget and time
+ * are a subset of the parent's.
  */
 function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omit<SessionSetup, 'closed'> {
   const { setup } = parent
@@ -117,7 +117,10 @@ function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): Sess
   return mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
 }
 
-/** The options that a subagent inherits. Hooks and budget are those of the parent, and callbacks for the host are not inherited. */
+/**
+ * The options that a subagent inherits. Hooks and budget are those of the parent, and callbacks for the host are not
+ * inherited.
+ */
 const inheritedNames = [
   ...limitNames,
   'tenantId',
@@ -189,7 +192,9 @@ function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
 }
 
-/** The options that are stored for opening the session later: the denies of all its parents, and none of their allows. */
+/**
+ * The options that are stored for opening the session later: the denies of all its parents, and none of their allows.
+ */
 function savedOptionsFor(
   { setup, tools }: SessionKernel,
   { authority }: Engine,

@@ -28,8 +28,8 @@ export type Fork = {
 }
 
 /**
- * Stores a fork of a session and returns what is needed to open it; undefined if there is no such session. An open session is forked from
- * memory, with all its options; another one from its store.
+ * Stores a fork of a session and returns what is needed to open it; undefined if there is no such session. An open
+ * session is forked from memory, with all its options; another one from its store.
  */
 export async function makeFork(request: ForkRequest): Promise<Fork | undefined> {
   const found = await find(request)

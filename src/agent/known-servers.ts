@@ -4,8 +4,8 @@ import { openWorkspace } from '../workspace/open-workspace.js'
 import type { McpServerConfig } from './config/index.js'
 
 /**
- * Connects to each MCP server, lists its tools, and disconnects. Sessions that are opened later have these tools from the start, and connect
- * when they use them. Programs run in `root`.
+ * Connects to each MCP server, lists its tools, and disconnects. Sessions that are opened later have these tools from
+ * the start, and connect when they use them. Programs run in `root`.
  */
 export async function askServers(
   servers: readonly McpServerConfig[],

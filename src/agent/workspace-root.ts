@@ -33,8 +33,8 @@ const systemPlaces = [
 ]
 
 /**
- * The workspace that a log names, for a host that names none. Tools can have written the log, so the root of the file system, home and system
- * directories and the user's Capstan directory are refused: only the host can choose them.
+ * The workspace that a log names, for a host that names none. Tools can have written the log, so the root of the file
+ * system, home and system directories and the user's Capstan directory are refused: only the host can choose them.
  */
 export function workspaceInLog(sessionId: string, workspace: string, userDir: string): string {
   const root = workspaceRoot(workspace, '/')

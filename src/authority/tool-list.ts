@@ -14,7 +14,8 @@ export type ToolList = {
  * `Read`, `Bash(git *)` and `Bash(git:*)` of other systems become equivalent rules.
  *
  * @example
- * readToolList('Read, Bash(git status), Bash(npm test:*)').rules // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
+ * readToolList('Read, Bash(git status), Bash(npm test:*)').rules
+ * // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
  */
 export function readToolList(value: unknown): ToolList {
   if (value === undefined || value === null) return { rules: [], problems: [] }

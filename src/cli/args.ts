@@ -56,7 +56,9 @@ export class Args {
   }
 }
 
-/** Parses the arguments after the name of a command. Throws {@link UsageError} for unknown options and missing values. */
+/**
+ * Parses the arguments after the name of a command. Throws {@link UsageError} for unknown options and missing values.
+ */
 export function readArgs(argv: readonly string[], specs: readonly OptionSpec[]): Args {
   const { tokens } = parseArgs({
     args: [...argv],

@@ -11,8 +11,8 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
   let isStopping = false
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
-      // The first signal starts a clean end; the second ends the process at once. A closed terminal can send more than one SIGHUP, which
-      // does not count as a second signal.
+      // The first signal starts a clean end; the second ends the process at once. A closed terminal can send more than
+      // one SIGHUP, which does not count as a second signal.
       if (isStopping && name !== 'SIGHUP') process.exit(name === 'SIGINT' ? 130 : 143)
       isStopping = true
       stopping.abort(name)
@@ -36,8 +36,9 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * When the process ends, Node restores the settings of each terminal that it started with, and aborts with an assertion when the terminal
- * was closed meanwhile. It leaves out descriptors that are another file by then, so those of a closed terminal become the null device.
+ * When the process ends, Node restores the settings of each terminal that it started with, and aborts with an assertion
+ * when the terminal was closed meanwhile. It leaves out descriptors that are another file by then, so those of a closed
+ * terminal become the null device.
  */
 function releaseLostTerminal(): void {
   if (process.platform === 'win32') return
@@ -88,7 +89,10 @@ function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => voi
   }
 }
 
-/** Adds an error listener on first use. By default, errors are ignored: a closed standard error does not stop the command. */
+/**
+ * Adds an error listener on first use. By default, errors are ignored: a closed standard error does not stop the
+ * command.
+ */
 function withErrorListener(
   stream: WriteStream,
   failed: (error: NodeJS.ErrnoException) => void = () => undefined,

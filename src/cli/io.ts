@@ -17,7 +17,10 @@ export type Io = {
   readonly signal: AbortSignal
 }
 
-/** Resolves when the stream has taken the text, so the last text is not lost at the end of the process and slow readers are waited for. */
+/**
+ * Resolves when the stream has taken the text, so the last text is not lost at the end of the process and slow readers
+ * are waited for.
+ */
 export function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve) => {
     // A reader that has closed the pipe (`capstan sessions | head`) is not an error.

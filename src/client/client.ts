@@ -48,7 +48,8 @@ export class ProblemError extends Error {
  * @example
  * const client = createClient({ url: 'http://127.0.0.1:4747', token })
  * const session = await client.createSession()
- * for await (const event of await session.run('What is this project?')) if (event.type === 'text_delta') show(event.text)
+ * for await (const event of await session.run('What is this project?'))
+ *   if (event.type === 'text_delta') show(event.text)
  */
 export function createClient(options: ClientOptions = {}): CapstanClient {
   return new CapstanClient(options)
@@ -201,8 +202,9 @@ export class RemoteRun implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * The events of the run from a number on, to its end. A connection that breaks is opened again at the last number, so every event comes
-   * once; a text that was cut comes again as a whole, with `whole: true`. Leaving the loop leaves the run as it is.
+   * The events of the run from a number on, to its end. A connection that breaks is opened again at the last number, so
+   * every event comes once; a text that was cut comes again as a whole, with `whole: true`. Leaving the loop leaves the
+   * run as it is.
    */
   async *events(
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},

@@ -17,8 +17,8 @@ import type { SessionFeature } from './session-feature.js'
 import type { SharedServices } from './shared-services.js'
 
 /**
- * What a feature sees of its session. `Options` are the session options that the feature reads, `Setup` is what the agent hands to it
- * besides them.
+ * What a feature sees of its session. `Options` are the session options that the feature reads, `Setup` is what the
+ * agent hands to it besides them.
  */
 export interface FeatureContext<Options = object, Setup = object> {
   readonly sessionId: string

@@ -13,9 +13,10 @@ import type { RunRequest } from './run-request.js'
 import type { EndedRun, RunEnd, SharedServices } from './shared-services.js'
 
 /**
- * Something that plugs into a session: memory, MCP servers, skills. A feature is one folder and one line in the ordered list of features
- * (`session/features.ts`); the kernel calls the members below, in the order of that list, and knows nothing else of it. All members but
- * `name` and `create` are optional. A feature that a session does not use costs it nothing: `create` runs with the first `session.use`.
+ * Something that plugs into a session: memory, MCP servers, skills. A feature is one folder and one line in the ordered
+ * list of features (`session/features.ts`); the kernel calls the members below, in the order of that list, and knows
+ * nothing else of it. All members but `name` and `create` are optional. A feature that a session does not use costs it
+ * nothing: `create` runs with the first `session.use`.
  *
  * @example
  * export const countFeature: SessionFeature<{ rounds: number }> = {
@@ -30,7 +31,9 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   readonly name: string
   /** Creates the feature's state for one session. */
   create(session: FeatureContext<Options, Setup>): State
-  /** Called once when the session ends, after its runs have ended; the last feature that was created is closed first. */
+  /**
+   * Called once when the session ends, after its runs have ended; the last feature that was created is closed first.
+   */
   close?(state: State): void | Promise<void>
 
   // Options and tools
@@ -68,7 +71,10 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   /** Called when a run is queued. Gives what receives the run's events, after secrets were taken out. */
   watchRun?(session: FeatureContext<Options, Setup>, runId: string): ((event: AgentEvent) => void) | undefined
-  /** Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before that. */
+  /**
+   * Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before
+   * that.
+   */
   delaysPrompt?(session: FeatureContext<Options, Setup>): boolean
   /** Replaces a request. Undefined at once where the feature has nothing to do with it. */
   expandRequest?(

@@ -1,8 +1,8 @@
 import type { RunSummary } from '../loop/events.js'
 
 /**
- * What features offer to each other. A feature does not import another one: it asks its session for the service, and works without
- * where no feature offers it.
+ * What features offer to each other. A feature does not import another one: it asks its session for the service, and
+ * works without where no feature offers it.
  */
 export interface SharedServices {
   readonly commands: CommandRegistration

@@ -12,8 +12,8 @@ const timeoutMs = 100
 const maxSteps = 2 ** 20
 
 /**
- * Reads a regular expression for commands. The commands are a model's, so one that would keep the expression busy for ever must be
- * expected: only the plainest expressions run as they are, all others under a time limit that ends them.
+ * Reads a regular expression for commands. The commands are a model's, so one that would keep the expression busy for
+ * ever must be expected: only the plainest expressions run as they are, all others under a time limit that ends them.
  */
 export function compileCommandPattern(pattern: string | RegExp): (command: string) => CommandMatch {
   const regex = readRegex(pattern)
@@ -39,8 +39,8 @@ function readRegex(pattern: string | RegExp): RegExp {
 }
 
 /**
- * How many repetitions an expression has: each can multiply the work by the length of the command. Where something that has
- * alternatives is repeated, or looked for again, there is no such bound.
+ * How many repetitions an expression has: each can multiply the work by the length of the command. Where something that
+ * has alternatives is repeated, or looked for again, there is no such bound.
  */
 function repeatsIn(source: string): number {
   if (/\\[1-9k]/.test(source)) return Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
 import type { CallOrigin } from '../loop/gate-parts.js'
 
 /**
- * What an answer can do. A hook on a `gate` event may stop what is about to happen, so whatever goes wrong with it stops that too.
- * One on an `observe` event only watches: an error there is reported and ignored.
+ * What an answer can do. A hook on a `gate` event may stop what is about to happen, so whatever goes wrong with it
+ * stops that too. One on an `observe` event only watches: an error there is reported and ignored.
  */
 export type HookPower = 'gate' | 'observe'
 

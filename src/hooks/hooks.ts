@@ -70,8 +70,8 @@ export interface Hooks {
 }
 
 /**
- * Makes the hooks of a session. A hook on a gating event that throws, does not answer in time or says nothing that can be understood
- * blocks; on any other event that is reported and ignored.
+ * Makes the hooks of a session. A hook on a gating event that throws, does not answer in time or says nothing that can
+ * be understood blocks; on any other event that is reported and ignored.
  *
  * @example
  * const hooks = createHooks({ session: { sessionId: 's', workspace: '/ship' }, now: () => clock.now() })

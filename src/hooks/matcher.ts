@@ -40,8 +40,9 @@ const fields = {
 } as const
 
 /**
- * Reads a matcher. One that could never fit at its event is refused, since a guard that never runs looks like one that has nothing
- * to say. Where it cannot be said whether a call fits, the hook is called: its handler sees the whole call and can look itself.
+ * Reads a matcher. One that could never fit at its event is refused, since a guard that never runs looks like one that
+ * has nothing to say. Where it cannot be said whether a call fits, the hook is called: its handler sees the whole call
+ * and can look itself.
  */
 export function compileMatcher(event: HookEventName, matcher: unknown): CompiledMatcher {
   const given = checkFields<HookMatcher>('matcher', matcher, fields)

@@ -19,8 +19,9 @@ import { guarded, whileRunning } from './guarded.js'
 import { Stopped } from './stopped.js'
 
 /**
- * Asks for the approvals that a call needs: for a verdict of the rules or the watchdog, and for the tool's own policy. Without a
- * user the call is refused, with the rules that would allow it. The arguments that were shown are the arguments that run.
+ * Asks for the approvals that a call needs: for a verdict of the rules or the watchdog, and for the tool's own policy.
+ * Without a user the call is refused, with the rules that would allow it. The arguments that were shown are the
+ * arguments that run.
  */
 export async function seekApproval(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   state.step = 'approval'
@@ -41,8 +42,9 @@ export async function seekApproval(state: CallState, tool: AnyGovernedTool, read
 }
 
 /**
- * Creates the approvals handler for an agent that works inside this call: the same handler or user. A handler that fails ends the
- * run that it belongs to, and so does a missing one: an approval that was never given must not look like a tool that failed.
+ * Creates the approvals handler for an agent that works inside this call: the same handler or user. A handler that
+ * fails ends the run that it belongs to, and so does a missing one: an approval that was never given must not look like
+ * a tool that failed.
  */
 export function approvalsInside(state: CallState): ToolApprovalsOptions {
   return {
@@ -94,8 +96,8 @@ export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCa
 }
 
 /**
- * Returns the open request of the tool's own policy or of a hook; undefined when neither asks, or its handler agreed. When both ask,
- * the handler is asked once, with the texts of the policy.
+ * Returns the open request of the tool's own policy or of a hook; undefined when neither asks, or its handler agreed.
+ * When both ask, the handler is asked once, with the texts of the policy.
  */
 async function askPolicy(
   state: CallState,
@@ -250,7 +252,10 @@ function placeOf({ expanded }: CallState): string {
   return expanded?.scope.variables.workspace?.[0] ?? ''
 }
 
-/** Returns the rules that would allow the call, for the message of a refusal; undefined when something other than rules refuses it. */
+/**
+ * Returns the rules that would allow the call, for the message of a refusal; undefined when something other than rules
+ * refuses it.
+ */
 export function adviceFor(state: CallState): RuleSuggestion | undefined {
   if (state.watchdog?.action === 'ask' || state.insisted !== undefined) return undefined
   return rulesFor(state, adviseRules)

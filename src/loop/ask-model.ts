@@ -20,7 +20,10 @@ import type { ObservedEvent } from './run-parts.js'
 import { countAnswer, type RunState } from './run-state.js'
 import { snakeUsage, type Usage, usageOf } from './usage.js'
 
-/** One answer of the model, from the request to its usage. A request that was too long, or refused for what is in it, is mended once. */
+/**
+ * One answer of the model, from the request to its usage. A request that was too long, or refused for what is in it, is
+ * mended once.
+ */
 export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> {
   try {
     return await askOnce(state)
@@ -83,7 +86,9 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
 /** What one model has said so far. */
 type Heard = { text: string; any: boolean; over: boolean }
 
-/** A request that is too long, or refused for what is in it, is not sent to another model: the loop changes it first. */
+/**
+ * A request that is too long, or refused for what is in it, is not sent to another model: the loop changes it first.
+ */
 function mayFallBack(error: unknown): error is ModelError {
   if (!(error instanceof ModelError)) return false
   return error.code !== 'model_context_overflow' && error.code !== 'model_request_refused'
@@ -298,7 +303,9 @@ async function replaceAnswer(
   }
 }
 
-/** An answer as middleware and hosts see it. `rawResponse` is what the provider said, or what is known of its response. */
+/**
+ * An answer as middleware and hosts see it. `rawResponse` is what the provider said, or what is known of its response.
+ */
 export function toResponse({ content, usage, response, raw = response }: ModelAnswer): CompletionResponse {
   return {
     choice: [...content],

@@ -7,7 +7,9 @@ import type { Subject } from '../tool/subject.js'
 export type AskRequest = {
   /** Answers are given to this id, never to an order of arrival. */
   readonly id: string
-  /** A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has. */
+  /**
+   * A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has.
+   */
   readonly key: string
   /** The provider's id of the call, when it gave one. */
   readonly toolCallId?: string | undefined
@@ -17,7 +19,10 @@ export type AskRequest = {
   readonly subjects: readonly Subject[]
   /** Why it is asked: the rules, the watchdog, the tool's own policy. */
   readonly reasons: readonly string[]
-  /** Those of `reasons` that only say that no rule covers a command: a user who sees the commands need not read each of them. */
+  /**
+   * Those of `reasons` that only say that no rule covers a command: a user who sees the commands need not read each of
+   * them.
+   */
   readonly uncoveredCommands?: readonly string[] | undefined
   /** The rules that asked. */
   readonly rules: readonly Rule[]
@@ -28,8 +33,8 @@ export type AskRequest = {
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */
   readonly suggestion?: readonly Rule[] | undefined
   /**
-   * What a user could write into the rules so that the same call passes, also where `suggestion` offers nothing, or why no rule
-   * helps. Absent when something other than rules asks.
+   * What a user could write into the rules so that the same call passes, also where `suggestion` offers nothing, or why
+   * no rule helps. Absent when something other than rules asks.
    */
   readonly advice?: RuleSuggestion | undefined
   /** A person must answer: no lane and no time-out may approve the call instead. */

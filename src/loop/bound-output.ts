@@ -11,8 +11,8 @@ export type Spill = (label: string, data: string | Uint8Array) => Promise<string
 export const defaultMaxBytes = 200 * 1024
 
 /**
- * Holds an output to its tool's limit. What is longer goes to a file as a whole; the model gets the head and the file's path,
- * which `read` takes. Bytes, text in any encoding, lists and other data all survive in the file as they are.
+ * Holds an output to its tool's limit. What is longer goes to a file as a whole; the model gets the head and the file's
+ * path, which `read` takes. Bytes, text in any encoding, lists and other data all survive in the file as they are.
  */
 export async function boundOutput(
   toolName: string,

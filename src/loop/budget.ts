@@ -50,7 +50,10 @@ export interface Budget {
   beforeTool(toolName: string): Promise<string | undefined>
 }
 
-/** Creates the budget of one session from the host's guard. The guard is read again at every call, because a host may replace it. */
+/**
+ * Creates the budget of one session from the host's guard. The guard is read again at every call, because a host may
+ * replace it.
+ */
 export function createBudget(
   guard: () => BudgetGuard | undefined,
   sessionId: string,

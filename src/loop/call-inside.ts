@@ -13,8 +13,9 @@ export type InsideOptions = {
 }
 
 /**
- * Makes calls on behalf of a call that runs, such as those of a program or a batch. Each passes the gate with the origin and the limits of
- * the outer call. Results are in the order of the invocations. An error that must end the run ends it, also from inside a call.
+ * Makes calls on behalf of a call that runs, such as those of a program or a batch. Each passes the gate with the
+ * origin and the limits of the outer call. Results are in the order of the invocations. An error that must end the run
+ * ends it, also from inside a call.
  */
 export async function callInside(
   gate: Gate,

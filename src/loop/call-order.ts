@@ -15,9 +15,10 @@ export interface CallSlot {
 }
 
 /**
- * Orders calls that run at the same time. At most `maxAtOnce` are entered at a time. A call waits for the calls added before it that
- * write what it touches, or touch what it writes; commands, which can touch anything, wait for all of them. A call waits for earlier
- * calls only, so there is no deadlock, and two calls that change one file change it in the order in which they were added.
+ * Orders calls that run at the same time. At most `maxAtOnce` are entered at a time. A call waits for the calls added
+ * before it that write what it touches, or touch what it writes; commands, which can touch anything, wait for all of
+ * them. A call waits for earlier calls only, so there is no deadlock, and two calls that change one file change it in
+ * the order in which they were added.
  *
  * @example
  * const slot = order.add()

@@ -13,7 +13,10 @@ export interface CallPermit {
   host(host: string, port: number): string | undefined
   /** `cwd` is a real path. */
   command(text: string, cwd: string): Promise<string | undefined>
-  /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
+  /**
+   * Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built
+   * from.
+   */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
   /** The files that rules deny reading, for every caller: a sandbox hides them from the call's commands. */
   unreadable(): DeniedReads | undefined
@@ -22,10 +25,11 @@ export interface CallPermit {
 }
 
 /**
- * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this judges what it
- * does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead around a rule. What was
- * judged and approved at the gate can be used; anything else must be allowed by the rules, because no user was asked about it.
- * `privileged` calls, the host's own, are held to the grant alone. `lookup` resolves where the paths of a command lead.
+ * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this
+ * judges what it does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead
+ * around a rule. What was judged and approved at the gate can be used; anything else must be allowed by the rules,
+ * because no user was asked about it. `privileged` calls, the host's own, are held to the grant alone. `lookup`
+ * resolves where the paths of a command lead.
  */
 export function permitFor(
   call: Call,
@@ -94,7 +98,10 @@ function booksOf({ book, limits = [], parent }: Authority): RuleBook[] {
   return [book, ...limits, ...(above === undefined ? [] : booksOf(above))]
 }
 
-/** Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers everything. */
+/**
+ * Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers
+ * everything.
+ */
 function samples(root: string): string[] {
   const name = 'k3f9q-no-such-name'
   return [1, 2, 3, 5, 9].flatMap((depth) => {
@@ -104,10 +111,10 @@ function samples(root: string): string[] {
 }
 
 /**
- * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run any command
- * (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session option
- * `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is called; the one of all
- * tools together is no limit for it.
+ * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run
+ * any command (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session
+ * option `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is
+ * called; the one of all tools together is no limit for it.
  */
 function layerGrantsCommand(
   layer: GrantLayer,

@@ -11,9 +11,9 @@ import type { RunState } from './run-state.js'
 import { envelopesOf, toolMessage } from './tool-message.js'
 
 /**
- * Runs the calls of one answer, at most `maxParallelTasks` at a time and conflicting ones in order. Afterwards every call has its result in
- * the conversation, in the order in which the model wrote the calls. What ends the run is thrown only then: no call starts after it,
- * and calls that have started are awaited.
+ * Runs the calls of one answer, at most `maxParallelTasks` at a time and conflicting ones in order. Afterwards every
+ * call has its result in the conversation, in the order in which the model wrote the calls. What ends the run is thrown
+ * only then: no call starts after it, and calls that have started are awaited.
  */
 export async function callTools(
   state: RunState,
@@ -133,7 +133,9 @@ function emitOutput({ parts }: RunState, call: ModelToolCall, partial: unknown):
   parts.emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text, whole })
 }
 
-/** Copies field by field: an agent inside a tool cannot set other fields of the event. Events without an id are dropped. */
+/**
+ * Copies field by field: an agent inside a tool cannot set other fields of the event. Events without an id are dropped.
+ */
 function emitInside(
   { parts }: RunState,
   call: ModelToolCall,

@@ -19,13 +19,15 @@ export type MessageFacts = {
 export interface Conversation {
   /** All messages. */
   readonly messages: readonly Message[]
-  /** What a model is shown: all messages, or a summary and the messages after it. Grows at its end between compactions. */
+  /**
+   * What a model is shown: all messages, or a summary and the messages after it. Grows at its end between compactions.
+   */
   readonly view: readonly Message[]
   /** Resolves when the message is stored as durably as this conversation stores messages. */
   append(message: Message, facts?: MessageFacts): void | Promise<void>
   /**
-   * Replaces what the model is shown; `messages` stays. The new view is the last messages of the old one, some without their large
-   * contents, after a summary of the earlier ones when `summarised` is true.
+   * Replaces what the model is shown; `messages` stays. The new view is the last messages of the old one, some without
+   * their large contents, after a summary of the earlier ones when `summarised` is true.
    */
   compact(view: readonly Message[], summarised?: boolean): void | Promise<void>
   /** Removes all messages, from `messages` and `view`. */

@@ -8,8 +8,8 @@ import type { VerificationStatus } from '../tool/verification.js'
 import type { Usage } from './usage.js'
 
 /**
- * An event of a run. `type` says which. The fields that most readers look for can be read on every event, and are undefined where an
- * event has none: `text` is only on events that bring new text.
+ * An event of a run. `type` says which. The fields that most readers look for can be read on every event, and are
+ * undefined where an event has none: `text` is only on events that bring new text.
  */
 export type AgentEvent = WithSharedFields<EventOfRun>
 
@@ -77,10 +77,15 @@ export type Notice = {
 export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 
 export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
-/** The run is done. Its text was streamed already and is in `result`, so printing `text` of every event prints it once. */
+/**
+ * The run is done. Its text was streamed already and is in `result`, so printing `text` of every event prints it once.
+ */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
-/** A piece of the answer or of its reasoning. `whole`: the complete text of the round, which replaces the pieces of it before. */
+/**
+ * A piece of the answer or of its reasoning. `whole`: the complete text of the round, which replaces the pieces of it
+ * before.
+ */
 export type TextDelta = {
   readonly type: 'text_delta' | 'reasoning_delta'
   readonly text: string
@@ -99,7 +104,10 @@ export type RunSummary = {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** Of everything that was asked of models while the run was active: its rounds, its subagents, side questions, summaries, objects. */
+  /**
+   * Of everything that was asked of models while the run was active: its rounds, its subagents, side questions,
+   * summaries, objects.
+   */
   readonly usage: Usage
   /** US dollars for the same; absent when no price is known. */
   readonly costUsd?: number | undefined
@@ -166,7 +174,10 @@ export type ModelRetry = {
 
 /** What happens when a model fails. */
 export type ModelChange =
-  /** The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls ran. */
+  /**
+   * The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls
+   * ran.
+   */
   | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
   /** Another model takes the turn. `from` and `to` are `provider/model`. */
   | {
@@ -247,7 +258,10 @@ export type ConfirmationEvent =
       readonly args: unknown
       readonly reasons: readonly string[]
       readonly timeoutMs?: number | undefined
-      /** The rules that a yes for the session or for good would add, as `onAsk` has them; absent when none is safe to offer. */
+      /**
+       * The rules that a yes for the session or for good would add, as `onAsk` has them; absent when none is safe to
+       * offer.
+       */
       readonly suggestion?: readonly Rule[] | undefined
     } & ToolFacts &
       TouchedPaths)

@@ -12,8 +12,8 @@ const stopGraceMs = 1_750
 const callIsOver = new DOMException('the call is over', 'AbortError')
 
 /**
- * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. `checked` is what was judged, as
- * JSON text: arguments that differ from it do not run.
+ * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. `checked` is
+ * what was judged, as JSON text: arguments that differ from it do not run.
  */
 export async function execute(
   state: CallState,
@@ -108,8 +108,8 @@ function reportStart({ state, tool, checked }: Work): void | Promise<void> {
 }
 
 /**
- * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait, because the outer call
- * would wait for it in turn.
+ * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait,
+ * because the outer call would wait for it in turn.
  */
 async function enterWriteOrder(state: CallState): Promise<(() => void) | undefined> {
   const { parts, request, expanded } = state
@@ -124,7 +124,10 @@ function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
-/** The tool ended after it was stopped for its time limit. Its result may be a part or all of it: the model must know that it is late. */
+/**
+ * The tool ended after it was stopped for its time limit. Its result may be a part or all of it: the model must know
+ * that it is late.
+ */
 function resultAfterTimeout(name: string, timeoutMs: number, envelope: Envelope): Envelope {
   const text = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
   return errorEnvelope(

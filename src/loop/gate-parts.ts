@@ -138,7 +138,10 @@ export type GateParts = {
     get(name: string, origin: CallOrigin): AnyTool | undefined
     names(origin: CallOrigin): readonly string[]
   }
-  /** Returns the authority for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
+  /**
+   * Returns the authority for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the
+   * agent's.
+   */
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
   readonly realPath?: PathLookup['realPath'] | undefined
@@ -178,7 +181,10 @@ export type GateParts = {
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
     call: LaneCall,
-    /** Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows it. */
+    /**
+     * Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows
+     * it.
+     */
     run: (timeoutMs?: number) => Promise<Envelope>,
   ) => Promise<Envelope>
   /** Creates the runtime for one call. Its signal is aborted when the call has ended, in whatever way. */

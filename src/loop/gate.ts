@@ -40,9 +40,9 @@ export interface Gate {
 }
 
 /**
- * Creates the gate of a session. A call is resolved, parsed, checked once, held to its grant, judged by rules and watchdog, approved where
- * that is required, run under a deadline, bounded and recorded. Each step can end the call, with a text that says what was wrong
- * and what to do next.
+ * Creates the gate of a session. A call is resolved, parsed, checked once, held to its grant, judged by rules and
+ * watchdog, approved where that is required, run under a deadline, bounded and recorded. Each step can end the call,
+ * with a text that says what was wrong and what to do next.
  *
  * @example
  * const gate = createGate({ tools, authorityFor, spill, now: Date.now, newId: randomUUID })
@@ -116,7 +116,9 @@ export type CallState = {
 
 export type Ready = Preparation & { ok: true }
 
-/** A clock or id source that fails must not make the gate reject: the call continues without, and its record says so. */
+/**
+ * A clock or id source that fails must not make the gate reject: the call continues without, and its record says so.
+ */
 function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
     const identity = typeof run === 'function' ? run() : run

@@ -66,7 +66,10 @@ export function readHostEnv(given: HostEnv): HostEnv {
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
-/** Node puts them together from twenty pieces, which V8 would keep as they are for as long as the id lives: ten times its size. */
+/**
+ * Node puts them together from twenty pieces, which V8 would keep as they are for as long as the id lives: ten times
+ * its size.
+ */
 export const randomIds: IdGenerator = {
   next: () => Buffer.from(crypto.randomUUID(), 'latin1').toString('latin1'),
 }

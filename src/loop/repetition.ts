@@ -6,9 +6,9 @@ import { RunError } from './errors.js'
 
 export interface Repetition {
   /**
-   * Counts a call and its result. The same call with the same result several times gets a warning to the model; with a new result it is
-   * progress. Throws when the model continues regardless and nothing else that it does is new either: a model that fixes something
-   * between two checks that fail alike makes progress.
+   * Counts a call and its result. The same call with the same result several times gets a warning to the model; with a
+   * new result it is progress. Throws when the model continues regardless and nothing else that it does is new either:
+   * a model that fixes something between two checks that fail alike makes progress.
    */
   note(name: string, input: string, envelope: Envelope): Envelope
 }

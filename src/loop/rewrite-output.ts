@@ -8,8 +8,8 @@ import { afterWork } from './guarded.js'
 import { errorPrefix, modelText } from './tool-message.js'
 
 /**
- * The result after `onToolOutput`. Middleware sees what the model would read, and the model reads exactly what middleware returns. A
- * failure stays a failure. Without a tool it is the refusal of a call that names none.
+ * The result after `onToolOutput`. Middleware sees what the model would read, and the model reads exactly what
+ * middleware returns. A failure stays a failure. Without a tool it is the refusal of a call that names none.
  */
 export async function rewriteOutput(
   state: CallState,

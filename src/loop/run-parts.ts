@@ -19,7 +19,10 @@ export type RunLimits = {
   readonly maxToolRounds?: number
   /** How many times in a row arguments can be invalid JSON. */
   readonly maxParseRetries?: number
-  /** After this many failed requests in a row a model is not used for 30 s. A request has failed when its last retry has. */
+  /**
+   * After this many failed requests in a row a model is not used for 30 s. A request has failed when its last retry
+   * has.
+   */
   readonly circuitBreakerThreshold?: number
   readonly duplicateToolCallThreshold?: number
   readonly maxExecutionTimeMs?: number
@@ -39,7 +42,9 @@ export type RunLimits = {
   readonly maxContinuationTurns?: number
 }
 
-/** What a run uses. The same function serves conversations, side questions, summaries and subagents: only this differs. */
+/**
+ * What a run uses. The same function serves conversations, side questions, summaries and subagents: only this differs.
+ */
 export type RunParts = {
   /** Called for every round, since a session may change its model. */
   model(): Model
@@ -78,8 +83,8 @@ export type RunParts = {
   /** Called after each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
   /**
-   * Checks the work when the run would end. A returned message goes to the model, which continues; without one the run ends. After a
-   * stop condition it ends in any case.
+   * Checks the work when the run would end. A returned message goes to the model, which continues; without one the run
+   * ends. After a stop condition it ends in any case.
    */
   beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
   /** Reports to hooks. An error is a notice, except from `pre_compact`, which it stops. */
@@ -90,7 +95,10 @@ export type RunParts = {
   readonly before?: RunTotals | undefined
   /** The answer that the conversation ends with, whose calls are still to be made. Never with a prompt. */
   readonly unfinished?: UnfinishedRound | undefined
-  /** The text of the answer that the conversation ends with, when `beforeDone` has not checked it yet. Never with a prompt. */
+  /**
+   * The text of the answer that the conversation ends with, when `beforeDone` has not checked it yet. Never with a
+   * prompt.
+   */
   readonly unseen?: string | undefined
   emit(event: AgentEvent): void
   readonly signal: AbortSignal

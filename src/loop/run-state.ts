@@ -85,7 +85,10 @@ export function countAnswer(state: RunState, used: ModelAnswer['usage']): Usage 
   return usage
 }
 
-/** Starts the time limits of a run and follows the signal of its caller. Each limit has a timer, and so a message, of its own. */
+/**
+ * Starts the time limits of a run and follows the signal of its caller. Each limit has a timer, and so a message, of
+ * its own.
+ */
 export function startClock({ signal, limits = {} }: RunParts): RunClock {
   const own = new AbortController()
   // Every call of a round listens, and many may run at once.

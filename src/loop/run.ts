@@ -24,9 +24,9 @@ export type RunOutcome = {
 }
 
 /**
- * Runs the one loop: the model answers, its calls pass the gate, and so on until it calls no tool, a limit is reached, or the run is
- * aborted. The prompt is in the conversation before the model is asked, and every call in the conversation gets a result. Without a
- * prompt the run continues from the end of the conversation.
+ * Runs the one loop: the model answers, its calls pass the gate, and so on until it calls no tool, a limit is reached,
+ * or the run is aborted. The prompt is in the conversation before the model is asked, and every call in the
+ * conversation gets a result. Without a prompt the run continues from the end of the conversation.
  */
 export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOutcome> {
   const clock = startClock(parts)

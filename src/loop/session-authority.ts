@@ -16,7 +16,10 @@ import { sharedRuleBooks } from './shared-rule-books.js'
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
   scope(): Scope
-  /** What the agent declares in addition to its tools. Its rules come before those of the policy, which win where both are as specific. */
+  /**
+   * What the agent declares in addition to its tools. Its rules come before those of the policy, which win where both
+   * are as specific.
+   */
   readonly manifest?: Manifest | undefined
   /** The tools the agent has: each extends what it asks for. */
   tools(): readonly AnyTool[]
@@ -45,7 +48,10 @@ export type Delegation = {
 export interface SessionAuthority {
   /** For a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority
-  /** For a call of a tool that only the host has: what it requires extends the grant for that call, and for nothing else. */
+  /**
+   * For a call of a tool that only the host has: what it requires extends the grant for that call, and for nothing
+   * else.
+   */
   forHost(tool: AnyGovernedTool): Authority
   /** Of the agent as a whole. */
   agent(): Authority
@@ -68,7 +74,10 @@ type State = {
   readonly byTool: WeakMap<AnyGovernedTool, Authority>
 }
 
-/** Puts together the built-in manifest, the policy, the project's rules and the session's. Throws for a policy that cannot be used. */
+/**
+ * Puts together the built-in manifest, the policy, the project's rules and the session's. Throws for a policy that
+ * cannot be used.
+ */
 export function createSessionAuthority(options: SessionAuthorityOptions): SessionAuthority {
   return new LiveAuthority(options)
 }
@@ -163,7 +172,10 @@ class LiveAuthority implements SessionAuthority {
     return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
-  /** A child has at most the authority of its parent: the parent's grant cuts its own, and the parent's rules apply as well. */
+  /**
+   * A child has at most the authority of its parent: the parent's grant cuts its own, and the parent's rules apply as
+   * well.
+   */
   #authority(
     { books, scope }: Pick<State, 'books' | 'scope'>,
     grant: Grant,

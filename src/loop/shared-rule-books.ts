@@ -6,9 +6,9 @@ import type { RuleBook, RuleBookOptions } from '../authority/rule-book.js'
 type Books = { readonly book: RuleBook; readonly limit?: RuleBook }
 
 /**
- * The rule books of a session, the built-in rules before its own: the very same for all sessions with the same rules in the same place.
- * Reading rules is the longest part of a session's first call, and a book is larger than the rest of the session; neither is changed
- * once it is made.
+ * The rule books of a session, the built-in rules before its own: the very same for all sessions with the same rules in
+ * the same place. Reading rules is the longest part of a session's first call, and a book is larger than the rest of
+ * the session; neither is changed once it is made.
  */
 export function sharedRuleBooks(own: RuleBookOptions, mode: ModeName | undefined): Books {
   return recent.get(JSON.stringify([own, mode]), () =>

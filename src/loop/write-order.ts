@@ -3,9 +3,9 @@ import { overlaps } from './call-order.js'
 import { onAbort } from './on-abort.js'
 
 /**
- * Runs the calls of a session that write to the same file, or to a file and a directory above it, one after the other, in the order in
- * which they were ready to run. The place of a call in its round orders the calls of one answer; this also orders direct calls of the
- * host and calls of programs, which belong to no round.
+ * Runs the calls of a session that write to the same file, or to a file and a directory above it, one after the other,
+ * in the order in which they were ready to run. The place of a call in its round orders the calls of one answer; this
+ * also orders direct calls of the host and calls of programs, which belong to no round.
  */
 export class WriteOrder {
   /** Claims in the order they were made; a claim waits for the earlier ones that overlap it. */

@@ -21,8 +21,8 @@ export function readWritten(state: CallState, written: string): unknown {
 }
 
 /**
- * Checks arguments. What a model wrote and does not fit gets a second reading by the schema; it is that reading which is then judged,
- * shown, recorded and run. What comes from code fits or does not.
+ * Checks arguments. What a model wrote and does not fit gets a second reading by the schema; it is that reading which
+ * is then judged, shown, recorded and run. What comes from code fits or does not.
  */
 export async function prepareWritten(
   state: CallState,

@@ -43,7 +43,10 @@ export type Progress = {
   readonly message?: string | undefined
 }
 
-/** One live connection to one server: its own library object and its own channel, so that no answer can reach another (SEC-184). */
+/**
+ * One live connection to one server: its own library object and its own channel, so that no answer can reach another
+ * (SEC-184).
+ */
 export interface Connection {
   /** What the server says it can do. */
   readonly can: { readonly tools: boolean; readonly resources: boolean; readonly prompts: boolean }
@@ -55,7 +58,10 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`, but for a person who signs in. */
+/**
+ * Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`, but for a person who
+ * signs in.
+ */
 export async function connect(
   spec: McpServerSpec,
   surroundings: ConnectionOptions,
@@ -222,7 +228,8 @@ export async function connect(
           })
         try {
           return await ask().catch(async (error: unknown) => {
-            // It was turned away at the door: nothing was done, and once somebody has agreed to more it can be asked for again.
+            // It was turned away at the door: nothing was done, and once somebody has agreed to more it can be asked
+            // for again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
             await orAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()

@@ -48,8 +48,9 @@ function listed(names: readonly string[] = []): string {
 }
 
 /**
- * The first and the last lines of a text of which the beginning and the end are known. Secrets are taken out before it is cut into lines:
- * one may have several. The end may begin in the middle of a line, and of a secret: that line is left out.
+ * The first and the last lines of a text of which the beginning and the end are known. Secrets are taken out before it
+ * is cut into lines: one may have several. The end may begin in the middle of a line, and of a secret: that line is
+ * left out.
  */
 export function endsOf(head: string, tail: string, isWhole: boolean, redact: Redact): string[] {
   const lines = (text: string): string[] =>
@@ -63,6 +64,9 @@ export function endsOf(head: string, tail: string, isWhole: boolean, redact: Red
   return [...first.slice(0, firstLines), '…', ...last.slice(-lastLines)]
 }
 
-/** The message of a program that dies of an error is among them: after the place where it happened, and before the trace. */
+/**
+ * The message of a program that dies of an error is among them: after the place where it happened, and before the
+ * trace.
+ */
 const firstLines = 5
 const lastLines = 4

@@ -1,7 +1,10 @@
 // What a host sees of servers, and nothing of what they are made of.
 import type { StreamLike } from '../tool/stream-like.js'
 
-/** Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere else. */
+/**
+ * Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere
+ * else.
+ */
 export interface McpTokenStore {
   load(key: string): string | undefined | Promise<string | undefined>
   save(key: string, value: string): void | Promise<void>
@@ -11,8 +14,8 @@ export interface McpTokenStore {
 export type McpSignIn = {
   readonly store: McpTokenStore
   /**
-   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent: who is not
-   * signed in already cannot. It is http or https and nothing else; open it without a shell.
+   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent:
+   * who is not signed in already cannot. It is http or https and nothing else; open it without a shell.
    */
   readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>
 }
@@ -62,7 +65,10 @@ export type McpSamplingHandler = (
   request: McpSamplingRequest,
 ) => Promise<{ readonly model: string; readonly text: string } | undefined>
 
-/** The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has effect. */
+/**
+ * The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has
+ * effect.
+ */
 export type McpFile = {
   readonly path: string
   readonly confirmed: boolean
@@ -87,7 +93,10 @@ export type McpFileServer = {
   readonly withheld?: string
 }
 
-/** Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout` are. */
+/**
+ * Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout`
+ * are.
+ */
 export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
 
 export type McpServing = {

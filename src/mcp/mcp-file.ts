@@ -84,7 +84,10 @@ function readServers(
   return { specs, servers: shown, problems }
 }
 
-/** What the user decides on. Variables are as the file writes them: they may hold code, and the name of a secret is shown, not its value. */
+/**
+ * What the user decides on. Variables are as the file writes them: they may hold code, and the name of a secret is
+ * shown, not its value.
+ */
 function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServer {
   if (reach.by === 'http')
     return { name, by: 'http', runs: visibleLine(reach.url.href, 500), confined: false }

@@ -69,7 +69,8 @@ export async function signInFor(
     },
     saveClientInformation: async (client: { readonly client_id: string; readonly issuer?: string }) => {
       if (oauth.clientId === undefined) return write({ client })
-      // A secret of the configuration is not kept a second time. It belongs to whom it was first shown, and is shown to no other.
+      // A secret of the configuration is not kept a second time. It belongs to whom it was first shown, and is shown to
+      // no other.
       if (client.client_id === oauth.clientId && client.issuer !== undefined)
         await write({ issuer: client.issuer })
     },

@@ -43,7 +43,10 @@ export async function listPrompts(
   })
 }
 
-/** The text of a prompt with what stood behind the command: `name=value` for arguments by name, else the rest in their order. */
+/**
+ * The text of a prompt with what stood behind the command: `name=value` for arguments by name, else the rest in their
+ * order.
+ */
 export async function promptText(
   connection: Connection,
   prompt: OfferedPrompt,

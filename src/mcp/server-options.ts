@@ -7,10 +7,16 @@ import { serverLabel } from './names.js'
 
 export type McpTransportName = 'stdio' | 'http' | 'streamable-http' | 'sse'
 
-/** A server whose tools a session offers. What starts it, or where it is, comes from here alone and never from the server. */
+/**
+ * A server whose tools a session offers. What starts it, or where it is, comes from here alone and never from the
+ * server.
+ */
 export type McpServerOptions = {
   readonly name: string
-  /** Left out: `stdio` with a command, `streamable-http` with a url. `http` is `streamable-http`, and falls back to `sse`. */
+  /**
+   * Left out: `stdio` with a command, `streamable-http` with a url. `http` is `streamable-http`, and falls back to
+   * `sse`.
+   */
   readonly transport?: McpTransportName
   /** The program to start; no shell reads it. */
   readonly command?: string
@@ -31,8 +37,9 @@ export type McpServerOptions = {
   /** How long it may take to start and say what it has; 30 seconds when left out. */
   readonly startTimeoutMs?: number
   /**
-   * `workspace`: the program runs in a sandbox and reads the workspace alone, and is not started where there is no sandbox. `off`, the
-   * default: it starts as it is written, with network and the user's home. An entry with one of the next three is confined.
+   * `workspace`: the program runs in a sandbox and reads the workspace alone, and is not started where there is no
+   * sandbox. `off`, the default: it starts as it is written, with network and the user's home. An entry with one of the
+   * next three is confined.
    */
   readonly sandbox?: McpSandbox
   /** Hosts that a confined program may reach. None: no network. */
@@ -87,8 +94,8 @@ export type McpReach =
     } & Pick<McpServerOptions, 'oauth'>)
 
 /**
- * Reads what a host, a configuration or a file says of a server. Throws `McpError` that says which part cannot be used. An entry that came
- * with the workspace is confined unless it says otherwise.
+ * Reads what a host, a configuration or a file says of a server. Throws `McpError` that says which part cannot be used.
+ * An entry that came with the workspace is confined unless it says otherwise.
  */
 export function readServer(given: unknown, from: 'host' | 'workspace' = 'host'): McpServerSpec {
   if (!isRecord(given)) throw new McpError('mcp_config', 'An MCP server is described by an object.')

@@ -22,8 +22,9 @@ export type ServerCalls = {
 const shownDescription = 200
 
 /**
- * The tools of a server as the session has them. What a server says about its tools (read-only, harmless) changes nothing about how
- * their calls are judged: a kind would, so all of them are `other`. `first` has what each was when it was first offered.
+ * The tools of a server as the session has them. What a server says about its tools (read-only, harmless) changes
+ * nothing about how their calls are judged: a kind would, so all of them are `other`. `first` has what each was when it
+ * was first offered.
  */
 export function makeTools(
   spec: McpServerSpec,

@@ -22,7 +22,9 @@ export type McpServerParts = ConnectionOptions & {
   now(): number
 }
 
-/** The least time between two looks at a list that a server says has changed: it may say so a thousand times a second. */
+/**
+ * The least time between two looks at a list that a server says has changed: it may say so a thousand times a second.
+ */
 const lookAgainMs = 1_000
 
 /** A server that invents names without end must not fill our memory with them. */
@@ -78,7 +80,10 @@ export class McpServer implements ServerCalls {
     return this.#connection !== undefined
   }
 
-  /** What it offered when it was last asked, or why it did not start; undefined before, and where a user has to sign in first. */
+  /**
+   * What it offered when it was last asked, or why it did not start; undefined before, and where a user has to sign in
+   * first.
+   */
   get known(): KnownOffer | undefined {
     if (this.#error === undefined || this.#failure === undefined) return this.#offer
     return this.#needsSignIn ? undefined : { error: this.#error, failure: this.#failure }
@@ -397,7 +402,10 @@ export class McpServer implements ServerCalls {
     this.#look.unref()
   }
 
-  /** Reads the list that was announced to have changed. Callers that come meanwhile wait for the same reading, and for the next. */
+  /**
+   * Reads the list that was announced to have changed. Callers that come meanwhile wait for the same reading, and for
+   * the next.
+   */
   async #lookAtOnce(): Promise<void> {
     await this.#looking?.catch(() => undefined)
     if (this.#look === undefined) return this.#looking

@@ -7,8 +7,8 @@ import { McpServer, type McpServerParts } from './server.js'
 import type { McpServerSpec } from './server-options.js'
 
 /**
- * The servers of one session. Each has connections of its own: they are rooted in this workspace and confined to it, and nothing that
- * is said to one session can reach another.
+ * The servers of one session. Each has connections of its own: they are rooted in this workspace and confined to it,
+ * and nothing that is said to one session can reach another.
  */
 export class McpServers {
   readonly #servers = new Map<string, McpServer>()

@@ -59,7 +59,9 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     return { ...message, content: [...message.content, { type: 'text', text: section.text }] }
   },
 
-  /** Remembers the run, where the host wants that. A command is not work to remember, and a cancelled run says nothing. */
+  /**
+   * Remembers the run, where the host wants that. A command is not work to remember, and a cancelled run says nothing.
+   */
   async afterRun(session, run, end) {
     const { memoryStore, memory: options } = session.options
     if (memoryStore === undefined || options?.rememberRuns !== true || session.isClosed) return
@@ -100,7 +102,10 @@ async function createMemory(session: MemorySession): Promise<Memory> {
   })
 }
 
-/** The kind of secret in a text. A memory outlives its session, so keys stay out of it whatever the session's own provider says. */
+/**
+ * The kind of secret in a text. A memory outlives its session, so keys stay out of it whatever the session's own
+ * provider says.
+ */
 function secretIn({ redactor }: MemorySession, text: string): string | undefined {
   const clean = redactor.tokens(redactor.record?.(text) ?? text, 'record')
   if (clean === text) return hasPassword(text) ? 'PASSWORD' : undefined

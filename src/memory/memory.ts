@@ -104,8 +104,9 @@ export class Memory {
   }
 
   /**
-   * What the model is shown with a prompt: memories that share words with it, or are near it in meaning, and that it does not see
-   * already. Undefined when there are none, or when they cannot be read, which is reported: a prompt is worth more than its memories.
+   * What the model is shown with a prompt: memories that share words with it, or are near it in meaning, and that it
+   * does not see already. Undefined when there are none, or when they cannot be read, which is reported: a prompt is
+   * worth more than its memories.
    */
   async offer(prompt: string, shown: ReadonlySet<string>): Promise<RecalledSection | undefined> {
     const { recall } = this.#parts.options

@@ -1,6 +1,7 @@
 /**
- * Whether a text names a password: in an address, or as the value of something that is called one. Keys are known by their form wherever
- * they are; a password has none, and is recognized by the text before it. Both expressions take time linear in the text.
+ * Whether a text names a password: in an address, or as the value of something that is called one. Keys are known by
+ * their form wherever they are; a password has none, and is recognized by the text before it. Both expressions take
+ * time linear in the text.
  */
 export function hasPassword(text: string): boolean {
   return [inAddress, asValue].some((pattern) =>

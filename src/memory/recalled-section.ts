@@ -8,8 +8,8 @@ export const defaultSection: SectionLimits = { maxItems: 5, maxBytes: 4096 }
 export type RecalledSection = { readonly text: string; readonly items: readonly MemoryItem[] }
 
 /**
- * Memories as data between two marks. Each is one line of JSON without a `<` in it, so that nothing in it can end the section or begin
- * a line of its own. Those that no longer fit are left out; undefined when none fits.
+ * Memories as data between two marks. Each is one line of JSON without a `<` in it, so that nothing in it can end the
+ * section or begin a line of its own. Those that no longer fit are left out; undefined when none fits.
  */
 export function recalledSection(
   items: readonly MemoryItem[],

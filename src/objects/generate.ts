@@ -8,7 +8,9 @@ import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
 
 export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
 
-/** Asks the session's model for data. Each request is a run of one round on a conversation that is dropped afterwards. */
+/**
+ * Asks the session's model for data. Each request is a run of one round on a conversation that is dropped afterwards.
+ */
 export async function generateFor<Value = unknown>(
   session: FeatureContext,
   request: ObjectRequest,

@@ -25,7 +25,10 @@ export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & {
   readonly costUsd?: number
 }
 
-/** A value that a schema of a library gives, or that fits a JSON Schema. Secrets are taken out of it as everywhere in the session. */
+/**
+ * A value that a schema of a library gives, or that fits a JSON Schema. Secrets are taken out of it as everywhere in
+ * the session.
+ */
 export async function objectForHost<Value>(
   session: FeatureContext,
   schema: AnySchema | JsonSchema,

@@ -13,7 +13,10 @@ export type Failed = {
 export type Ended = { readonly how: 'answered' | 'cancelled'; readonly envelope: Envelope } | Failed
 type Work = { readonly toolName: string; readonly idempotent: boolean }
 
-/** An error that a tool gives is its answer, and asking again would bring the same; none at all, or one that may pass, is a failure. */
+/**
+ * An error that a tool gives is its answer, and asking again would bring the same; none at all, or one that may pass,
+ * is a failure.
+ */
 export function gotNoAnswer({ type, metadata }: Envelope): boolean {
   return type === 'error' && (metadata['timed_out'] === true || metadata['retryable'] === true)
 }

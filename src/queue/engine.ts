@@ -2,8 +2,8 @@ import type { JsonValue } from '../tool/json.js'
 import type { Lane } from './lane.js'
 
 /**
- * What the lanes of a session are based on: which call can start, and which worker has which task. The built-in one keeps both in this
- * process; another may keep them in a database that several nodes see. Nothing above it knows which.
+ * What the lanes of a session are based on: which call can start, and which worker has which task. The built-in one
+ * keeps both in this process; another may keep them in a database that several nodes see. Nothing above it knows which.
  */
 export interface QueueEngine {
   /** Waits for room in a lane. Undefined when the signal was aborted first: nothing was taken then. */

@@ -21,7 +21,9 @@ import { laneNames, laneOfKind, readHandler, readLane } from './lane.js'
 import type { LaneQueue, RunHere } from './lane-queue.js'
 
 export type QueueFeatureOptions = {
-  /** Gives the session lanes in which its calls wait, and from which workers can take them. Absent: calls run at once. */
+  /**
+   * Gives the session lanes in which its calls wait, and from which workers can take them. Absent: calls run at once.
+   */
   readonly queueConfig?: QueueConfig
 }
 

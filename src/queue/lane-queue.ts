@@ -53,8 +53,9 @@ export type LaneQueueParts = {
 const externalTimeoutMs = 60_000
 
 /**
- * The lanes of a session. A call waits for room, is run here or handed to a worker, and is tried again when it got no answer and may
- * be: because running its tool twice does no harm, or because it never began. Whatever happens, it ends once.
+ * The lanes of a session. A call waits for room, is run here or handed to a worker, and is tried again when it got no
+ * answer and may be: because running its tool twice does no harm, or because it never began. Whatever happens, it ends
+ * once.
  */
 export class LaneQueue {
   readonly engine: QueueEngine
@@ -167,7 +168,10 @@ export class LaneQueue {
     }
   }
 
-  /** A call that is made inside another has that one's room: if it waited for more, each could wait for the other for ever. */
+  /**
+   * A call that is made inside another has that one's room: if it waited for more, each could wait for the other for
+   * ever.
+   */
   #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
     if (holding.getStore() === true) return Promise.resolve(insideAnother)
     const entering = this.engine.enter({ lane, priority, ...(signal !== undefined && { signal }) })

@@ -5,8 +5,8 @@ import type { LaneDepth, LaneEntry, Room } from './engine.js'
 import { type Lane, laneNames } from './lane.js'
 
 /**
- * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second, so that no call
- * who holds the scarce room waits for the other.
+ * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second,
+ * so that no call who holds the scarce room waits for the other.
  */
 export class Lanes {
   readonly #settings: QueueSettings
@@ -27,8 +27,8 @@ export class Lanes {
 
   async enter({ lane, priority, signal }: LaneEntry): Promise<Room | undefined> {
     const depth = this.#depths[lane]
-    // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The order never
-    // changes between two that wait, so it is settled once, and no call waits for ever.
+    // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The
+    // order never changes between two that wait, so it is settled once, and no call waits for ever.
     const order = -(performance.now() + priority * this.#settings.ageingMs)
     depth.waiting++
     const own = await this.#wait(this.#queue(lane), order, signal)

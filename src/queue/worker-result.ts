@@ -27,8 +27,8 @@ export function readCompletion(given: unknown): Completion {
 }
 
 /**
- * What a worker gave, as the output of the tool. It is data from outside: of what it says about itself only the exit code is believed,
- * and text is shown as a person would see it. The gate bounds it like every output.
+ * What a worker gave, as the output of the tool. It is data from outside: of what it says about itself only the exit
+ * code is believed, and text is shown as a person would see it. The gate bounds it like every output.
  */
 export function workerEnvelope(result: unknown): Envelope {
   const whole = isRecord(result) && typeof result['output'] === 'string'

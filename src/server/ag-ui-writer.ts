@@ -23,7 +23,10 @@ export interface AgUiWriter {
   close(): AgUiEvent[]
 }
 
-/** Writes the events of one run as those of AG-UI. Whatever is begun is ended before the run finishes: clients refuse anything else. */
+/**
+ * Writes the events of one run as those of AG-UI. Whatever is begun is ended before the run finishes: clients refuse
+ * anything else.
+ */
 export function createAgUiWriter(
   { threadId, runId }: { readonly threadId: string; readonly runId: string },
   prefix: string,

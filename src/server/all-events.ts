@@ -8,8 +8,8 @@ import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
 /**
- * The events of all sessions of the caller on one stream. The id of an event has the place in each run that was active then, so a reader
- * resumes all of them exactly, in another process too.
+ * The events of all sessions of the caller on one stream. The id of an event has the place in each run that was active
+ * then, so a reader resumes all of them exactly, in another process too.
  */
 export async function watchAll({ core, principal, request, query }: RouteContext): Promise<Response> {
   const cursor = readCursor(request.headers.get('last-event-id') ?? query.get('from'))

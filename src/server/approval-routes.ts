@@ -100,8 +100,8 @@ async function answerQuestion({ core, session, params, body }: SessionContext): 
 export type Decision = 'once' | 'session' | 'always' | 'reject'
 
 /**
- * Answers an approval. One that was asked by a process that has ended is answered by resuming its run, when it was the last that the run
- * waits for: gives the run that continues it then.
+ * Answers an approval. One that was asked by a process that has ended is answered by resuming its run, when it was the
+ * last that the run waits for: gives the run that continues it then.
  */
 export async function answerApproval(
   core: ServerCore,

@@ -24,19 +24,20 @@ export interface CapstanServer {
   /** The OpenAPI 3.1 document. */
   readonly openapi: Body
   /**
-   * Takes no more runs. Runs that are active can end for `drainMs`; what is left is suspended, and another process can resume it. The
-   * agent stays open.
+   * Takes no more runs. Runs that are active can end for `drainMs`; what is left is suspended, and another process can
+   * resume it. The agent stays open.
    */
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
 /**
- * The HTTP API of an agent as a standard fetch handler. It mounts in every framework that takes one, and in `node:http` with
- * `toNodeListener`.
+ * The HTTP API of an agent as a standard fetch handler. It mounts in every framework that takes one, and in `node:http`
+ * with `toNodeListener`.
  *
  * @example
  * const server = createServer(agent, { token: process.env.TOKEN, workspaces: ['/srv/project'] })
- * const response = await server(new Request('http://localhost/v1/sessions', { headers: { authorization: `Bearer ${token}` } }))
+ * const headers = { authorization: `Bearer ${process.env.TOKEN}` }
+ * const response = await server(new Request('http://localhost/v1/sessions', { headers }))
  */
 export function createServer(agent: Agent, options: ServerOptions): CapstanServer {
   const core = new ServerCore(agent, options)

@@ -20,8 +20,9 @@ export type FollowOptions = {
 export type Resumed = { readonly runId: string } | { readonly result: AgentResult }
 
 /**
- * The events of a run, from a number on, to its end: through restarts too. The run that resumes another continues its stream; each process
- * has numbers of its own, so no number is used twice. Events that are not in memory any more are read from the log.
+ * The events of a run, from a number on, to its end: through restarts too. The run that resumes another continues its
+ * stream; each process has numbers of its own, so no number is used twice. Events that are not in memory any more are
+ * read from the log.
  */
 export async function* followRun(
   session: Session,

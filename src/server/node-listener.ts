@@ -5,7 +5,8 @@ import { Readable } from 'node:stream'
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
- * A fetch handler for `node:http`, Express and whatever else calls `(request, response)`. Express must not have read the body before.
+ * A fetch handler for `node:http`, Express and whatever else calls `(request, response)`. Express must not have read
+ * the body before.
  *
  * @example
  * app.use('/agent', toNodeListener(createServer(agent, options)))

@@ -26,7 +26,9 @@ export type ServerOptions = {
   readonly authenticate?:
     | ((request: Request) => Principal | undefined | Promise<Principal | undefined>)
     | undefined
-  /** Whether the principal is allowed to do this; `action` is the `operationId` of the route in the OpenAPI document. */
+  /**
+   * Whether the principal is allowed to do this; `action` is the `operationId` of the route in the OpenAPI document.
+   */
   readonly authorize?:
     | ((
         principal: Principal,

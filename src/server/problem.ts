@@ -1,6 +1,8 @@
 import { CapstanError } from '../tool/errors.js'
 
-/** Every error code of the server itself, with its status and its title. Codes of sessions and stores are in `statusOf`. */
+/**
+ * Every error code of the server itself, with its status and its title. Codes of sessions and stores are in `statusOf`.
+ */
 export const problemTypes = {
   invalid_request: { status: 400, title: 'The request is not valid.' },
   option_not_allowed: { status: 400, title: 'This option cannot be set by a client.' },
@@ -58,7 +60,10 @@ export class ProblemError extends Error {
   }
 }
 
-/** The problem document (RFC 9457) of an error. What was thrown by others is not shown: it was not written for this reader. */
+/**
+ * The problem document (RFC 9457) of an error. What was thrown by others is not shown: it was not written for this
+ * reader.
+ */
 export function problemResponse(error: unknown): Response {
   if (error instanceof ProblemError) {
     const { status, title } = problemTypes[error.code]

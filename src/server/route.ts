@@ -43,7 +43,9 @@ export type RouteResponse = {
   readonly type?: string | undefined
 }
 
-/** One route: what it is for documents, what it takes, and what it does. The table of routes is the only list of them. */
+/**
+ * One route: what it is for documents, what it takes, and what it does. The table of routes is the only list of them.
+ */
 export type Route = Described &
   (
     | { readonly access: 'public' | 'caller'; handle(context: RouteContext): Promise<Response> }

@@ -66,8 +66,8 @@ export class ServerCore {
   }
 
   /**
-   * Starts a run, or gives the one that the same key started before. Resolves when the run is in the store, so a process that ends
-   * afterwards leaves a run that can be resumed.
+   * Starts a run, or gives the one that the same key started before. Resolves when the run is in the store, so a
+   * process that ends afterwards leaves a run that can be resumed.
    */
   async startRun(
     principal: Principal,

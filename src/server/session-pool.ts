@@ -12,7 +12,9 @@ import { defaultLimits, type Principal, type ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
 import type { Questions } from './questions.js'
 
-/** The sessions of the server: opened on use, closed when they are idle. A session is visible to its own tenant only. */
+/**
+ * The sessions of the server: opened on use, closed when they are idle. A session is visible to its own tenant only.
+ */
 export class SessionPool {
   readonly store: SessionStore
   /** The real paths of the directories that sessions can work in. */

@@ -11,8 +11,8 @@ export type EventStreamOptions = {
 }
 
 /**
- * A response of server-sent events. Nothing is read ahead of the client, so a slow one costs no memory here. Silence is filled with
- * comments, which also find connections that are dead.
+ * A response of server-sent events. Nothing is read ahead of the client, so a slow one costs no memory here. Silence is
+ * filled with comments, which also find connections that are dead.
  */
 export function eventStreamResponse(
   source: AsyncIterator<ServerSentEvent, unknown, undefined>,

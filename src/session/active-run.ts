@@ -74,7 +74,8 @@ export class ActiveRun {
     try {
       this.#pass(event)
     } catch (error) {
-      // What looks at texts broke: the run fails of it, and its end is told all the same, without words that nobody looked at.
+      // What looks at texts broke: the run fails of it, and its end is told all the same, without words that nobody
+      // looked at.
       if (event.type !== 'error' && event.type !== 'agent_cancelled') throw error
       this.#tell(withoutWords(event))
     }

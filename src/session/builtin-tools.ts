@@ -56,8 +56,9 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
 }
 
 /**
- * The tools that cannot do anything yet: there is no user to answer a question, no provider to search the web, no skill, no further tool
- * to find. A model is not shown them, which saves context; a call is answered with what is missing.
+ * The tools that cannot do anything yet: there is no user to answer a question, no provider to search the web, no
+ * skill, no further tool to find. A model is not shown them, which saves context; a call is answered with what is
+ * missing.
  */
 function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options

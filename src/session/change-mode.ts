@@ -22,8 +22,8 @@ export async function changeMode(
 }
 
 /**
- * The mode as tools see it. A tool can only enter `plan`, which takes permissions away, and go back to what was before; that it goes back
- * must have been approved, which the tool itself asks for.
+ * The mode as tools see it. A tool can only enter `plan`, which takes permissions away, and go back to what was before;
+ * that it goes back must have been approved, which the tool itself asks for.
  */
 export function modeServices(parts: ModeParts, authority: SessionAuthority, canAsk: boolean): RuntimeMode {
   return {

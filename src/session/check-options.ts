@@ -37,8 +37,9 @@ import type { SessionOptions } from './options.js'
 import { titleProblem } from './title.js'
 
 /**
- * Checks the options of a session. A value of the wrong type is refused by the name of its option, since a limit or a guard that silently
- * does not apply is worse than none. Options that are unknown or have no effect are listed as warnings.
+ * Checks the options of a session. A value of the wrong type is refused by the name of its option, since a limit or a
+ * guard that silently does not apply is worse than none. Options that are unknown or have no effect are listed as
+ * warnings.
  */
 export function checkOptions(given: Readonly<Record<string, unknown>>): {
   readonly options: SessionOptions

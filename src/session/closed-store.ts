@@ -6,8 +6,9 @@ import type { Watchdog } from '../authority/watchdog.js'
 import { closedReason } from '../workspace/closed-paths.js'
 
 /**
- * Refuses calls that name a closed path: file tools before they are asked about, and commands, which nothing else holds where there is
- * no sandbox. Uses the rules of a session, so that a command is understood here as it is understood there.
+ * Refuses calls that name a closed path: file tools before they are asked about, and commands, which nothing else holds
+ * where there is no sandbox. Uses the rules of a session, so that a command is understood here as it is understood
+ * there.
  */
 export function watchClosedPaths(paths: readonly string[]): Watchdog {
   const rules = paths.flatMap(denyRules)

@@ -6,7 +6,10 @@ import { isExpired } from './journal/questions.js'
 import { pathsOf } from './tool-facts.js'
 
 export type ConfirmationPolicy = {
-  /** Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are refused. */
+  /**
+   * Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are
+   * refused.
+   */
   readonly enabled?: boolean
   readonly defaultTimeoutMs?: number
   readonly timeoutAction?: 'reject' | 'auto_approve'
@@ -69,7 +72,10 @@ export type ConfirmationOptions = {
 const defaultTimeoutMs = 30_000
 const maxTimerMs = 2 ** 31 - 1
 
-/** Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or by the end. */
+/**
+ * Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or
+ * by the end.
+ */
 export function createConfirmations(options: ConfirmationOptions): Confirmations {
   const { policy, onAsk, emit, kept } = options
   const waiting = new Map<string, Waiting>()

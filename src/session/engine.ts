@@ -34,7 +34,8 @@ import { sessionServices } from './services.js'
 /** Opens the parts of a session that touch the world: the workspace, the rules and the gate. */
 export function startEngine(kernel: SessionKernel): Promise<Engine> {
   const { root, userDir, options } = kernel
-  // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their real paths come first.
+  // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
+  // real paths come first.
   const rules = options.roots === undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
   return limitConcurrency(() => openEngine(kernel, rules))
 }
@@ -225,7 +226,10 @@ type GateSteps = Required<Pick<GateParts, 'before' | 'after'>> & {
 
 const continued: HookVerdict = { action: 'continue' }
 
-/** The steps that features take at the gate, as one: in their order before a call and around a question, in reverse after a call. */
+/**
+ * The steps that features take at the gate, as one: in their order before a call and around a question, in reverse
+ * after a call.
+ */
 function gateFeatures(kernel: SessionKernel): GateSteps {
   const own = featuresWith('gate').flatMap((feature) => feature.gate(kernel) ?? [])
   const befores = own.flatMap(({ before }) => before ?? [])

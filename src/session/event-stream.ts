@@ -1,8 +1,9 @@
 import type { AgentEvent } from '../loop/events.js'
 
 /**
- * The events of a run, for the one who started it: take them with `next()` or `for await`. Leaving the loop early cancels the run.
- * Reading slowly holds nothing up: pieces of text that wait are joined, so nothing is lost and memory stays as large as the text.
+ * The events of a run, for the one who started it: take them with `next()` or `for await`. Leaving the loop early
+ * cancels the run. Reading slowly holds nothing up: pieces of text that wait are joined, so nothing is lost and memory
+ * stays as large as the text.
  */
 export class EventStream implements AsyncIterableIterator<AgentEvent, undefined> {
   #waiting: AgentEvent[] = []
@@ -18,7 +19,10 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     this.#leave = leave
   }
 
-  /** The sequence number, in the run, of the last event that was given: `session.watch(runId, { from })` continues after it. */
+  /**
+   * The sequence number, in the run, of the last event that was given: `session.watch(runId, { from })` continues after
+   * it.
+   */
   get sequence(): number {
     return this.#given
   }

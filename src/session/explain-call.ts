@@ -8,8 +8,8 @@ import type { Session } from './session.js'
 import { kernelOf } from './session-class.js'
 
 /**
- * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is run. Throws
- * `TypeError` for a tool that the session does not have, and for arguments that the tool does not take.
+ * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is
+ * run. Throws `TypeError` for a tool that the session does not have, and for arguments that the tool does not take.
  */
 export async function explainCall(
   session: Session,

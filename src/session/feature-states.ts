@@ -16,7 +16,10 @@ export class FeatureStates {
     return this.#states.get(feature) as State | undefined
   }
 
-  /** Closes the last state first; one that fails does not keep the others open. States that need no closing can be read afterwards. */
+  /**
+   * Closes the last state first; one that fails does not keep the others open. States that need no closing can be read
+   * afterwards.
+   */
   async close(): Promise<void> {
     const errors: unknown[] = []
     const closing = [...this.#states].filter(([{ close }]) => close !== undefined).reverse()

@@ -16,8 +16,8 @@ import type { SessionSetup } from './setup.js'
 export type Feature = SessionFeature<unknown, SessionOptions, SessionSetup>
 
 /**
- * Everything that plugs into a session. The kernel calls each member in this order; the reasons for it are in docs/design/session.md. A
- * new feature is one folder and one line here.
+ * Everything that plugs into a session. The kernel calls each member in this order; the reasons for it are in
+ * docs/design/session.md. A new feature is one folder and one line here.
  */
 export const features: readonly Feature[] = [
   hooksFeature,

@@ -7,8 +7,9 @@ import { globTool } from '../toolbox/glob.js'
 import { readTool } from '../toolbox/read.js'
 
 /**
- * Calls that only a host makes, for what it wants as data rather than as a page for a model: a file's text as it is, the paths of a
- * search as a list. They walk the gate like every other call; no model is shown them, and none can name them.
+ * Calls that only a host makes, for what it wants as data rather than as a page for a model: a file's text as it is,
+ * the paths of a search as a list. They walk the gate like every other call; no model is shown them, and none can name
+ * them.
  */
 const readText = (name: string, longest: number) =>
   builtInTool<{ file_path: string; offset?: number; limit?: number; max_bytes?: number }, string>({
@@ -47,7 +48,8 @@ const readText = (name: string, longest: number) =>
 /** As much of a file's text as fits; what stands behind it is not even read. */
 async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
   const bytes = await files.readRange(path, 0, maxBytes)
-  // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes that are no text.
+  // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes
+  // that are no text.
   const stream = bytes.length === maxBytes
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream })

@@ -1,4 +1,7 @@
-/** Throws for what is no number of milliseconds: a threshold that compares with nothing would disconnect all servers, or none. */
+/**
+ * Throws for what is no number of milliseconds: a threshold that compares with nothing would disconnect all servers, or
+ * none.
+ */
 export function assertIdleThreshold(thresholdMs: unknown): void {
   if (typeof thresholdMs === 'number' && thresholdMs >= 0) return
   const given =

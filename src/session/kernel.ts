@@ -47,8 +47,8 @@ import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
 /**
- * What a session consists of: its options, tools, conversation, log, queue of runs and life cycle. It calls the features of
- * `features.ts` at fixed points and knows nothing else of them. `Session` is what a host sees of it.
+ * What a session consists of: its options, tools, conversation, log, queue of runs and life cycle. It calls the
+ * features of `features.ts` at fixed points and knows nothing else of them. `Session` is what a host sees of it.
  */
 export class SessionKernel implements FeatureContext<SessionOptions, SessionSetup> {
   readonly setup: SessionSetup
@@ -174,7 +174,10 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   // Events and features
 
-  /** Emits an event of the run at work, with what is known of its tool. Without a run it is dropped; features see it in any case. */
+  /**
+   * Emits an event of the run at work, with what is known of its tool. Without a run it is dropped; features see it in
+   * any case.
+   */
   readonly emit = (event: AgentEvent): void => {
     this.active?.emit(withToolFacts(event, this))
     for (const feature of featuresWith('onEvent')) feature.onEvent(this, event)
@@ -232,7 +235,10 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     for (const feature of featuresWith('started')) await feature.started(this, signal)
   }
 
-  /** Closes the session and leaves the log as it is: to another process it looks as if this one was killed, but for the lease. */
+  /**
+   * Closes the session and leaves the log as it is: to another process it looks as if this one was killed, but for the
+   * lease.
+   */
   suspend(): Promise<void> {
     if (this.#ending === undefined) this.recorder?.seal()
     return this.close()

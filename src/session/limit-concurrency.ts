@@ -1,6 +1,7 @@
 /**
- * Does this a few at a time. Hundreds of sessions that begin in one moment would otherwise take every step together, and each such step
- * would hold up all else that the process does. One that takes long is not waited for: what hangs, hangs alone.
+ * Does this a few at a time. Hundreds of sessions that begin in one moment would otherwise take every step together,
+ * and each such step would hold up all else that the process does. One that takes long is not waited for: what hangs,
+ * hangs alone.
  */
 export async function limitConcurrency<Result>(work: () => Promise<Result>): Promise<Result> {
   while (atWork.size >= maxConcurrent) await new Promise<void>(wait)

@@ -72,7 +72,10 @@ export type SessionOptions = PromptSlots &
     readonly title?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
-    /** The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this order. */
+    /**
+     * The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this
+     * order.
+     */
     readonly fallbackModels?: readonly (string | Model)[]
     /** How failed requests to a model are sent again. */
     readonly retry?: RetryOptions
@@ -90,7 +93,10 @@ export type SessionOptions = PromptSlots &
     /** Answers the questions of the model. Absent: it is told to go on by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
-    /** What the agent asks for in addition to its tools, and rules that come with it; its denies hold whatever other rules say. */
+    /**
+     * What the agent asks for in addition to its tools, and rules that come with it; its denies hold whatever other
+     * rules say.
+     */
     readonly manifest?: Manifest
     /** Files outside the workspace that the user has open: their directories are what `{ad-hoc}` means. */
     readonly adHocFiles?: readonly string[]
@@ -104,7 +110,10 @@ export type SessionOptions = PromptSlots &
     readonly sandbox?: NonNullable<WorkspaceOptions['sandbox']>
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
-    /** The directory that the session works in, in place of the workspace argument. Only directories of this machine are supported. */
+    /**
+     * The directory that the session works in, in place of the workspace argument. Only directories of this machine are
+     * supported.
+     */
     readonly workspaceBackend?: LocalWorkspaceBackend
     /** Further directories that belong to the workspace. */
     readonly roots?: readonly string[]
@@ -114,8 +123,8 @@ export type SessionOptions = PromptSlots &
     /** Further tools for code agents: all of them, or those that are named. Default: none. */
     readonly extensionTools?: boolean | readonly string[]
     /**
-     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, else by `tool_search`. `always`: by
-     * `tool_search`. `never`: directly.
+     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, else by
+     * `tool_search`. `always`: by `tool_search`. `never`: directly.
      */
     readonly toolSearch?: ToolSearchMode
     readonly middleware?: readonly AgentMiddleware[]
@@ -125,14 +134,20 @@ export type SessionOptions = PromptSlots &
     readonly securityProvider?: SecurityProvider
     readonly hostEnv?: HostEnv
     readonly retentionLimits?: RetentionLimits
-    /** Where the session is stored, from the moment it is opened. A session of the same id that is there already is resumed. */
+    /**
+     * Where the session is stored, from the moment it is opened. A session of the same id that is there already is
+     * resumed.
+     */
     readonly sessionStore?: SessionStore
     /**
-     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log says. Without it
-     * a log can only restrict the session, since tools may have written it.
+     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log
+     * says. Without it a log can only restrict the session, since tools may have written it.
      */
     readonly trustStore?: boolean
-    /** With a store everything is written as it happens, and `save()` waits until it is on disk. `false` has no effect: `initWarning` says so. */
+    /**
+     * With a store everything is written as it happens, and `save()` waits until it is on disk. `false` has no effect:
+     * `initWarning` says so.
+     */
     readonly autoSave?: boolean
     /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
     readonly durability?: Durability

@@ -11,7 +11,10 @@ export interface PlanProgress {
   finish(emit: (event: AgentEvent) => void): void
 }
 
-/** The session's list of what there is to do: its plan. Progress is told by events and is nothing but what the list says. */
+/**
+ * The session's list of what there is to do: its plan. Progress is told by events and is nothing but what the list
+ * says.
+ */
 export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {
   let todos: readonly Todo[] = start
   let planned = false

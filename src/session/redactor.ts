@@ -44,9 +44,9 @@ export function createRedactor(
 }
 
 /**
- * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a token out of
- * records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds secrets is larger than everything
- * else that an idle session has.
+ * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a
+ * token out of records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds
+ * secrets is larger than everything else that an idle session has.
  */
 function defaultProvider(secrets: readonly string[]): SecurityProvider {
   const known = defaultProviders.get(secrets)
@@ -112,8 +112,8 @@ function redactResults(provider: SecurityProvider, emit: (event: AgentEvent) => 
 }
 
 /**
- * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole, since calls that
- * run at the same time take turns.
+ * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole,
+ * since calls that run at the same time take turns.
  */
 function redactEvents(
   provider: SecurityProvider,
@@ -168,7 +168,10 @@ function wholePieces(redact: (text: string) => string): TextStream {
   return { push: redact, end: () => '' }
 }
 
-/** Every text that an event holds, however deep: a plan, a summary, the words of an agent inside a tool. Its type and ids stay. */
+/**
+ * Every text that an event holds, however deep: a plan, a summary, the words of an agent inside a tool. Its type and
+ * ids stay.
+ */
 function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
   const { type, ...fields } = event
   const clean = redactValue(fields, redact)

@@ -20,8 +20,8 @@ export type SendRequest = {
   /** What approval policies and tools find in `run.metadata`, over that of the session. */
   readonly metadata?: JsonObject
   /**
-   * The id of the run, 1 to 200 characters; a random one unless given. A session that has a run of this id throws `RunExistsError`, so a
-   * caller that is not sure whether its request arrived can send it again.
+   * The id of the run, 1 to 200 characters; a random one unless given. A session that has a run of this id throws
+   * `RunExistsError`, so a caller that is not sure whether its request arrived can send it again.
    */
   readonly runId?: string
 }

@@ -11,9 +11,9 @@ import type { SessionKernel } from './kernel.js'
 import { startRun } from './start-run.js'
 
 /**
- * Resumes a run whose process ended, as a new run: from the last finished round, or, when it was ended in its first round, from its
- * prompt. What the run did is not done again; a call that was cut off is answered with what is known of it, and the model decides. A run
- * that resumed another continues the totals of that run.
+ * Resumes a run whose process ended, as a new run: from the last finished round, or, when it was ended in its first
+ * round, from its prompt. What the run did is not done again; a call that was cut off is answered with what is known of
+ * it, and the model decides. A run that resumed another continues the totals of that run.
  */
 export async function resumeRun(
   kernel: SessionKernel,
@@ -52,13 +52,15 @@ export async function resumeRun(
 export type ResumeRunOptions = {
   /** The id of the run that continues it; a new one unless given. */
   readonly newRunId?: string
-  /** Called with that id when the run is there to be watched. Not called for a run that had given its answer already. */
+  /**
+   * Called with that id when the run is there to be watched. Not called for a run that had given its answer already.
+   */
   readonly onStart?: (runId: string) => void
 }
 
 /**
- * Where a run can be resumed: in the conversation as it is, or with its prompt, which its process did not live to write into the
- * conversation. Undefined: nowhere, because what it said was rewound or its prompt is not whole in the log.
+ * Where a run can be resumed: in the conversation as it is, or with its prompt, which its process did not live to write
+ * into the conversation. Undefined: nowhere, because what it said was rewound or its prompt is not whole in the log.
  */
 function startOf(
   kernel: SessionKernel,

@@ -2,12 +2,15 @@ import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
 
 /**
- * One event of a run with its sequence number. Numbers begin at 1 and never change. A run of this process has no gaps; one that was read
- * from a log has gaps where pieces of streamed text were.
+ * One event of a run with its sequence number. Numbers begin at 1 and never change. A run of this process has no gaps;
+ * one that was read from a log has gaps where pieces of streamed text were.
  */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 
-/** A method of what `watch` returns: the events before the place where watching begins, as far as they are still in memory. */
+/**
+ * A method of what `watch` returns: the events before the place where watching begins, as far as they are still in
+ * memory.
+ */
 export const earlierEvents = Symbol('earlier events')
 
 const maxPieces = 1_000
@@ -16,9 +19,15 @@ const maxPieces = 1_000
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = []
-  /** When each came. Beside them and not around them: most are a few letters of text, and nobody ever looks at them again. */
+  /**
+   * When each came. Beside them and not around them: most are a few letters of text, and nobody ever looks at them
+   * again.
+   */
   #times: number[] = []
-  /** Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as one object. */
+  /**
+   * Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as
+   * one object.
+   */
   #pieces: Map<string, AgentEvent> | undefined
   /** The highest number that is not in memory any more. */
   #dropped = 0
@@ -91,8 +100,9 @@ export class RunEvents {
   }
 
   /**
-   * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not owning:
-   * whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as `events_missed`.
+   * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not
+   * owning: whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as
+   * `events_missed`.
    */
   watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
     // Whatever is no place in a run means its beginning.

@@ -44,7 +44,8 @@ export class RunQueue {
   /** Removes a run as soon as its result has settled. Call it once the run has started. */
   removeAtEnd(run: ActiveRun): void {
     run.result = run.result.finally(() => this.#open.delete(run.id))
-    // A run that was cancelled while it waited ends before those in front of it. Results are not kept here: each would hold all before it.
+    // A run that was cancelled while it waited ends before those in front of it. Results are not kept here: each would
+    // hold all before it.
     this.#after(run.result)
   }
 

@@ -11,8 +11,8 @@ export type ServeMcpOptions = {
 }
 
 /**
- * Offers the tools of a session to another agent, as an MCP server. Every call walks the gate as one of a model would: rules, watchdog,
- * hooks, approval. Whoever is on the other side has none of the host's privileges.
+ * Offers the tools of a session to another agent, as an MCP server. Every call walks the gate as one of a model would:
+ * rules, watchdog, hooks, approval. Whoever is on the other side has none of the host's privileges.
  *
  * @example
  * const serving = await serveMcp(session, 'stdio')

@@ -8,7 +8,10 @@ export function kernelOf(session: SessionHandle): SessionKernel {
 
 let readKernel: (session: SessionHandle) => SessionKernel
 
-/** Holds the kernel of a session where hosts cannot reach it. It is apart from `Session` so that `instanceof` loads nothing else. */
+/**
+ * Holds the kernel of a session where hosts cannot reach it. It is apart from `Session` so that `instanceof` loads
+ * nothing else.
+ */
 export abstract class SessionHandle {
   readonly #kernel: SessionKernel
 
@@ -30,7 +33,7 @@ Object.defineProperty(SessionHandle, 'name', { value: 'Session' })
 export type Session = OpenSession
 
 /**
- * The class of all sessions, for `instanceof`. Sessions are opened by `agent.session(workspace, options)`; this value loads nothing of
- * what they need.
+ * The class of all sessions, for `instanceof`. Sessions are opened by `agent.session(workspace, options)`; this value
+ * loads nothing of what they need.
  */
 export const Session = SessionHandle as unknown as abstract new (...args: never) => OpenSession

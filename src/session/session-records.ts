@@ -40,7 +40,9 @@ export function createRecorder(kernel: SessionKernel, store: SessionStore): Sess
   })
 }
 
-/** The conversation of a session without a store. Its ids count the messages: those of the host are for what others see. */
+/**
+ * The conversation of a session without a store. Its ids count the messages: those of the host are for what others see.
+ */
 export function unsavedConversation(kernel: SessionKernel): RecordedConversation {
   const { sessionId, restored } = kernel
   let count = restored?.order.length ?? 0

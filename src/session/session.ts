@@ -74,8 +74,8 @@ import { type ToolInfo, toolInfo } from './tool-facts.js'
 import type { TraceEvent } from './trace.js'
 
 /**
- * A conversation on a workspace: the object that a host holds. It is created at once; files, rules and models are opened with the first
- * call that needs them. Close it when you are done with it.
+ * A conversation on a workspace: the object that a host holds. It is created at once; files, rules and models are
+ * opened with the first call that needs them. Close it when you are done with it.
  *
  * @example
  * const session = agent.session('.')
@@ -144,7 +144,9 @@ export class Session extends SessionHandle {
     return kernelOf(this).isClosed
   }
 
-  /** Resolves when everything so far is on disk, also for a session without messages. Without a store it does nothing. */
+  /**
+   * Resolves when everything so far is on disk, also for a session without messages. Without a store it does nothing.
+   */
   async save(): Promise<void> {
     await kernelOf(this).recorder?.flush()
   }
@@ -155,8 +157,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Closes the session without ending the run, before a restart: calls are stopped as in `close`, but that is not written, so another
-   * process finds the run cut off, continues it with `resumeRun`, and lists the questions that waited. Without a store it is `close`.
+   * Closes the session without ending the run, before a restart: calls are stopped as in `close`, but that is not
+   * written, so another process finds the run cut off, continues it with `resumeRun`, and lists the questions that
+   * waited. Without a store it is `close`.
    */
   async suspend(): Promise<void> {
     await kernelOf(this).suspend()
@@ -197,7 +200,9 @@ export class Session extends SessionHandle {
     return true
   }
 
-  /** Asks a side question: it is answered from the conversation so far, without tools, and is not added to the history. */
+  /**
+   * Asks a side question: it is answered from the conversation so far, without tools, and is not added to the history.
+   */
   async btw(question: string): Promise<SideAnswer> {
     return askAside(kernelOf(this), question)
   }
@@ -227,7 +232,9 @@ export class Session extends SessionHandle {
     return kernelOf(this).runs.events(runId)
   }
 
-  /** Follows a run without owning it, from a sequence number on. Ends with the run; at once when there is no such run. */
+  /**
+   * Follows a run without owning it, from a sequence number on. Ends with the run; at once when there is no such run.
+   */
   watch(
     runId: string,
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
@@ -251,8 +258,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Tokens and cost of everything that this session has asked of models, for each model too: rounds, subagents, side questions, summaries
-   * and generated objects, also of runs that failed, and of earlier processes where the session has a store.
+   * Tokens and cost of everything that this session has asked of models, for each model too: rounds, subagents, side
+   * questions, summaries and generated objects, also of runs that failed, and of earlier processes where the session
+   * has a store.
    */
   spending(): Spending {
     return kernelOf(this).spending.total()
@@ -276,8 +284,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Goes back to before this message of the user: it and everything after it is hidden from the history and the model, before a
-   * summary too, and stays in the log. Returns its text, to be changed and sent again. Files stay as they are. Refused while a run works.
+   * Goes back to before this message of the user: it and everything after it is hidden from the history and the model,
+   * before a summary too, and stays in the log. Returns its text, to be changed and sent again. Files stay as they are.
+   * Refused while a run works.
    */
   async rewind(messageId: string): Promise<RewindOutcome> {
     return rewind(kernelOf(this), messageId)
@@ -294,9 +303,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Restores files to what they were before a run changed them: file by file, and only those that are still what the run left. The
-   * others are named and stay. Without an id it takes the last run of which something can be restored. An undo can be undone by its own
-   * id; `host` means direct calls.
+   * Restores files to what they were before a run changed them: file by file, and only those that are still what the
+   * run left. The others are named and stay. Without an id it takes the last run of which something can be restored. An
+   * undo can be undone by its own id; `host` means direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(kernelOf(this), runId)
@@ -306,7 +315,10 @@ export class Session extends SessionHandle {
     return kernelOf(this).plan.list()
   }
 
-  /** The files outside the workspace that the user has open now: `{ad-hoc}` means their directories from the next call on. */
+  /**
+   * The files outside the workspace that the user has open now: `{ad-hoc}` means their directories from the next call
+   * on.
+   */
   setAdHocFiles(paths: readonly string[]): void {
     const kernel = kernelOf(this)
     kernel.assertOpen()
@@ -509,8 +521,8 @@ export class Session extends SessionHandle {
   // Verification and objects
 
   /**
-   * Runs commands one after the other and saves a report of how they went. They are direct calls: in the session's shell, with its
-   * confinement, environment and limits. A failed command does not reject: the report says so.
+   * Runs commands one after the other and saves a report of how they went. They are direct calls: in the session's
+   * shell, with its confinement, environment and limits. A failed command does not reject: the report says so.
    *
    * @example
    * const report = await session.verifyCommands('release', [{ id: 'unit', kind: 'test', command: 'npm test' }])
@@ -550,11 +562,12 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Asks the session's model for data: a value of a Zod schema, or of any Standard Schema, or one that fits a JSON Schema. The
-   * conversation stays as it is. Throws `ObjectGenerationError` when no answer fits.
+   * Asks the session's model for data: a value of a Zod schema, or of any Standard Schema, or one that fits a JSON
+   * Schema. The conversation stays as it is. Throws `ObjectGenerationError` when no answer fits.
    *
    * @example
-   * const { object } = await session.generateObject(z.object({ mood: z.enum(['good', 'bad']) }), 'Classify: "Amazing!"')
+   * const schema = z.object({ mood: z.enum(['good', 'bad']) })
+   * const { object } = await session.generateObject(schema, 'Classify: "Amazing!"')
    */
   async generateObject<Schema extends AnySchema>(
     schema: Schema,
@@ -576,8 +589,8 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Reads the agents of a directory: YAML files, and Markdown with fields at its head. Returns how many there were; problems with
-   * other files are reported as notices and by `agentProblems()`.
+   * Reads the agents of a directory: YAML files, and Markdown with fields at its head. Returns how many there were;
+   * problems with other files are reported as notices and by `agentProblems()`.
    */
   registerAgentDir(path: string): number {
     return addAgentDirectory(kernelOf(this), path)
@@ -632,7 +645,10 @@ export class Session extends SessionHandle {
     return knownTasks(kernelOf(this))?.cancel(taskId) ?? false
   }
 
-  /** Runs steps at the same time; their outcomes come in the order of the steps, and a failed step says so in its outcome. */
+  /**
+   * Runs steps at the same time; their outcomes come in the order of the steps, and a failed step says so in its
+   * outcome.
+   */
   async parallel(specs: readonly StepSpec[]): Promise<StepOutcome[]>
   /** Runs steps with a number of tokens for all of them: once they are used up, no further request is sent. */
   async parallel(specs: readonly StepSpec[], budgetTokens: number): Promise<ParallelOutcome>
@@ -643,14 +659,18 @@ export class Session extends SessionHandle {
     return parallel(kernelOf(this), specs, budgetTokens)
   }
 
-  /** Runs steps and remembers them by the id: started again after a crash, only steps that did not succeed run. Needs a store. */
+  /**
+   * Runs steps and remembers them by the id: started again after a crash, only steps that did not succeed run. Needs a
+   * store.
+   */
   async parallelResumable(specs: readonly StepSpec[], workflowId: string): Promise<StepOutcome[]> {
     return parallelResumable(kernelOf(this), specs, workflowId)
   }
 
   /**
-   * Passes each item through all stages, independently of the others. A stage creates the next step from the outcome before it, or null
-   * to end there. Returns the last outcome of each item; null where a stage failed or created no first step.
+   * Passes each item through all stages, independently of the others. A stage creates the next step from the outcome
+   * before it, or null to end there. Returns the last outcome of each item; null where a stage failed or created no
+   * first step.
    */
   async pipeline<Item>(
     items: readonly Item[],

@@ -55,7 +55,10 @@ export type ParentLink = {
   authority(child: Delegation): Authority
   /** The run that changes to files belong to: undoing it undoes what its subagents did. */
   readonly changesOf: string
-  /** What the log says in place of the child's own rules: opened by itself, it has the denies of all above it and the allows of none. */
+  /**
+   * What the log says in place of the child's own rules: opened by itself, it has the denies of all above it and the
+   * allows of none.
+   */
   readonly savedOptions: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
 }
 

@@ -23,8 +23,8 @@ const maxShare = 0.1
 const assumedWindow = 128_000
 
 /**
- * Built-in tools are always shown. Tools of servers, and those of the host, are shown while they are few: each kind by itself up to 20, or
- * up to a tenth of the model's context window, whichever is more.
+ * Built-in tools are always shown. Tools of servers, and those of the host, are shown while they are few: each kind by
+ * itself up to 20, or up to a tenth of the model's context window, whichever is more.
  */
 export function shownLimits(
   mode: ToolSearchMode,

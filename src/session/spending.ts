@@ -13,7 +13,10 @@ export type ModelSpending = {
   readonly costUsd?: number
 }
 
-/** Tokens and cost of everything that was asked of models: rounds, subagents, side questions, summaries, generated objects. */
+/**
+ * Tokens and cost of everything that was asked of models: rounds, subagents, side questions, summaries, generated
+ * objects.
+ */
 export type Spending = {
   readonly usage: Usage
   /** US dollars, of the models whose price is known; absent when none is. */
@@ -73,8 +76,8 @@ export class SpendingAccount {
   }
 
   /**
-   * Counts every answer: of runs that fail, of subagents, side questions, summaries and generated objects. It is counted for the session,
-   * and for the run that is active at this moment.
+   * Counts every answer: of runs that fail, of subagents, side questions, summaries and generated objects. It is
+   * counted for the session, and for the run that is active at this moment.
    */
   counted(budget: Budget, activeRun: () => Ledger | undefined): Budget {
     return {
@@ -109,8 +112,8 @@ export function spendingRow(ledger: Ledger): readonly JsonObject[] {
 }
 
 /**
- * What a session has spent according to its log, in two parts: within runs, and outside of them. A run that ended says what it spent;
- * of one that was cut off its answers and its tasks count.
+ * What a session has spent according to its log, in two parts: within runs, and outside of them. A run that ended says
+ * what it spent; of one that was cut off its answers and its tasks count.
  */
 function restoredSpending(state: SessionState | undefined): {
   readonly inRuns: readonly ModelSpending[]

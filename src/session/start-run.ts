@@ -20,8 +20,8 @@ import type { RunSnapshot } from './runs.js'
 import { spendingRow } from './spending.js'
 
 /**
- * Starts a run: it waits for those before it, and has a record and a stream from now on. `send` waits for its result, `stream` returns
- * its events; there is no other difference.
+ * Starts a run: it waits for those before it, and has a record and a stream from now on. `send` waits for its result,
+ * `stream` returns its events; there is no other difference.
  */
 export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun {
   kernel.assertOpen()
@@ -38,8 +38,8 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   )
   active.metadata = metadataOf(kernel, request)
   const unfollow = active.follow(request.signal)
-  // A run that waits its turn survives its process, like one at work. The process that has the session open for writing has its lease.
-  // A log that cannot be written fails the run when its turn comes.
+  // A run that waits its turn survives its process, like one at work. The process that has the session open for writing
+  // has its lease. A log that cannot be written fails the run when its turn comes.
   if (queue.isBusy && kernel.recorder?.isOpen) kernel.recorder.run(record.snapshot()).catch(() => undefined)
   const others = queue.add(active)
   const started =
@@ -125,21 +125,25 @@ function recordStart(
 }
 
 /**
- * Whether the start must be on disk before anything happens. A fire is claimed with it. And where a feature works before the prompt is in
- * the conversation, a process that ends meanwhile leaves a run that can be resumed.
+ * Whether the start must be on disk before anything happens. A fire is claimed with it. And where a feature works
+ * before the prompt is in the conversation, a process that ends meanwhile leaves a run that can be resumed.
  */
 function mustBeWritten(kernel: SessionKernel, { trigger }: RunRequest): boolean {
   return trigger !== undefined || featuresWith('delaysPrompt').some((feature) => feature.delaysPrompt(kernel))
 }
 
-/** Writes the end of a run to the log before it is reported. A log that fails here has failed before, or its failure is the run's. */
+/**
+ * Writes the end of a run to the log before it is reported. A log that fails here has failed before, or its failure is
+ * the run's.
+ */
 async function recordEnd(
   kernel: SessionKernel,
   active: ActiveRun,
   end: Pick<RunSnapshot, 'status' | 'resultText' | 'error'>,
   event: AgentEvent,
 ): Promise<void> {
-  // A run that never had the session is not in its log, and must not get there because another process releases it meanwhile.
+  // A run that never had the session is not in its log, and must not get there because another process releases it
+  // meanwhile.
   if (!kernel.recorder?.isOpen) return
   const { usage, costUsd } = active.spent
   await kernel.recorder.run(

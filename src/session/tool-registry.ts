@@ -7,16 +7,22 @@ import { definitionFailed } from '../tool/published-by.js'
 import { allShown, type ShownLimits } from './shown-limits.js'
 
 /**
- * The tools of a session: those that a model is shown, and those that it can find. What it is shown only ever grows, at its end, so
- * that providers can keep what they have read.
+ * The tools of a session: those that a model is shown, and those that it can find. What it is shown only ever grows, at
+ * its end, so that providers can keep what they have read.
  */
 export class ToolRegistry {
   readonly #search: AnyTool
   readonly #limits: ShownLimits
-  /** Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs differ. */
+  /**
+   * Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs
+   * differ.
+   */
   #contents: Contents
 
-  /** `search` is shown once there is something to find. What is `dormant` is there for the host alone, until it is offered. */
+  /**
+   * `search` is shown once there is something to find. What is `dormant` is there for the host alone, until it is
+   * offered.
+   */
   constructor(
     tools: readonly AnyTool[],
     search: AnyTool,
@@ -93,8 +99,8 @@ export class ToolRegistry {
   }
 
   /**
-   * The definitions that the model reads; the same objects as long as the tools are the same. A tool whose definition fails is left out and reported,
-   * and asked again the next time.
+   * The definitions that the model reads; the same objects as long as the tools are the same. A tool whose definition
+   * fails is left out and reported, and asked again the next time.
    */
   async definitions(report: (problem: string) => void = () => undefined): Promise<readonly ToolDefinition[]> {
     for (;;) {
@@ -139,7 +145,10 @@ type Contents = {
   list?: readonly AnyTool[]
 }
 
-/** Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are, each session asks. */
+/**
+ * Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are,
+ * each session asks.
+ */
 function sharedContents(
   tools: readonly AnyTool[],
   search: AnyTool,

@@ -17,12 +17,13 @@ export type UiApprovalAnswer = {
 }
 
 /**
- * Reads the answers from the messages that a chat front end sends. Returns undefined when the last message is not one that a response with
- * `endAtApproval` left waiting, and was answered since.
+ * Reads the answers from the messages that a chat front end sends. Returns undefined when the last message is not one
+ * that a response with `endAtApproval` left waiting, and was answered since.
  *
  * @example
  * const waiting = readUiApprovals(messages)
- * for (const { approvalId, approved, reason } of waiting?.answers ?? []) await session.confirmToolUse(approvalId, approved, reason)
+ * for (const { approvalId, approved, reason } of waiting?.answers ?? [])
+ *   await session.confirmToolUse(approvalId, approved, reason)
  */
 export function readUiApprovals(messages: unknown): UiApprovals | undefined {
   const message: unknown = Array.isArray(messages) ? messages.at(-1) : undefined

@@ -1,6 +1,7 @@
 /**
- * One piece of a message on its way to a chat front end, in the shapes of the AI SDK's UI message stream (version 6). Only fields that
- * every release of that version takes are used, since the first ones refuse a chunk with a field too many.
+ * One piece of a message on its way to a chat front end, in the shapes of the AI SDK's UI message stream (version 6).
+ * Only fields that every release of that version takes are used, since the first ones refuse a chunk with a field too
+ * many.
  */
 export type UiMessageChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }

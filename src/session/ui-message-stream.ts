@@ -9,8 +9,8 @@ import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**
- * The events of a run as the chunks that chat front ends of the AI SDK read. Who leaves early leaves the source too, at once: the stream
- * that owns its run cancels it, a watched run goes on.
+ * The events of a run as the chunks that chat front ends of the AI SDK read. Who leaves early leaves the source too, at
+ * once: the stream that owns its run cancels it, a watched run goes on.
  *
  * @example
  * for await (const chunk of toUiMessageChunks(await session.stream('Fix the tests'))) show(chunk)
@@ -23,8 +23,8 @@ export function toUiMessageChunks(
 }
 
 /**
- * The same as an HTTP response: server-sent events, as `useChat` expects them. A client that goes away cancels the body, and with it the
- * run, provided that the server hands that on to the body.
+ * The same as an HTTP response: server-sent events, as `useChat` expects them. A client that goes away cancels the
+ * body, and with it the run, provided that the server hands that on to the body.
  */
 export function toUiMessageResponse(source: UiMessageSource, options: UiMessageOptions = {}): Response {
   const chunks = toUiMessageChunks(source, options)
@@ -153,7 +153,10 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     else this.#source.return?.().catch(() => undefined)
   }
 
-  /** The next event; or that the reader left meanwhile, or that nothing more comes while some calls wait for an approval. */
+  /**
+   * The next event; or that the reader left meanwhile, or that nothing more comes while some calls wait for an
+   * approval.
+   */
   #nextEvent(): Promise<IteratorResult<SourceEvent> | 'left' | 'quiet'> {
     return new Promise((resolve, reject) => {
       const someWait = this.#endAtApproval && this.#writer.approvals() !== 'none'
@@ -178,7 +181,10 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
 
 type SourceEvent = AgentEvent | RunEvent | UiPromptEvent
 
-/** The calls of a round ask at about the same time. A call that runs on, or waits for one that asks, is not waited for any longer. */
+/**
+ * The calls of a round ask at about the same time. A call that runs on, or waits for one that asks, is not waited for
+ * any longer.
+ */
 const quietMs = 150
 
 const end: IteratorReturnResult<undefined> = { value: undefined, done: true }

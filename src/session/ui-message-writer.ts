@@ -9,13 +9,14 @@ export type UiMessageOptions = {
   /** Whether the front end sees what the model thinks. True unless said otherwise. */
   readonly sendReasoning?: boolean
   /**
-   * Words an error for whoever sits in front of the screen. Unless given, errors of Capstan are shown as they are, and what was thrown by
-   * others only as the fact that it was: nobody wrote it for this reader.
+   * Words an error for whoever sits in front of the screen. Unless given, errors of Capstan are shown as they are, and
+   * what was thrown by others only as the fact that it was: nobody wrote it for this reader.
    */
   readonly describeError?: (event: { readonly error: string; readonly code?: string }) => string
   /**
-   * Ends the message when calls wait for an approval, instead of waiting for the answer: the next request carries the answer, and continues
-   * the message from `session.watch(runId, { from })`. `readUiApprovals` reads both from the messages of that request.
+   * Ends the message when calls wait for an approval, instead of waiting for the answer: the next request carries the
+   * answer, and continues the message from `session.watch(runId, { from })`. `readUiApprovals` reads both from the
+   * messages of that request.
    */
   readonly endAtApproval?: boolean
 }
@@ -27,7 +28,10 @@ export interface UiMessageWriter {
   continueAfter(events: readonly ShownEvent[]): void
   /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
   approvals(): 'none' | 'some' | 'all'
-  /** The chunks that end the response while calls wait for an approval. `sequence` is that of the last event that was written. */
+  /**
+   * The chunks that end the response while calls wait for an approval. `sequence` is that of the last event that was
+   * written.
+   */
   pause(sequence: number): UiMessageChunk[]
   /** The chunks that close what is open when no more events come. Nothing after an end. */
   close(): UiMessageChunk[]
@@ -36,9 +40,9 @@ export interface UiMessageWriter {
 }
 
 /**
- * Writes the events of one run as one message: a step for each round, with its texts and its calls. Whatever is begun is also ended, and
- * nothing is ended that was not begun, wherever in the run the first event comes from: front ends give up on a stream that does otherwise.
- * The same events give the same ids.
+ * Writes the events of one run as one message: a step for each round, with its texts and its calls. Whatever is begun
+ * is also ended, and nothing is ended that was not begun, wherever in the run the first event comes from: front ends
+ * give up on a stream that does otherwise. The same events give the same ids.
  */
 export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessageWriter {
   const { messageId, sendReasoning = true, describeError = plainError } = options
@@ -195,7 +199,9 @@ function plainError({ error, code }: { readonly error: string; readonly code?: s
   return code === undefined ? unexpected : error
 }
 
-/** What is shown beside the texts and calls. The plan has an id, so that the newest takes the place of the one before. */
+/**
+ * What is shown beside the texts and calls. The plan has an id, so that the newest takes the place of the one before.
+ */
 function dataOf(event: AgentEvent): UiDataChunk | undefined {
   switch (event.type) {
     case 'task_updated':

@@ -30,8 +30,9 @@ export type UiPromptEvent =
 export type ShownEvent = AgentEvent | { readonly type: 'final' }
 
 /**
- * Translates an event of a built agent to the event of a session that shows the same. Returns undefined for an event that shows nothing,
- * and the event itself when it is one of a session. Throws for anything else: a chat that stays empty would hide the mistake.
+ * Translates an event of a built agent to the event of a session that shows the same. Returns undefined for an event
+ * that shows nothing, and the event itself when it is one of a session. Throws for anything else: a chat that stays
+ * empty would hide the mistake.
  */
 export function shownEvent(event: AgentEvent | UiPromptEvent): ShownEvent | undefined {
   if (!isRecord(event) || typeof event['type'] !== 'string')

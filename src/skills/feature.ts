@@ -41,7 +41,10 @@ const inlineSkill: Check = (value) => {
   return inlineSkillFields(value) ?? (missing === undefined ? undefined : `%.${missing} is missing.`)
 }
 
-/** Lists skills in the system prompt and loads them on demand. They are found when they are first needed, and stay the same. */
+/**
+ * Lists skills in the system prompt and loads them on demand. They are found when they are first needed, and stay the
+ * same.
+ */
 export const skillsFeature: SessionFeature<SessionSkills, SkillFeatureOptions> = {
   name: 'skills',
   create: (session) => new SessionSkills(session),
@@ -152,7 +155,10 @@ class SessionSkills {
     )
   }
 
-  /** The skill's other files, where the tools of this session can read them. Files outside the workspace are copied, so that the skill stays as it is. */
+  /**
+   * The skill's other files, where the tools of this session can read them. Files outside the workspace are copied, so
+   * that the skill stays as it is.
+   */
   async #filesNextTo({ folder, name }: Skill): Promise<SkillFiles | undefined> {
     if (folder === undefined) return undefined
     const { root } = this.#session

@@ -12,8 +12,9 @@ import type { Skill, SkillSource } from './skill.js'
 const maxSkills = 5_000
 
 /**
- * Reads the skills of all places. Of two with one name the first counts: what a host and a person wrote goes before what came with a
- * repository, whose skills must not replace theirs. A problem with one is reported, and the others count.
+ * Reads the skills of all places. Of two with one name the first counts: what a host and a person wrote goes before
+ * what came with a repository, whose skills must not replace theirs. A problem with one is reported, and the others
+ * count.
  */
 export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const skills = new Map<string, Skill>()

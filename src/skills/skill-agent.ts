@@ -4,8 +4,8 @@ import type { Skill } from './skill.js'
 import { type SkillFiles, skillText } from './skill-text.js'
 
 /**
- * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says, and nothing else.
- * Its permissions are a subset of the caller's.
+ * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says,
+ * and nothing else. Its permissions are a subset of the caller's.
  */
 export function skillAgent(skill: Skill, files?: SkillFiles): TaskAgent {
   const tools = toolsOf(skill.allowedTools)

@@ -254,8 +254,8 @@ export type RunRow = {
 }
 
 /**
- * An event of a run, under the sequence number that readers of the run saw. Streamed text is in the messages and is not written again, so
- * the numbers of its pieces are gaps here.
+ * An event of a run, under the sequence number that readers of the run saw. Streamed text is in the messages and is not
+ * written again, so the numbers of its pieces are gaps here.
  */
 export type RunEventRow = {
   readonly runId: string

@@ -10,7 +10,10 @@ export type AgentDefinition = TaskAgent & {
   readonly description: string
   /** Other names it answers to. */
   readonly aliases?: readonly string[]
-  /** `primary`: opened by a host; `subagent`: given tasks; `all`, the default: both. It decides who is shown it, not what it may. */
+  /**
+   * `primary`: opened by a host; `subagent`: given tasks; `all`, the default: both. It decides who is shown it, not
+   * what it may.
+   */
   readonly mode?: 'primary' | 'subagent' | 'all'
   /** Left out of lists; a task that names it is still done. */
   readonly hidden?: boolean
@@ -23,8 +26,8 @@ export type AgentDefinition = TaskAgent & {
   /** `provider/model` of the configuration; absent: the model of the caller. */
   readonly model?: string
   /**
-   * What happens to calls that its own rules ask about: the user of the parent is asked (the default), they are refused, or allowed.
-   * What the parent would have to ask about is asked about all the same.
+   * What happens to calls that its own rules ask about: the user of the parent is asked (the default), they are
+   * refused, or allowed. What the parent would have to ask about is asked about all the same.
    */
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
 }
@@ -61,7 +64,10 @@ const maxProblems = 5
 
 markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
 
-/** The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}, which reports the files of `unread`. */
+/**
+ * The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}, which reports the files of
+ * `unread`.
+ */
 export function agentNamed(
   name: string,
   agents: readonly AgentDefinition[],

@@ -12,8 +12,8 @@ import { workerAgent } from './files/worker-spec.js'
 import type { SubagentSession } from './options.js'
 
 /**
- * The agents that a session starts with. An agent that the host names comes before one of the user, that before those of the package,
- * and all of them before those of the project: a repository cannot replace any of them.
+ * The agents that a session starts with. An agent that the host names comes before one of the user, that before those
+ * of the package, and all of them before those of the project: a repository cannot replace any of them.
  */
 export function findAgents(session: SubagentSession): AgentRegistry {
   const { options, root } = session

@@ -8,8 +8,8 @@ import { suggestAgents } from './suggest-agents.js'
 import { delegatedText } from './task-text.js'
 
 /**
- * Asks the agents whose work the prompt sounds like, where the host has switched that on, and adds their answers to the prompt. The
- * tasks have the same rules, limits and budget as any others.
+ * Asks the agents whose work the prompt sounds like, where the host has switched that on, and adds their answers to the
+ * prompt. The tasks have the same rules, limits and budget as any others.
  */
 export async function withDelegated(
   session: SubagentSession,

@@ -94,7 +94,10 @@ export function failedStep({ taskId, agent }: StepSpec, error: unknown): StepOut
   return { taskId, sessionId: '', agent, output: '', success: false, error: messageOf(error) }
 }
 
-/** Each item through all stages; items do not wait for each other. A stage that fails, or takes too long, ends its item with null. */
+/**
+ * Each item through all stages; items do not wait for each other. A stage that fails, or takes too long, ends its item
+ * with null.
+ */
 export function runPipeline<Item>(
   items: readonly Item[],
   stages: readonly PipelineStage<Item>[],

@@ -3,8 +3,8 @@ import { type AgentDefinition, takesTasks } from './agent-definition.js'
 export type SuggestedAgent = { readonly agent: AgentDefinition; readonly confidence: number }
 
 /**
- * The agents whose work a prompt sounds like, the surest first. Words decide, nothing is asked: one that is named counts most, the
- * built-in ones by the words of their work, others by how many words of their description are there.
+ * The agents whose work a prompt sounds like, the surest first. Words decide, nothing is asked: one that is named
+ * counts most, the built-in ones by the words of their work, others by how many words of their description are there.
  */
 export function suggestAgents(prompt: string, agents: readonly AgentDefinition[]): SuggestedAgent[] {
   const text = prompt.toLowerCase()

@@ -23,8 +23,8 @@ export function sectionText(outcome: TaskOutcome, at: number): string {
 }
 
 /**
- * The text for a model about a background task that has ended. The output of an agent is data like that of any tool: the
- * marks around it are taken out of it.
+ * The text for a model about a background task that has ended. The output of an agent is data like that of any tool:
+ * the marks around it are taken out of it.
  */
 export function arrivalText(task: SubagentTaskSnapshot): string {
   const { taskId, agent, description, status, error, output = '' } = task

@@ -1,4 +1,7 @@
-/** When to try again: at once the first time, then after pauses that double. On the monotonic clock, which a fixed clock of the host does not stop. */
+/**
+ * When to try again: at once the first time, then after pauses that double. On the monotonic clock, which a fixed clock
+ * of the host does not stop.
+ */
 export class Backoff {
   readonly #firstMs: number
   #failures = 0

@@ -32,7 +32,10 @@ const transport: Check = (value) =>
     ? undefined
     : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
-/** Connects a session with its supervisor: with the first run or call, until the session is closed. Subagents use their parent's connection. */
+/**
+ * Connects a session with its supervisor: with the first run or call, until the session is closed. Subagents use their
+ * parent's connection.
+ */
 export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptions> = {
   name: 'supervise',
   create: (session) => new Supervision(session),

@@ -4,8 +4,8 @@ import { SupervisionError } from './errors.js'
 /** What holds for every way to a supervisor. */
 export type AhpOptions = {
   /**
-   * What becomes of calls and prompts while the supervisor cannot be reached: refused (the default), or let pass as if there were
-   * none. One that was asked and gave no answer has not agreed: that is refused either way.
+   * What becomes of calls and prompts while the supervisor cannot be reached: refused (the default), or let pass as if
+   * there were none. One that was asked and gave no answer has not agreed: that is refused either way.
    */
   readonly onDisconnect?: 'deny' | 'continue'
   /** How long connecting, and each answer, may take. Default 10000; the supervisor may ask for less. */
@@ -14,7 +14,10 @@ export type AhpOptions = {
   readonly maxDeferMs?: number
   /** The longest message, either way. Default 1048576. */
   readonly maxMessageBytes?: number
-  /** The first pause before a supervisor that could not be reached is tried again; it doubles up to 30 seconds. Default 500. */
+  /**
+   * The first pause before a supervisor that could not be reached is tried again; it doubles up to 30 seconds. Default
+   * 500.
+   */
   readonly reconnectMs?: number
   /** How often a sign of life of the session is sent; 0: never. Default 30000. */
   readonly heartbeatMs?: number
@@ -30,7 +33,9 @@ export type StdioTransportOptions = AhpOptions & {
 
 export type AhpSettings = Required<AhpOptions>
 
-/** A supervisor that is asked over HTTP: one request for each message. The token goes into the `Authorization` header. */
+/**
+ * A supervisor that is asked over HTTP: one request for each message. The token goes into the `Authorization` header.
+ */
 export class HttpTransport {
   readonly kind = 'http'
   readonly url: string
@@ -41,7 +46,10 @@ export class HttpTransport {
   }
 }
 
-/** A supervisor at the other end of a WebSocket. The token goes into the `Authorization` header of the request that opens it. */
+/**
+ * A supervisor at the other end of a WebSocket. The token goes into the `Authorization` header of the request that
+ * opens it.
+ */
 export class WebSocketTransport {
   readonly kind = 'websocket'
   readonly url: string
@@ -52,7 +60,9 @@ export class WebSocketTransport {
   }
 }
 
-/** A supervisor that is started with the session and ends with it, and is talked to in lines of JSON over its streams. */
+/**
+ * A supervisor that is started with the session and ends with it, and is talked to in lines of JSON over its streams.
+ */
 export class StdioTransport {
   readonly kind = 'stdio'
   readonly program: string

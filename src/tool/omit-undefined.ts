@@ -6,8 +6,8 @@ export type Defined<Fields extends object> = {
 }
 
 /**
- * Copies an object without the fields whose value is `undefined`, for objects that are spread over defaults, serialized, or passed to a
- * public type with optional fields.
+ * Copies an object without the fields whose value is `undefined`, for objects that are spread over defaults,
+ * serialized, or passed to a public type with optional fields.
  */
 export function omitUndefined<Fields extends object>(fields: Fields): Defined<Fields> {
   // Only fields with the value undefined are removed, which is what the type says.

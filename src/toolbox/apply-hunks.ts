@@ -12,12 +12,13 @@ export type AppliedHunks = {
 }
 
 /**
- * Applies hunks to a text; throws when one does not fit, with the line expected and the line found. Lines must be equal to the
- * byte. Where they are not, once more with what models leave out of diffs: CRs, a byte-order mark, the note that the last line
- * has no line ending. Then added lines take the ending of the lines around them, and the end of the file stays as it is.
+ * Applies hunks to a text; throws when one does not fit, with the line expected and the line found. Lines must be equal
+ * to the byte. Where they are not, once more with what models leave out of diffs: CRs, a byte-order mark, the note that
+ * the last line has no line ending. Then added lines take the ending of the lines around them, and the end of the file
+ * stays as it is.
  *
- * A hunk goes where its header says if both of its line numbers agree; else, or where it does not fit there, to the one place
- * where it does. Two such places are one too many.
+ * A hunk goes where its header says if both of its line numbers agree; else, or where it does not fit there, to the one
+ * place where it does. Two such places are one too many.
  */
 export function applyHunks(text: string, hunks: readonly Hunk[]): AppliedHunks {
   const exact = attempt(text, hunks, exactly)
@@ -125,8 +126,8 @@ function placeOf(
 const maxPlaces = 5
 
 /**
- * The first few places where lines fit, in one walk (Knuth, Morris, Pratt): in a file of equal lines every place begins like every
- * other, and comparing each from its start would take the one's length times the other's.
+ * The first few places where lines fit, in one walk (Knuth, Morris, Pratt): in a file of equal lines every place begins
+ * like every other, and comparing each from its start would take the one's length times the other's.
  */
 function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, same }: Manner): number[] {
   const wanted = old.map((line) => key(lineOf(line)))

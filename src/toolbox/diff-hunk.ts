@@ -26,8 +26,8 @@ export function isHunkHeader(line: string | undefined): boolean {
 }
 
 /**
- * Reads one hunk. The counts of its header say where it ends; where they and the lines disagree, the lines count, since models
- * miscount far more often than they forget a line, and every line is checked against the file anyway.
+ * Reads one hunk. The counts of its header say where it ends; where they and the lines disagree, the lines count, since
+ * models miscount far more often than they forget a line, and every line is checked against the file anyway.
  */
 export function readHunk(lines: readonly string[], at: number): { hunk: Hunk; next: number } {
   const text = lines[at] ?? ''

@@ -1,6 +1,6 @@
 /**
- * Returns a text that takes at most `maxBytes` as JSON: as it is, or without a part of its middle. Quotes, line ends and control
- * characters are longer in JSON, and a text that is too long would be cut a second time, at its end.
+ * Returns a text that takes at most `maxBytes` as JSON: as it is, or without a part of its middle. Quotes, line ends
+ * and control characters are longer in JSON, and a text that is too long would be cut a second time, at its end.
  */
 export function fittingHead(text: string, maxBytes: number): string {
   let shown = text

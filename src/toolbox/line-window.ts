@@ -9,7 +9,10 @@ export type WindowRequest = {
   /** How many lines to pass over. */
   readonly offset: number
   readonly limit: number
-  /** How many bytes of the source are shown. A line that does not fit is left out, unless it is the first: that one is cut. */
+  /**
+   * How many bytes of the source are shown. A line that does not fit is left out, unless it is the first: that one is
+   * cut.
+   */
   readonly maxBytes: number
   /** How much the lines may take with their numbers. */
   readonly maxShownBytes: number
@@ -45,8 +48,8 @@ const carriageReturn = 13
 const numberBytes = 8
 
 /**
- * Some lines of a source, in memory that grows with what is shown and never with the source. `onChunk` is called between
- * chunks and may throw to stop.
+ * Some lines of a source, in memory that grows with what is shown and never with the source. `onChunk` is called
+ * between chunks and may throw to stop.
  */
 export async function readLineWindow(
   source: ByteSource,

@@ -9,8 +9,8 @@ const everyMs = 50
 const maxChars = 16_384
 
 /**
- * Collects the output of a command for progress events: thousands of lines a second become twenty pieces, each of bounded size. The
- * first piece is reported at once.
+ * Collects the output of a command for progress events: thousands of lines a second become twenty pieces, each of
+ * bounded size. The first piece is reported at once.
  */
 export function createOutputDeltas(progress: (text: string) => void): OutputDeltas {
   let pending = ''

@@ -180,7 +180,8 @@ describe('patch and git', () => {
         const lines = before.split('\n')
         for (const [at, extra] of moved) lines.splice(at % (lines.length + 1), 0, extra)
         const now = lines.join('\n')
-        // There git is no measure: it takes a last line without an ending for the beginning of any line, and glues lines.
+        // There git is no measure: it takes a last line without an ending for the beginning of any line, and glues
+        // lines.
         fc.pre(!diff.includes('\n\\ No newline') || (now === before && harm.kind === 'none'))
         const ours = ourApply(now, diff)
         // A header that says there were no lines, above lines: git holds it to the top, ours looks for the one place.
@@ -188,8 +189,8 @@ describe('patch and git', () => {
         applied++
         const bent = ours.notes.some((note) => note.startsWith('line endings'))
         const strict = ours.recounted ? undefined : gitApply(now, diff, [])
-        // git holds a hunk without lines after its change to the end of the file. Models leave such lines out, so ours goes by the
-        // line number where the hunk fits there.
+        // git holds a hunk without lines after its change to the end of the file. Models leave such lines out, so ours
+        // goes by the line number where the hunk fits there.
         const isByNumber = !ours.notes.some((note) => note.includes('was applied at line'))
         if (strict !== undefined && isByNumber && /\n[-+][^\n]*\n?$/.test(diff))
           expect([strict, gitApply(now, diff, ['--unidiff-zero'])]).toContain(ours.text)

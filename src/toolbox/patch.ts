@@ -58,7 +58,10 @@ export const patchTool = builtInTool<PatchArgs>({
   },
 })
 
-/** Returns every path of the diff, so that each is judged before the call runs. A diff that cannot be read fails before a user is asked. */
+/**
+ * Returns every path of the diff, so that each is judged before the call runs. A diff that cannot be read fails before
+ * a user is asked.
+ */
 function subjectsOf(args: PatchArgs): Subject[] {
   return pathsOf(patchesOf(args)).flatMap((path): Subject[] => [
     { fs: 'read', path },

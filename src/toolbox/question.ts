@@ -91,7 +91,10 @@ function untilAborted(
 const maxAnswers = 50
 const maxAnswerLength = 20_000
 
-/** A list for each question, of texts; one text at most where one was asked for. Other words than the options are an answer too. */
+/**
+ * A list for each question, of texts; one text at most where one was asked for. Other words than the options are an
+ * answer too.
+ */
 function checkAnswers(questions: readonly Question[], given: unknown): string[][] {
   const answers = isRecord(given) ? given['answers'] : undefined
   if (!Array.isArray(answers) || answers.length !== questions.length)

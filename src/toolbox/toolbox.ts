@@ -19,8 +19,8 @@ import { writeTool } from './write.js'
 export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
 
 /**
- * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all sessions, except
- * for web search, which counts. Sessions add `tool_search`; a host makes `think` by `createThinkTool`.
+ * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all
+ * sessions, except for web search, which counts. Sessions add `tool_search`; a host makes `think` by `createThinkTool`.
  */
 export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
   return [...fixed, options.webSearch === undefined ? noWebSearch : createWebSearchTool(options.webSearch)]

@@ -15,9 +15,9 @@ export type FilePatch = {
 }
 
 /**
- * Reads a unified diff: plain, or as git writes it with creations, deletions and renames. Without headers it is one patch that
- * names no file. Text around the parts is passed over, as git does. Throws words when it is no diff, when a path in it leads out
- * of the workspace, or when it holds what cannot be applied as text.
+ * Reads a unified diff: plain, or as git writes it with creations, deletions and renames. Without headers it is one
+ * patch that names no file. Text around the parts is passed over, as git does. Throws words when it is no diff, when a
+ * path in it leads out of the workspace, or when it holds what cannot be applied as text.
  */
 export function parseDiff(diff: string): FilePatch[] {
   const lines = linesOf(diff)

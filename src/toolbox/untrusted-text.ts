@@ -1,6 +1,7 @@
 /**
- * Text from a page or a server as a person would see it: without control characters, and without the invisible ones that could
- * carry words only a model reads (zero-width and tag characters, direction overrides, runs of variation selectors).
+ * Text from a page or a server as a person would see it: without control characters, and without the invisible ones
+ * that could carry words only a model reads (zero-width and tag characters, direction overrides, runs of variation
+ * selectors).
  */
 export function visibleText(text: string): string {
   return text
@@ -24,8 +25,8 @@ export function visibleLine(text: string, most: number): string {
   return line.length <= most ? line : `${line.slice(0, most - 1).replace(loneSurrogate, '')}…`
 }
 
-// Controls but tab and newline, soft hyphen, zero-width space, direction marks and overrides, word joiner and invisible operators,
-// byte order mark, interlinear marks, tag characters, and the variation selectors that no script needs.
+// Controls but tab and newline, soft hyphen, zero-width space, direction marks and overrides, word joiner and invisible
+// operators, byte order mark, interlinear marks, tag characters, and the variation selectors that no script needs.
 const invisible =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu

@@ -144,8 +144,8 @@ function notText({ url, body, truncated }: NetResponse, type: string): WebFetchE
 }
 
 /**
- * The text under a line that says whose it is. There is no closing line, which a page could write itself: all that follows is the
- * page's.
+ * The text under a line that says whose it is. There is no closing line, which a page could write itself: all that
+ * follows is the page's.
  */
 function answer(
   { url, status, body, truncated }: NetResponse,
@@ -170,7 +170,10 @@ function answer(
   })
 }
 
-/** The final URL goes to the model, which may need it as a base; it was percent-encoded by the parser, so it is one visible line. */
+/**
+ * The final URL goes to the model, which may need it as a base; it was percent-encoded by the parser, so it is one
+ * visible line.
+ */
 function showUrl(url: string): string {
   return url.length > 2_000 ? `${url.slice(0, 2_000)}…` : url
 }

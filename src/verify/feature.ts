@@ -30,7 +30,10 @@ import {
 } from './index.js'
 
 export type VerifyFeatureOptions = {
-  /** What must be true before a run counts as done: checks that run when the model says so, and whose failures go back to it. */
+  /**
+   * What must be true before a run counts as done: checks that run when the model says so, and whose failures go back
+   * to it.
+   */
   readonly verify?: VerifyRequirement
 }
 
@@ -164,7 +167,8 @@ class Verification {
   /** What was there before the model's first work, when that was in another process. */
   #before(): Before | undefined {
     const { restored, options } = this.#session
-    // Checks that were there before run with the host's authority: a log that tools could have written does not say which those are.
+    // Checks that were there before run with the host's authority: a log that tools could have written does not say
+    // which those are.
     if (restored?.offered !== undefined && options.trustStore === true) return restoredOffer(restored.offered)
     return restored?.messages.some(({ message }) => message.role === 'assistant') ? 'unknown' : undefined
   }

@@ -21,7 +21,10 @@ export function reportOf(
   }
 }
 
-/** A required check that failed fails all. An unknown one, or an optional one that did not pass, needs a person to look at it. */
+/**
+ * A required check that failed fails all. An unknown one, or an optional one that did not pass, needs a person to look
+ * at it.
+ */
 function statusOf(checks: readonly VerificationCheck[], risks: readonly string[] = []): VerificationStatus {
   if (checks.some(({ required, status }) => required && status === 'failed')) return 'failed'
   if (checks.some(isPending)) return 'needs_review'

@@ -37,8 +37,9 @@ export type Plan = {
 export type Before = readonly PresetCommand[] | 'unknown'
 
 /**
- * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when the work is done
- * was required all the same, and one whose script was changed meanwhile is run with a doubt. What was not there before is the model's.
+ * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when
+ * the work is done was required all the same, and one whose script was changed meanwhile is run with a doubt. What was
+ * not there before is the model's.
  */
 export class Requirement {
   readonly #option: VerifyRequirement
@@ -64,8 +65,8 @@ export class Requirement {
   }
 
   /**
-   * Before any work begins. What is there later may be the model's, in later runs and processes too. Gives what was there when this is
-   * the first look of the session.
+   * Before any work begins. What is there later may be the model's, in later runs and processes too. Gives what was
+   * there when this is the first look of the session.
    */
   look(): readonly PresetCommand[] | undefined {
     if (this.#hasLooked) return undefined

@@ -6,8 +6,8 @@ import { VerificationError } from './errors.js'
 import { isPending } from './report.js'
 
 /**
- * How things stand by these reports. All of them are counted; what they say is taken from the last about each subject, so that what
- * failed and was put right is right.
+ * How things stand by these reports. All of them are counted; what they say is taken from the last about each subject,
+ * so that what failed and was put right is right.
  */
 export function summarise(reports: readonly VerificationReport[]): VerificationSummary {
   const standing = standingReports(reports)

@@ -7,8 +7,8 @@ export type FrontMatter = YamlFields & {
 }
 
 /**
- * Takes the fields between two lines of `---` off the head of a text. A text without them is all body. Throws {@link YamlError}, with
- * the line of the file, when they cannot be read.
+ * Takes the fields between two lines of `---` off the head of a text. A text without them is all body. Throws {@link
+ * YamlError}, with the line of the file, when they cannot be read.
  *
  * @example
  * readFrontMatter('---\nname: review\n---\nLook for defects first.').fields // { name: 'review' }

@@ -1,5 +1,6 @@
 /**
- * The files of this machine below one directory. Every session works there by itself: giving it says the same as the workspace argument.
+ * The files of this machine below one directory. Every session works there by itself: giving it says the same as the
+ * workspace argument.
  *
  * @example
  * agent.session('.', { workspaceBackend: new LocalWorkspaceBackend('/srv/project') })

@@ -98,11 +98,16 @@ export interface Workspace {
   readonly closed: readonly string[]
   /** Where a path really leads, through every link; undefined when it leads out or cannot be said. */
   realPath(path: string): Promise<string | undefined>
-  /** Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone. */
+  /**
+   * Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone.
+   */
   followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
-  /** Starts a program that runs next to the session, with permissions of its own. It ends with `end`, or with the workspace. */
+  /**
+   * Starts a program that runs next to the session, with permissions of its own. It ends with `end`, or with the
+   * workspace.
+   */
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Proves each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>

@@ -11,15 +11,17 @@ import { directoryInside } from './shell/working-directory.js'
 export type ServerProgram = {
   /** Its words; no shell reads them. */
   readonly argv: readonly [string, ...string[]]
-  /** Relative to the root of the workspace; absent: the root. Inside the workspace, unless the program runs as the user. */
+  /**
+   * Relative to the root of the workspace; absent: the root. Inside the workspace, unless the program runs as the user.
+   */
   readonly cwd?: string | undefined
   /** The variables of its entry. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Where programs are looked for. */
   readonly path?: string | undefined
   /**
-   * `workspace`: in a sandbox, or not at all. `off`: as the user would start it, with network and the user's home. Absent: as commands of
-   * the workspace run.
+   * `workspace`: in a sandbox, or not at all. `off`: as the user would start it, with network and the user's home.
+   * Absent: as commands of the workspace run.
    */
   readonly sandbox?: 'workspace' | 'off' | undefined
   /** The entry came with the workspace: its directory must be inside. */
@@ -32,7 +34,10 @@ export type ServerProgram = {
   readonly readOnly?: readonly string[] | undefined
 }
 
-/** A server is a principal of its own: what it is granted comes from its configuration alone, not from what commands may do. */
+/**
+ * A server is a principal of its own: what it is granted comes from its configuration alone, not from what commands may
+ * do.
+ */
 export async function startServerProgram(
   base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice'> & {
     readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>

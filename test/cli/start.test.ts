@@ -14,8 +14,8 @@ describe('the built command', () => {
     const { place, run } = await opened()
     expect(await run()).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' })
     const loaded = [...readCompileCache(await cacheFile(place)).keys()]
-    // What is for the time after the answer, if at all. If this fails: something that every run does began to use one of them. Do it
-    // later, or take the module out of its group in scripts/bundle.mjs (`laterForCommand`).
+    // What is for the time after the answer, if at all. If this fails: something that every run does began to use one
+    // of them. Do it later, or take the module out of its group in scripts/bundle.mjs (`laterForCommand`).
     const later = /^(calls|history|memory|processes|search|servers|shell-rules|sqlite|subagents|verify)-/
     expect(loaded.filter((name) => later.test(name))).toEqual([])
     expect(loaded.length).toBeLessThanOrEqual(10)

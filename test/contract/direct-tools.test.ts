@@ -254,7 +254,8 @@ describe('the tools of a session', () => {
   })
 
   it('of which a host gives many are shown up to 20 or a tenth of the window; the others are found, and added at the end', async () => {
-    // 25 of about 780 tokens each are more than a tenth of the 128,000 that are assumed: 16 fit, and 20 are shown in any case.
+    // 25 of about 780 tokens each are more than a tenth of the 128,000 that are assumed: 16 fit, and 20 are shown in
+    // any case.
     const padding = ' '.padEnd(3_000, 'x')
     const many = Array.from({ length: 25 }, (_, at) =>
       createTool({

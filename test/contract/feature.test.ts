@@ -10,8 +10,8 @@ let openSession: Helpers['openSession']
 let systemPromptOf: Helpers['systemPromptOf']
 let toolResults: Helpers['toolResults']
 
-// Test files share a process, which may have loaded the session already: it is loaded again, with the one line that a new feature needs
-// in session/features.ts.
+// Test files share a process, which may have loaded the session already: it is loaded again, with the one line that a
+// new feature needs in session/features.ts.
 beforeAll(async () => {
   vi.resetModules()
   vi.doMock('../../src/session/features.js', async (original) => {

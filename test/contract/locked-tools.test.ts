@@ -9,7 +9,10 @@ const locked = [
   'web_search web_fetch skill tool_search',
 ].flatMap((names) => names.split(' '))
 
-/** The answers of tools without a backend; the same words in every session without a user, provider, skill or further tool. */
+/**
+ * The answers of tools without a backend; the same words in every session without a user, provider, skill or further
+ * tool.
+ */
 const fixed: readonly [name: string, args: JsonValue, answer: RegExp][] = [
   [
     'question',

@@ -36,7 +36,9 @@ type AiPackage = {
   lastAssistantMessageIsCompleteWithApprovalResponses: unknown
 }
 
-/** Opens a chat of the package `ai` (or `ai-6`) at a URL, as `useChat` does; what React would keep is in plain fields. */
+/**
+ * Opens a chat of the package `ai` (or `ai-6`) at a URL, as `useChat` does; what React would keep is in plain fields.
+ */
 export async function openChat(name: string, api: string): Promise<Chat> {
   const folder = join(installedPackages, name)
   const { module, main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

@@ -1,7 +1,7 @@
 /**
- * A run of several rounds, with tools side by side, a command and an approval, is cancelled at each of its events in turn: `send`
- * rejects with `cancelled` within two seconds, every call in the history has its result, nothing waits for a yes, no process is left,
- * and the next `send` works. The same once more by closing the session.
+ * A run of several rounds, with tools side by side, a command and an approval, is cancelled at each of its events in
+ * turn: `send` rejects with `cancelled` within two seconds, every call in the history has its result, nothing waits for
+ * a yes, no process is left, and the next `send` works. The same once more by closing the session.
  */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Parts of the host that fail: hooks, handlers, guards, middleware, stop conditions, commands, security providers and models that
- * throw, never answer or answer nonsense. Each has its documented outcome, a run can always be cancelled within two seconds, every
- * stream ends, and the session answers again afterwards.
+ * Parts of the host that fail: hooks, handlers, guards, middleware, stop conditions, commands, security providers and
+ * models that throw, never answer or answer nonsense. Each has its documented outcome, a run can always be cancelled
+ * within two seconds, every stream ends, and the session answers again afterwards.
  */
 import { describe, expect, it } from 'vitest'
 import type { HookEventName } from '../../src/hooks/index.js'

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process with many sessions, some of them running at once: says what they weigh, how long the event loop was held, and who heard
-// whose words. Started by many-sessions.test.ts with an order.
+// A process with many sessions, some of them running at once: says what they weigh, how long the event loop was held,
+// and who heard whose words. Started by many-sessions.test.ts with an order.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

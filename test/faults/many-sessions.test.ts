@@ -1,10 +1,10 @@
 /**
- * FT-20: many sessions in one process, over real HTTP. Short form: 200 sessions open, 40 running at once; `FAULT_FACTOR=5` or more: 1,000
- * and 200. Every session has a word of its own that no other may hear. Figures are printed; those that depend on the machine are
- * only held to wide bounds.
+ * FT-20: many sessions in one process, over real HTTP. Short form: 200 sessions open, 40 running at once;
+ * `FAULT_FACTOR=5` or more: 1,000 and 200. Every session has a word of its own that no other may hear. Figures are
+ * printed; those that depend on the machine are only held to wide bounds.
  *
- * FT-21, in part: 320 runs (`FAULT_FACTOR` times as many) in one session, three windows after a warm-up, leave nothing behind but its
- * history. The short form is mostly code that the engine still compiles; the long one shows the slope.
+ * FT-21, in part: 320 runs (`FAULT_FACTOR` times as many) in one session, three windows after a warm-up, leave only
+ * its history. The short form is mostly code that the engine still compiles; the long one shows the slope.
  */
 import { describe, expect, it } from 'vitest'
 import { openServer } from '../contract/open-session.js'
@@ -13,7 +13,9 @@ import { startHost } from '../support/host-process.js'
 
 const size = factor >= 5 ? { open: 1000, running: 200 } : { open: 200, running: 40 }
 
-/** Says the word of the prompt in so many calls, then as its answer; notes prompts in which it finds more than one word. */
+/**
+ * Says the word of the prompt in so many calls, then as its answer; notes prompts in which it finds more than one word.
+ */
 async function canaryServer(rounds: number, delayMs: number): Promise<{ url: string; mixed(): number }> {
   let mixed = 0
   const server = await openServer(({ body }) => {

@@ -1,6 +1,7 @@
 /**
- * Memories and processes that are killed: what was acknowledged is there, and nothing is half there. Short form: 3 kills of pairs of
- * processes on one directory; `FAULT_FACTOR=10` makes it 30. The figures of ten thousand items are printed.
+ * Memories and processes that are killed: what was acknowledged is there, and nothing is half there. Short form: 3
+ * kills of pairs of processes on one directory; `FAULT_FACTOR=10` makes it 30. The figures of ten thousand items are
+ * printed.
  */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that asks model servers which send too much, one after the other, and says how each run ended and how much memory it took.
-// Started by model-flood.test.ts with an order.
+// A process that asks model servers which send too much, one after the other, and says how each run ended and how much
+// memory it took. Started by model-flood.test.ts with an order.
 import { Agent } from 'capstan'
 import { order, say } from '../support/host-parts.mjs'
 

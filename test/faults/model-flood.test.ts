@@ -1,4 +1,7 @@
-/** A model server that sends without end, or too much at once, ends the run with an error and takes no memory that counts. */
+/**
+ * A model server that sends without end, or too much at once, ends the run with an error and takes no memory that
+ * counts.
+ */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +11,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { startHost } from '../support/host-process.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 
-/** For each flood, over what the process took before it: memory in use, and memory of the machine, which depends on the collector. */
+/**
+ * For each flood, over what the process took before it: memory in use, and memory of the machine, which depends on the
+ * collector.
+ */
 const maxLiveMb = 100
 const maxResidentMb = 200
 /** What may be in use after the session of a flood is closed. */
@@ -87,7 +93,10 @@ const chatFloods: Readonly<Record<string, () => Flood>> = {
 }
 const anyFloods = ['comments', 'an event that never ends', 'a gzip bomb', 'an error without end'] as const
 
-/** A server that answers the paths below `/calm` with an error, and floods every other with the flood whose number it begins with. */
+/**
+ * A server that answers the paths below `/calm` with an error, and floods every other with the flood whose number it
+ * begins with.
+ */
 async function floodServer(floods: readonly Flood[]): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     request.resume()
@@ -128,8 +137,8 @@ const ends = /^model_(answer_too_large|bad_response|request_refused|unreachable|
 const names = Object.keys(chatFloods)
 
 describe.each<[string, readonly string[]]>([
-  // A few in each process: starting one for each takes longer than the floods, and with all in one the later ones find memory that
-  // the earlier ones left free.
+  // A few in each process: starting one for each takes longer than the floods, and with all in one the later ones find
+  // memory that the earlier ones left free.
   ...[0, 5, 10, 15].map((at): [string, readonly string[]] => ['chat', names.slice(at, at + 5)]),
   ['messages', anyFloods],
   ['google', anyFloods],

@@ -1,6 +1,7 @@
 /**
- * FT-13: what a model can say wrong, seen from a session: 50 cases over real HTTP on loopback. The model gets an error it can act on
- * and the run continues, or a limit stops it; afterwards the history is well-formed and the session answers again.
+ * FT-13: what a model can say wrong, seen from a session: 50 cases over real HTTP on loopback. The model gets an error
+ * it can act on and the run continues, or a limit stops it; afterwards the history is well-formed and the session
+ * answers again.
  */
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/loop/events.js'

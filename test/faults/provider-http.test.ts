@@ -1,7 +1,7 @@
 /**
- * FT-11: what a provider can do wrong before it streams, seen from a session: 43 cases over real HTTP on loopback. Retries are
- * bounded and jittered, every retry is an event, the wait is never longer than configured, and the key reaches only the
- * server it is for.
+ * FT-11: what a provider can do wrong before it streams, seen from a session: 43 cases over real HTTP on loopback.
+ * Retries are bounded and jittered, every retry is an event, the wait is never longer than configured, and the key
+ * reaches only the server it is for.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'

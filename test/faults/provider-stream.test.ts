@@ -1,6 +1,7 @@
 /**
- * FT-12: what can go wrong with a stream, seen from a session: 51 cases over real HTTP on loopback, and one recorded stream cut in
- * two at every byte, each with the same result. Nothing hangs for longer than the idle time-out and a second.
+ * FT-12: what can go wrong with a stream, seen from a session: 51 cases over real HTTP on loopback, and one recorded
+ * stream cut in two at every byte, each with the same result. Nothing hangs for longer than the idle time-out and a
+ * second.
  *
  * `FAULT_FACTOR=10` also sends the recorded stream in pieces of every size from 1 to 64 bytes.
  */

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A host with a session at work, as a process of its own: it closes its agent when a signal comes or its output is gone, and ends by
-// itself. Started by signals.test.ts with an order.
+// A host with a session at work, as a process of its own: it closes its agent when a signal comes or its output is
+// gone, and ends by itself. Started by signals.test.ts with an order.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * FT-26: a host with a session at work gets SIGTERM, SIGINT, SIGHUP, or loses its output. With `agent.close()` in its handler it stops
- * within two seconds, leaves no process behind, and Node ends by itself: no handle is left.
+ * FT-26: a host with a session at work gets SIGTERM, SIGINT, SIGHUP, or loses its output. With `agent.close()` in its
+ * handler it stops within two seconds, leaves no process behind, and Node ends by itself: no handle is left.
  */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'

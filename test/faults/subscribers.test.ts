@@ -1,6 +1,6 @@
 /**
- * FT-22: readers of events that are slow, throw, never read or go away. The run does not notice, what waits is bounded, what was
- * dropped is counted, and the owner of a stream loses no text.
+ * FT-22: readers of events that are slow, throw, never read or go away. The run does not notice, what waits is bounded,
+ * what was dropped is counted, and the owner of a stream loses no text.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * FT-14: commands that do not want to end, aborted through a session: `send` rejects within two seconds and no process is left, 20
- * times in all (`FAULT_FACTOR=10`: 200). Sandboxed where a sandbox works, and without.
+ * FT-14: commands that do not want to end, aborted through a session: `send` rejects within two seconds and no process
+ * is left, 20 times in all (`FAULT_FACTOR=10`: 200). Sandboxed where a sandbox works, and without.
  */
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'

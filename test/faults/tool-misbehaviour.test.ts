@@ -1,6 +1,6 @@
 /**
- * FT-15: 27 tools that misbehave, called by a model in a session: each call has a valid envelope, the model reads something it can
- * act on, and the run continues to its end.
+ * FT-15: 27 tools that misbehave, called by a model in a session: each call has a valid envelope, the model reads
+ * something it can act on, and the run continues to its end.
  */
 import { describe, expect, it } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'

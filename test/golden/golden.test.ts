@@ -1,6 +1,6 @@
 /**
- * Files that earlier versions stored are opened by this one. The writer of this version is compared with the newest golden files: a
- * format that changes needs new ones (docs/design/formats.md).
+ * Files that earlier versions stored are opened by this one. The writer of this version is compared with the newest
+ * golden files: a format that changes needs new ones (docs/design/formats.md).
  */
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -72,7 +72,10 @@ async function placesIn(directory: string): Promise<Places> {
   return places
 }
 
-/** Writes the next directory; one that is there is never changed. The paths in it do not depend on the machine that writes it. */
+/**
+ * Writes the next directory; one that is there is never changed. The paths in it do not depend on the machine that
+ * writes it.
+ */
 async function writeGolden(format: Format, version: number): Promise<void> {
   const taken = versionsOf(format).filter((each) => isOf(version, each))
   const target = goldenDirectory(format, taken.length === 0 ? `v${version}` : `v${version}.${taken.length}`)

@@ -47,8 +47,9 @@ async function emptyWorkspace(workspace: string): Promise<void> {
 }
 
 /**
- * One session with every kind of record: prompts (one stored next to the log), answers with reasoning, calls with and without effects,
- * a program, a subagent, a verification, a compaction, a rewind; and one that was suspended while a call waited for an approval.
+ * One session with every kind of record: prompts (one stored next to the log), answers with reasoning, calls with and
+ * without effects, a program, a subagent, a verification, a compaction, a rewind; and one that was suspended while a
+ * call waited for an approval.
  */
 export async function writeSessions(store: SessionStore, { workspace, user }: Places): Promise<void> {
   await emptyWorkspace(workspace)
@@ -120,7 +121,10 @@ export async function writeMemories({ target, workspace, user }: Places): Promis
   await agent.close()
 }
 
-/** The rules that a user agreed to for good, as `always` writes them. The names of the files depend on the workspace's path. */
+/**
+ * The rules that a user agreed to for good, as `always` writes them. The names of the files depend on the workspace's
+ * path.
+ */
 export async function writeRules({ target, workspace, user }: Places): Promise<void> {
   await emptyWorkspace(workspace)
   const agent = await Agent.create({}, { userDir: target, env: {} })

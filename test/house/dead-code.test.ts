@@ -5,8 +5,8 @@ import { exportedNames, unreachedFiles, unusedExports, usedNames } from './live-
 import { entrySources, packageJson } from './package-entries.js'
 import { isTest, listFiles, parseSource, readSource, readSources, type SourceFile } from './source-tree.js'
 
-// Hand-written because it needs 70 lines on top of the source tree that the layer test reads anyway; knip would add twelve
-// packages, two of them native parsers for every platform.
+// Hand-written because it needs 70 lines on top of the source tree that the layer test reads anyway; knip would add
+// twelve packages, two of them native parsers for every platform.
 
 /** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
 const onlyForTests: Readonly<Record<string, string>> = {

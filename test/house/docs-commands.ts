@@ -4,7 +4,10 @@ import { packageJson } from './package-entries.js'
 import { printed, root, runNode } from './run.js'
 import { isTest, listFiles } from './source-tree.js'
 
-/** A command that documents may show: which lines it is, and how such a line is tried. Gives what it printed, where it is run. */
+/**
+ * A command that documents may show: which lines it is, and how such a line is tried. Gives what it printed, where it
+ * is run.
+ */
 type Command = {
   readonly line: RegExp
   readonly attempt: (match: RegExpExecArray) => Promise<string | undefined> | string | undefined

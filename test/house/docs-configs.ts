@@ -1,7 +1,9 @@
 import { ConfigError } from '../../src/agent/config/config-error.js'
 import { loadConfig } from '../../src/agent/config/load-config.js'
 
-/** Loads the configuration of an `acl` block and gives what is said about it: nothing, warnings, or why it is refused. */
+/**
+ * Loads the configuration of an `acl` block and gives what is said about it: nothing, warnings, or why it is refused.
+ */
 export async function tryConfig(code: string): Promise<string> {
   try {
     const { warnings } = await loadConfig(code, { env: variablesIn(code), cwd: '/workspace' })

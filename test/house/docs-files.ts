@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { run } from './run.js'
 
-/** Parses a YAML block; a workflow (a document with `jobs`) must have steps that do something. Throws on the first problem. */
+/**
+ * Parses a YAML block; a workflow (a document with `jobs`) must have steps that do something. Throws on the first
+ * problem.
+ */
 export function checkYaml(code: string): void {
   const document: unknown = parse(code)
   if (!isRecord(document) || !isRecord(document['jobs'])) return
@@ -36,7 +39,9 @@ export function checkContainerfile(code: string): void {
   }
 }
 
-/** Checks a systemd unit with `systemd-analyze verify`, where there is one. The programs that it starts need not exist. */
+/**
+ * Checks a systemd unit with `systemd-analyze verify`, where there is one. The programs that it starts need not exist.
+ */
 export async function checkUnit(code: string): Promise<void> {
   if (!/^\[Service\]$/m.test(code) || !/^ExecStart=\S/m.test(code))
     throw new Error('A service unit needs a [Service] section with ExecStart')

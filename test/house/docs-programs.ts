@@ -11,8 +11,9 @@ export type Programs = {
 }
 
 /**
- * Writes blocks of code below a folder of the package (so that `capstan` means this package), compiles those in TypeScript in one run of
- * the compiler, and runs all that compile. Examples may write files, so each runs in an empty directory of its own below `elsewhere`.
+ * Writes blocks of code below a folder of the package (so that `capstan` means this package), compiles those in
+ * TypeScript in one run of the compiler, and runs all that compile. Examples may write files, so each runs in an empty
+ * directory of its own below `elsewhere`.
  */
 export async function runPrograms(
   folder: string,
@@ -48,7 +49,10 @@ export async function runPrograms(
   }
 }
 
-/** Runs programs in one process (docs-runner.mjs), up to the first that ends the process. Returns how each that ran ended. */
+/**
+ * Runs programs in one process (docs-runner.mjs), up to the first that ends the process. Returns how each that ran
+ * ended.
+ */
 async function runTogether(
   programs: readonly { readonly script: string; readonly cwd: string }[],
 ): Promise<Outcome[]> {

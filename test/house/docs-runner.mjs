@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// Runs programs one after the other in this process. Each begins when the event loop of the one before is empty, which is where a process
-// of its own would have ended. Started by docs-programs.ts with an order.
+// Runs programs one after the other in this process. Each begins when the event loop of the one before is empty, which
+// is where a process of its own would have ended. Started by docs-programs.ts with an order.
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 

@@ -1,8 +1,9 @@
 import { type Export, resolveRelative, type SourceFile } from './source-tree.js'
 
 /**
- * The exported values, written `file#name`, that no other source file imports and no entry file makes public. A re-export alone
- * keeps nothing alive: someone has to take the name at its end. Types may be exported next to the function that speaks of them.
+ * The exported values, written `file#name`, that no other source file imports and no entry file makes public. A
+ * re-export alone keeps nothing alive: someone has to take the name at its end. Types may be exported next to the
+ * function that speaks of them.
  */
 export function unusedExports(files: readonly SourceFile[], entrySources: readonly string[]): string[] {
   const used = usedNames(files, files, entrySources)

@@ -17,7 +17,10 @@ export type WalkOptions = {
   readonly dynamic: boolean
 }
 
-/** Walks what a compiled file imports, through its own package and through its dependencies, as an ES module loader would. */
+/**
+ * Walks what a compiled file imports, through its own package and through its dependencies, as an ES module loader
+ * would.
+ */
 export function walkModules(first: string, { dynamic }: WalkOptions): ModuleGraph {
   const files = new Set<string>()
   const packages = new Set<string>()

@@ -30,9 +30,10 @@ beforeAll(async () => {
 
 describe('the published package', { timeout }, () => {
   it('is small', () => {
-    // Raised by 150 KB for the HTTP server and its client, which the library and the command both contain.
-    // A third is libraries that would otherwise be installed next to it, and their licences; a third is the command, which starts sooner
-    // as scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable lines.
+    // Raised by 150 KB for the HTTP server and its client, which the library and the command both contain. A third is
+    // libraries that would otherwise be installed next to it, and their licences; a third is the command, which starts
+    // sooner as scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show
+    // readable lines.
     expect(statSync(tarball).size).toBeLessThan(2_450 * 1024)
   })
 
@@ -223,8 +224,8 @@ describe('the command, installed for a whole machine into an empty place', { tim
 })
 
 describe('a project that installs the package from git', { timeout: 2 * timeout }, () => {
-  // npm clones the repository, installs its dependencies, runs `prepare` and packs the clone. `npm run faults` has npm do all of it; here
-  // the dependencies of this repository serve, since installing them again takes most of the time.
+  // npm clones the repository, installs its dependencies, runs `prepare` and packs the clone. `npm run faults` has npm
+  // do all of it; here the dependencies of this repository serve, since installing them again takes most of the time.
   it('gets what is built from the sources, and nothing else', async () => {
     const repository = await newRepository(join(folder, 'repository'))
     const place = join(folder, 'from-git')

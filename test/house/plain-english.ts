@@ -34,7 +34,9 @@ const allowedPhrases: readonly RegExp[] = [
 
 export const maxCommentLine = 120
 
-/** The files whose English is checked, by area: a folder of `src/` or `test/`, another folder of the root, or `root`. */
+/**
+ * The files whose English is checked, by area: a folder of `src/` or `test/`, another folder of the root, or `root`.
+ */
 export function readAreas(): Map<string, string[]> {
   const areas = new Map<string, string[]>()
   const folders = ['src', 'test', 'docs', 'examples', 'scripts', 'bench', '.changeset', '.github']
@@ -61,11 +63,13 @@ function withoutGenerated(text: string): string {
   return text.replace(/<!-- bench:(?!end)[\s\S]*?<!-- bench:end -->/g, (table) => table.replace(/[^\n]/g, ''))
 }
 
-/** The comment lines of a file that are too long, as `path:line`. A line without a space in it cannot be wrapped. */
+/** The comment lines of a file that are too long, as `path:line`. Addresses and JSDoc types cannot be wrapped. */
 export function longComments(path: string, text: string): string[] {
   return text.split('\n').flatMap((line, at) => {
     const isComment = /^\s*(\/\/|\/?\*)/.test(line)
-    const long = line.length > maxCommentLine && !/https?:\/\/\S{60}/.test(line)
+    const long =
+      line.length > maxCommentLine &&
+      !/https?:\/\/\S{60}|@(?:typedef|type|param|returns)\b|biome-ignore/.test(line)
     return isComment && long ? [`${path}:${at + 1}: ${line.length} columns`] : []
   })
 }
@@ -96,7 +100,10 @@ const rootPages = ['README', 'CONTRIBUTING', 'SECURITY', 'CODE_OF_CONDUCT', 'AGE
   (name) => `${name}.md`,
 )
 
-/** Lists of these words; texts that a script writes from the source; stored formats of earlier versions; texts of other projects. */
+/**
+ * Lists of these words; texts that a script writes from the source; stored formats of earlier versions; texts of other
+ * projects.
+ */
 const exempt =
   /^(docs\/design\/glossary\.md|docs\/reference\.md|test\/house\/plain-english|test\/golden\/[^/]+\/v|test\/seeds\/|bench\/node_modules)/
 
@@ -148,7 +155,10 @@ function sourceOf(path: string): SourceFile {
   return source
 }
 
-/** Whether a declaration of this name has a doc comment right before it. Imported names are documented where they are declared. */
+/**
+ * Whether a declaration of this name has a doc comment right before it. Imported names are documented where they are
+ * declared.
+ */
 function isDocumented(text: string, name: string): boolean {
   const declaration = new RegExp(
     `(\\*/)?\\s*^(?:export )?(?:declare )?(?:abstract )?(?:async )?(?:function\\*?|class|const|let|type|interface|enum) ${name.replaceAll('$', '\\$')}\\b`,

@@ -66,8 +66,8 @@ export function listFiles(folder: string, fits: RegExp): string[] {
 }
 
 /**
- * The source file that a relative specifier means, or undefined for a package. Whether the file exists is for the caller to
- * ask: a wrong path is the compiler's to report.
+ * The source file that a relative specifier means, or undefined for a package. Whether the file exists is for the
+ * caller to ask: a wrong path is the compiler's to report.
  */
 export function resolveRelative(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined
@@ -145,7 +145,9 @@ function reference(
   return specifier === undefined ? 'computed' : { specifier, kind, typeOnly, names }
 }
 
-/** `require('…')` in a dependency, or `import x = require('…')`. A call without a plain text is some other function's. */
+/**
+ * `require('…')` in a dependency, or `import x = require('…')`. A call without a plain text is some other function's.
+ */
 function requiredBy(node: unknown): Reference | undefined {
   if (!isNode(node)) return undefined
   const specifier = textOf(nodesIn(node['arguments'])[0] ?? node['expression'])

@@ -1,5 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A server of tools that misbehaves in the way its first argument names. Speaks the protocol by hand, so that it can break it.
+// A server of tools that misbehaves in the way its first argument names. Speaks the protocol by hand, so that it can
+// break it.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 

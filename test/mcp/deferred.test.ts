@@ -93,7 +93,8 @@ describe('tools of servers', { timeout: limit }, () => {
   })
 
   it('are assumed to be for 128,000 tokens where the window is not known', async () => {
-    // About 95 tokens each: 130 of them are less than a tenth of 128,000, and 170 are less than a tenth of 200,000 alone.
+    // About 95 tokens each: 130 of them are less than a tenth of 128,000, and 170 are less than a tenth of 200,000
+    // alone.
     for (const [count, direct] of [
       [130, true],
       [170, false],

@@ -13,7 +13,9 @@ afterAll(() => {
   expect(unhandled).toEqual([])
 })
 
-/** Faults that end a start or a call by themselves, however long a busy machine takes. The others reach a time limit. */
+/**
+ * Faults that end a start or a call by themselves, however long a busy machine takes. The others reach a time limit.
+ */
 const ends = new Set([
   ...['exit-at-start', 'error-initialize', 'odd-version', 'exit-after-initialize', 'error-list'],
   ...['exit-mid-call', 'kill-mid-call', 'long-line', 'error-result', 'tool-error'],

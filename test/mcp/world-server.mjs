@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A server of tools that says what its program has of the machine. The first argument is how many tools it has, the second how long their
-// descriptions are.
+// A server of tools that says what its program has of the machine. The first argument is how many tools it has, the
+// second how long their descriptions are.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { createInterface } from 'node:readline'

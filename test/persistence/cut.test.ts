@@ -1,6 +1,6 @@
 /**
- * FT-02 and FT-10, without processes: a run is recorded, and its log is cut after every write. A store writes a batch whole or not at
- * all, so these are all the places where a process can end. A session is resumed from each piece.
+ * FT-02 and FT-10, without processes: a run is recorded, and its log is cut after every write. A store writes a batch
+ * whole or not at all, so these are all the places where a process can end. A session is resumed from each piece.
  */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'

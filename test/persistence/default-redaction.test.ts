@@ -1,4 +1,7 @@
-/** Without any setting: keys of the configuration are handed out nowhere, and tokens in tool output are not written down. */
+/**
+ * Without any setting: keys of the configuration are handed out nowhere, and tokens in tool output are not written
+ * down.
+ */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

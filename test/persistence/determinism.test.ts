@@ -1,7 +1,7 @@
 /**
- * FT-28: the same script with the same ids and times, on the same workspace, gives the same bytes. What a machine adds of its own is
- * not in the log: no durations but the clock's, no ids but the generator's. One thing is the machine's all the same, and
- * emitted as it happened: which of several calls ends first.
+ * FT-28: the same script with the same ids and times, on the same workspace, gives the same bytes. What a machine adds
+ * of its own is not in the log: no durations but the clock's, no ids but the generator's. One thing is the machine's
+ * all the same, and emitted as it happened: which of several calls ends first.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that begins a run and hangs in its first round: in the model's answer, or before the model is asked. It waits to be killed.
-// Started by first-round.test.ts with an order.
+// A process that begins a run and hangs in its first round: in the model's answer, or before the model is asked. It
+// waits to be killed. Started by first-round.test.ts with an order.
 import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
 import { openStore, order, say } from '../support/host-parts.mjs'

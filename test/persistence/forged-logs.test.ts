@@ -1,6 +1,6 @@
 /**
- * A log that tools could have written gives a resumed session nothing: mode, rules, sandbox, hosts, directories, approvals, checks and
- * prompts come from the host. What the log says can only restrict.
+ * A log that tools could have written gives a resumed session nothing: mode, rules, sandbox, hosts, directories,
+ * approvals, checks and prompts come from the host. What the log says can only restrict.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

@@ -65,7 +65,10 @@ export class BatchStore extends MemorySessionStore {
   }
 }
 
-/** Every call has exactly one result, right after it; no result is without its call; nothing is empty; roles follow each other. */
+/**
+ * Every call has exactly one result, right after it; no result is without its call; nothing is empty; roles follow each
+ * other.
+ */
 export function flawOf(messages: readonly Message[]): string | undefined {
   let open: string[] = []
   let calledBefore = false
@@ -140,8 +143,8 @@ export function notingTool(
 export type Round = readonly { readonly tool: string; readonly word: string }[]
 
 /**
- * A model without memory of its own: it looks at what was said, and makes the calls of the first round whose words are not answered
- * there. So a session is always resumed from its last state, whatever was lost.
+ * A model without memory of its own: it looks at what was said, and makes the calls of the first round whose words are
+ * not answered there. So a session is always resumed from its last state, whatever was lost.
  */
 export function planModel(rounds: readonly Round[]): ReturnType<typeof scriptedModel> {
   return scriptedModel((request) => nextStep(request, rounds))

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that works through a plan in a stored session, and resumes what an earlier process left behind. It may be killed at any
-// moment. Started by kill.test.ts with an order.
+// A process that works through a plan in a stored session, and resumes what an earlier process left behind. It may be
+// killed at any moment. Started by kill.test.ts with an order.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, createJsonTool } from 'capstan'

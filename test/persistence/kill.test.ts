@@ -1,10 +1,11 @@
 /**
- * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL at a random
- * moment; another resumes, and is killed too, until the work is done; then the next session begins. Short form: 8 kills with each store;
- * `FAULT_FACTOR=125` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
+ * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL
+ * at a random moment; another resumes, and is killed too, until the work is done; then the next session begins. Short
+ * form: 8 kills with each store; `FAULT_FACTOR=125` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far
+ * as the machine repeats itself.
  *
- * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can do that. Short
- * form: some of them; `FAULT_FACTOR=10` or more: every one.
+ * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can
+ * do that. Short form: some of them; `FAULT_FACTOR=10` or more: every one.
  */
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'

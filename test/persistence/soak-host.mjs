@@ -1,5 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process with one stored session that works for many rounds: says what each round leaves in memory and on disk. Started by soak.test.ts with an order.
+// A process with one stored session that works for many rounds: says what each round leaves in memory and on disk.
+// Started by soak.test.ts with an order.
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

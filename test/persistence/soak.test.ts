@@ -1,7 +1,7 @@
 /**
- * FT-21 and wish 9: one kept session with retention on. Short form: 300 rounds; `FAULT_FACTOR=34` or more makes it 10,000. A session that
- * keeps its history grows by its messages, and by nothing else; one that is asked on top of another history does not grow at all.
- * What a round writes does not depend on how many there were.
+ * FT-21 and wish 9: one kept session with retention on. Short form: 300 rounds; `FAULT_FACTOR=34` or more makes it
+ * 10,000. A session that keeps its history grows by its messages, and by nothing else; one that is asked on top of
+ * another history does not grow at all. What a round writes does not depend on how many there were.
  */
 import { expect, it } from 'vitest'
 import { factor } from '../support/fault-factor.js'

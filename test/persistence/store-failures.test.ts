@@ -1,4 +1,7 @@
-/** FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a full or broken disk is tested next to them. */
+/**
+ * FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a
+ * full or broken disk is tested next to them.
+ */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'

@@ -1,13 +1,15 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process whose session hands work to subagents on two levels, some of it in the background, and resumes what an earlier one of its
-// kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with an order.
+// A process whose session hands work to subagents on two levels, some of it in the background, and resumes what an
+// earlier one of its kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with an order.
 import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
 import { openStore, order, say } from '../support/host-parts.mjs'
 
 const textOf = ({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))
 
-/** The first round that no call was made for; each hands on a piece to wait for, and one that runs in the background. */
+/**
+ * The first round that no call was made for; each hands on a piece to wait for, and one that runs in the background.
+ */
 function parentStep(history) {
   const made = new Set(
     history.flatMap(({ role, content }) =>

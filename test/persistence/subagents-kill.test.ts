@@ -1,7 +1,7 @@
 /**
- * A process whose session has subagents at work, on two levels and in the background, is killed with SIGKILL at a random moment; another
- * resumes, and is killed too, until the work is done. Short form: 4 kills with each store; `FAULT_FACTOR=15` makes it 60. `FAULT_SEED`
- * repeats a sequence of moments, as far as the machine repeats itself.
+ * A process whose session has subagents at work, on two levels and in the background, is killed with SIGKILL at a
+ * random moment; another resumes, and is killed too, until the work is done. Short form: 4 kills with each store;
+ * `FAULT_FACTOR=15` makes it 60. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
  */
 import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'

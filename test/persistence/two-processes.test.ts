@@ -1,6 +1,6 @@
 /**
- * FT-18: several processes want to write one session at the same moment. Short form: 2 races of 4 processes with each store;
- * `FAULT_FACTOR=38` or more makes it 75 with 8.
+ * FT-18: several processes want to write one session at the same moment. Short form: 2 races of 4 processes with each
+ * store; `FAULT_FACTOR=38` or more makes it 75 with 8.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

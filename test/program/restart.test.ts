@@ -239,7 +239,8 @@ describe('a program whose process ends anywhere', () => {
       } finally {
         await session.close()
       }
-      // Nothing is stored of what the program did, and it had made no call: the result says so, and the model may call it again.
+      // Nothing is stored of what the program did, and it had made no call: the result says so, and the model may call
+      // it again.
       if (effects.length === 0 && !begun.some((id) => id.includes('/'))) continue
       resumed++
       // An effect that had begun in the first process is not made in the second.

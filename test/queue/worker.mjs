@@ -1,4 +1,5 @@
-// A worker by hand: what the protocol asks of one, and nothing else. Writes down each beginning and each result that was taken.
+// A worker by hand: what the protocol asks of one, and nothing else. Writes down each beginning and each result that
+// was taken.
 import { appendFileSync } from 'node:fs'
 
 const [url = '', token = '', log = ''] = process.argv.slice(2)

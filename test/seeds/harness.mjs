@@ -16,7 +16,8 @@ export async function closeAll() {
 
 /**
  * Opens an agent whose models answer from a script, on a workspace with these files beside a README.
- * @param {import('capstan/testing').ModelScript<import('capstan/testing').ServedRequest, import('capstan/testing').ServedStep>} script
+ * @param {import('capstan/testing').ModelScript<import('capstan/testing').ServedRequest,
+ * import('capstan/testing').ServedStep>} script
  * @param {Record<string, string>} files
  */
 export async function open(script = () => 'A short answer.', files = {}) {

@@ -1,4 +1,7 @@
-/** How a sample runs: what it takes for granted before it, and what must hold after it. Both are JavaScript and strict TypeScript. */
+/**
+ * How a sample runs: what it takes for granted before it, and what must hold after it. Both are JavaScript and strict
+ * TypeScript.
+ */
 export type Program = {
   readonly before: string
   readonly after: string

@@ -1,6 +1,7 @@
 /**
- * A module that has the types of the contract, as written, and uses the values and types of the package as those types say. It does not
- * compile where the package differs. What the contract writes in a notation of its own is turned into TypeScript by `asTypes`.
+ * A module that has the types of the contract, as written, and uses the values and types of the package as those types
+ * say. It does not compile where the package differs. What the contract writes in a notation of its own is turned into
+ * TypeScript by `asTypes`.
  */
 export function shapesModule(sampleText: (name: string) => string): string {
   const notation = (name: string): string => asTypes(sampleText(name))

@@ -1,5 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A supervisor over standard streams that does what its first argument says, right or wrong. The second one marks its processes.
+// A supervisor over standard streams that does what its first argument says, right or wrong. The second one marks its
+// processes.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 

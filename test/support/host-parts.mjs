@@ -6,7 +6,10 @@ import { FileSessionStore, SqliteSessionStore } from 'capstan'
 /** The order that the test gave to `startHost`. */
 export const order = JSON.parse(process.argv[2])
 
-/** Writes a line that the test reads with `next()`. Synchronous, so that a process killed right after it has written all of it. */
+/**
+ * Writes a line that the test reads with `next()`. Synchronous, so that a process killed right after it has written all
+ * of it.
+ */
 export const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 
 /** Opens the store that the order names. */

@@ -12,7 +12,8 @@ export type Host = {
 }
 
 /**
- * Starts a host program as a process of its own. Hosts import the built package as a user does; the global set-up has built it.
+ * Starts a host program as a process of its own. Hosts import the built package as a user does; the global set-up has
+ * built it.
  *
  * @param program its path below `test/`
  */

@@ -11,7 +11,10 @@ export function temporaryDirectory(parent = tmpdir()): string {
   return path
 }
 
-/** The path of a directory that exists while the tests of a file (or of one `describe`) run. For the top level of either. */
+/**
+ * The path of a directory that exists while the tests of a file (or of one `describe`) run. For the top level of
+ * either.
+ */
 export function sharedDirectory(parent = tmpdir()): string {
   // A hook creates it: a file whose tests are only listed must leave nothing behind.
   const path = join(realpathSync(parent), `capstan-test-${randomUUID()}`)

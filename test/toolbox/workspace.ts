@@ -27,8 +27,8 @@ export type ToolboxWorkspaceOptions = Omit<Partial<WorkspaceOptions>, 'root'> & 
 }
 
 /**
- * Opens a real workspace in a directory of its own, with these files in it, and closes it after the test. For tests and `beforeEach`.
- * Commands are not confined unless the options say so.
+ * Opens a real workspace in a directory of its own, with these files in it, and closes it after the test. For tests and
+ * `beforeEach`. Commands are not confined unless the options say so.
  */
 export async function toolboxWorkspace(
   files: WorkspaceFiles = {},

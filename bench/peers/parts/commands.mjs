@@ -1,4 +1,5 @@
-// The start of commands: until they have told their version, and until a model is asked. Whole processes, so bash tells what they took.
+// The start of commands: until they have told their version, and until a model is asked. Whole processes, so bash tells
+// what they took.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

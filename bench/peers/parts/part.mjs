@@ -1,4 +1,5 @@
-// What the parts of the comparison have in common. Each part has processes of its own, so that none starts with what another left.
+// What the parts of the comparison have in common. Each part has processes of its own, so that none starts with what
+// another left.
 import { growthExponent } from '../../measure.mjs'
 import { figure, printReasons, printTable } from '../../report.mjs'
 import { own } from '../contract.mjs'
@@ -39,9 +40,10 @@ export async function withSides(part, setting, use) {
 }
 
 /**
- * How cost grows with size: milliseconds of CPU (or whatever `of` takes) at each size, the exponent of that, and of the ratio to the
- * first row.
- * @param {{ part: string, title: string, explanation: string, of?: (row: import('../turns.mjs').Measured) => number }} what
+ * How cost grows with size: milliseconds of CPU (or whatever `of` takes) at each size, the exponent of that, and of the
+ * ratio to the first row.
+ * @param {{ part: string, title: string, explanation: string, of?: (row: import('../turns.mjs').Measured) => number }}
+ * what
  * @param {readonly AtSize[]} bySize
  */
 export function growthArea({ part, title, explanation, of = (row) => row.cpu.median }, bySize) {

@@ -1,5 +1,5 @@
-// Rounds of a run: one question to the model, one `read`, its result. In processes that have made thousands of them, in processes that
-// make their first, and in runs that get longer.
+// Rounds of a run: one question to the model, one `read`, its result. In processes that have made thousands of them, in
+// processes that make their first, and in runs that get longer.
 import { startField } from '../field.mjs'
 import { measured, rowsOf, takeTurns, turnsArea } from '../turns.mjs'
 import { againstPeers, growthArea, isOwn, withField } from './part.mjs'
@@ -74,7 +74,8 @@ async function warmedUp(field, { quick }) {
 }
 
 /**
- * Runs of more and more rounds, the longest with those alone that are not others' libraries: what all rounds send grows with the square.
+ * Runs of more and more rounds, the longest with those alone that are not others' libraries: what all rounds send grows
+ * with the square.
  * @param {import('../field.mjs').Contender[]} field
  * @param {{ quick: boolean, streamed: import('../turns.mjs').Row[] }} options
  */

@@ -23,7 +23,10 @@ type AskedAgent = {
   prompt(text: string): PromptRequest
 }
 
-/** An agent as a tool of another one. It ends with the call, and its calls that need approval use the handler of the caller. */
+/**
+ * An agent as a tool of another one. It ends with the call, and its calls that need approval use the handler of the
+ * caller.
+ */
 export function agentTool(
   agent: AskedAgent,
   options: AgentToolOptions,

@@ -21,7 +21,10 @@ export type DynamicContext = {
   readonly options: DynamicContextOptions
 }
 
-/** Adds the documents that match the newest message to each request. After a message without text, the previous documents stay. */
+/**
+ * Adds the documents that match the newest message to each request. After a message without text, the previous
+ * documents stay.
+ */
 export function dynamicContext(
   contexts: readonly DynamicContext[],
   conversation: () => readonly Message[],

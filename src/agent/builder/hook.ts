@@ -43,8 +43,8 @@ type Controlled = { run: RunControl }
 type HookedCall = { toolName: string; toolCallId?: string; internalCallId: string; args: string }
 
 /**
- * Observes the steps of a prompt and decides whether it continues. It sees the data after middleware; to change data, use middleware. An
- * error in a hook ends the run.
+ * Observes the steps of a prompt and decides whether it continues. It sees the data after middleware; to change data,
+ * use middleware. An error in a hook ends the run.
  */
 export interface AgentHook {
   onRunStart?: Decides<Asked & { maxTurns: number } & Controlled, HookAction>

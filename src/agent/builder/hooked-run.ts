@@ -13,7 +13,9 @@ import {
   toolCallControl,
 } from './hook.js'
 
-/** The points of a run at which its hook is called. Each throws a {@link PromptCancelledError} when the hook cancels. */
+/**
+ * The points of a run at which its hook is called. Each throws a {@link PromptCancelledError} when the hook cancels.
+ */
 export type HookedRun = {
   /** Sees requests before all other middleware. */
   readonly first: readonly AgentMiddleware[]

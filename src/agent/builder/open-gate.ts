@@ -9,9 +9,9 @@ type OpenGateParts = Pick<
 >
 
 /**
- * The gate of an agent without a workspace and a policy. Its tools are the host's own code and get no runtime, so there is nothing to grant or
- * deny, and only the approval policy of a tool asks. All other steps are the same. Outputs go to the model in full unless a tool limits
- * them, because there is no scratch directory for the rest.
+ * The gate of an agent without a workspace and a policy. Its tools are the host's own code and get no runtime, so there
+ * is nothing to grant or deny, and only the approval policy of a tool asks. All other steps are the same. Outputs go to
+ * the model in full unless a tool limits them, because there is no scratch directory for the rest.
  */
 export function openGate(parts: OpenGateParts): Gate {
   return createGate({

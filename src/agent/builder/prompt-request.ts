@@ -36,7 +36,8 @@ export class PromptUsedError extends CapstanError {
 markErrorClass(PromptUsedError, 'PromptUsedError')
 
 /**
- * One prompt to an agent, with its options. `send` returns the result, `stream` the events; there is no other difference.
+ * One prompt to an agent, with its options. `send` returns the result, `stream` the events; there is no other
+ * difference.
  *
  * @example
  * const { output } = await agent.prompt('Is order 42 paid?').maxTurns(5).send()
@@ -107,15 +108,18 @@ export class PromptRequest {
     return this
   }
 
-  /** Sets metadata that approval policies and tools read as `run.metadata`. It overrides that of the agent and the session. */
+  /**
+   * Sets metadata that approval policies and tools read as `run.metadata`. It overrides that of the agent and the
+   * session.
+   */
   metadata(metadata: JsonObject): this {
     this.#metadata = mergeMetadata(this.#metadata, metadata)
     return this
   }
 
   /**
-   * Retries requests that failed for a temporary reason (a broken connection, HTTP 408, 409, 425, 429 or 5xx), or for which `shouldRetry`
-   * returns true. Without it, a completion model of the host gets one attempt.
+   * Retries requests that failed for a temporary reason (a broken connection, HTTP 408, 409, 425, 429 or 5xx), or for
+   * which `shouldRetry` returns true. Without it, a completion model of the host gets one attempt.
    */
   withCompletionRetries(options: CompletionRetryOptions = {}): this {
     this.#retries = readRetries(options)
@@ -128,7 +132,10 @@ export class PromptRequest {
     return this
   }
 
-  /** Sends a message to the running prompt. The model reads it after the current answer or calls. Returns false if it is too late. */
+  /**
+   * Sends a message to the running prompt. The model reads it after the current answer or calls. Returns false if it is
+   * too late.
+   */
   steer(input: PromptInput): boolean {
     return this.#steering.add(messagesOf(input).map(userMessage))
   }

@@ -6,8 +6,8 @@ export type Work = (emit: (event: AgentStreamEvent) => void, signal: AbortSignal
 type Step = IteratorResult<AgentStreamEvent, undefined>
 
 /**
- * The events of one prompt. The run starts when the first event is read. Leaving the loop early stops the run and waits until its tools have
- * ended. A failure is emitted as an event, then thrown.
+ * The events of one prompt. The run starts when the first event is read. Leaving the loop early stops the run and waits
+ * until its tools have ended. A failure is emitted as an event, then thrown.
  */
 export class PromptStream implements AsyncIterableIterator<AgentStreamEvent, undefined> {
   readonly #work: Work

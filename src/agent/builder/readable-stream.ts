@@ -1,11 +1,12 @@
 import { messageOf } from '../../tool/errors.js'
 
 /**
- * Converts the events of a prompt to lines of JSON, for the body of a response. An error has its name, message and code, without stack and
- * cause. When the reader cancels, the prompt stops.
+ * Converts the events of a prompt to lines of JSON, for the body of a response. An error has its name, message and
+ * code, without stack and cause. When the reader cancels, the prompt stops.
  *
  * @example
- * return new Response(toReadableStream(agent.prompt(text).stream()), { headers: { 'content-type': 'application/x-ndjson' } })
+ * const headers = { 'content-type': 'application/x-ndjson' }
+ * return new Response(toReadableStream(agent.prompt(text).stream()), { headers })
  */
 export function toReadableStream(events: AsyncIterable<unknown>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()

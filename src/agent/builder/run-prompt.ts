@@ -154,7 +154,10 @@ async function loadMessages({ store, context }: PromptMemory, { emit }: PromptRe
   }
 }
 
-/** Counts the tokens of a run. A replaced answer counts with its new usage; an answer on which middleware failed, with its own. */
+/**
+ * Counts the tokens of a run. A replaced answer counts with its new usage; an answer on which middleware failed, with
+ * its own.
+ */
 class SpentTokens {
   #total = Usage.empty()
   #open: ModelUsage | undefined
@@ -235,7 +238,8 @@ function limitsOf(
       // Only the number of turns is limited: repeated calls and empty answers are allowed.
       duplicateToolCallThreshold: Number.POSITIVE_INFINITY,
       continuationEnabled: false,
-      // A model without streaming sends nothing until its answer is complete, and a completion model of the host decides about retries.
+      // A model without streaming sends nothing until its answer is complete, and a completion model of the host
+      // decides about retries.
       ...omitUndefined({
         modelIdleTimeoutMs: answersAtOnce(model, streaming) ? Number.POSITIVE_INFINITY : undefined,
       }),

@@ -17,8 +17,8 @@ export interface ToolSelection {
 }
 
 /**
- * Finds tools by the prompt, then also by the last message: results lead to new tools, and offered tools are never removed. A tool that was
- * not in the request cannot be called, even if the model knows its name.
+ * Finds tools by the prompt, then also by the last message: results lead to new tools, and offered tools are never
+ * removed. A tool that was not in the request cannot be called, even if the model knows its name.
  */
 export function createToolSelection(settings: AgentSettings, goal: string): ToolSelection {
   const found = new Map<string, Found>()

@@ -10,7 +10,10 @@ export type ConfigProblem = {
 
 const maxShown = 20
 
-/** An invalid configuration, with all its problems. Messages contain no values of the configuration, because any value can be a secret. */
+/**
+ * An invalid configuration, with all its problems. Messages contain no values of the configuration, because any value
+ * can be a secret.
+ */
 export class ConfigError extends CapstanError {
   readonly problems: readonly ConfigProblem[]
   /** The line of the first problem. */

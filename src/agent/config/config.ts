@@ -3,7 +3,10 @@ import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
 
-/** The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given are absent. */
+/**
+ * The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given
+ * are absent.
+ */
 export type AgentConfig = {
   /** `provider/model`. */
   readonly defaultModel?: string

@@ -26,8 +26,8 @@ export type Origin = {
 type Declared = { readonly name: string; readonly items: readonly Item[]; readonly spot: Spot }
 
 /**
- * Reads named entries in three forms: a block per entry (`models "a" { ... }`), an object with a member per entry, or a list of objects with
- * a name. If two have the same name, the last one is used.
+ * Reads named entries in three forms: a block per entry (`models "a" { ... }`), an object with a member per entry, or a
+ * list of objects with a name. If two have the same name, the last one is used.
  */
 export function entries<F extends object, T>(kind: EntryKind<F, T>): Kind<readonly T[]> {
   const { shape, nameField } = kind

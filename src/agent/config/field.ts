@@ -16,8 +16,8 @@ export interface Kind<T> {
 }
 
 /**
- * What must not be shown: a secret, an object whose values are secrets, the parts of a URL that can contain a key, or a value that can
- * contain a secret and is too ordinary to be searched for.
+ * What must not be shown: a secret, an object whose values are secrets, the parts of a URL that can contain a key, or a
+ * value that can contain a secret and is too ordinary to be searched for.
  */
 export type Hidden = 'secret' | 'secrets' | 'address' | 'private'
 
@@ -38,7 +38,10 @@ export function field<T>(kind: Kind<T>, means: string, ...aliases: string[]): Fi
   return { kind, means, aliases }
 }
 
-/** Reads the members of an object or block by their table. Unknown members are warned about; of a repeated field the last one is used. */
+/**
+ * Reads the members of an object or block by their table. Unknown members are warned about; of a repeated field the
+ * last one is used.
+ */
 export function readFields<T extends object>(
   shape: Shape<T>,
   items: readonly Item[],

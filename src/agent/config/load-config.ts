@@ -24,8 +24,8 @@ export type LoadedConfig = {
 }
 
 /**
- * Reads a configuration: the path of an `.acl` file, ACL text, or an object. Rejects with a {@link ConfigError} that lists every problem.
- * Relative paths in a file are relative to its directory, all others to `cwd`.
+ * Reads a configuration: the path of an `.acl` file, ACL text, or an object. Rejects with a {@link ConfigError} that
+ * lists every problem. Relative paths in a file are relative to its directory, all others to `cwd`.
  *
  * @example
  * const { config, warnings } = await loadConfig('capstan.acl')

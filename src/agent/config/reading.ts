@@ -93,8 +93,8 @@ function spelledLike(name: string, { span }: Spot, known: readonly string[]): st
 }
 
 /**
- * Whether a name from the text can be shown in a message. A misplaced quotation mark turns the inside of a string, which can be a key, into
- * names, so only names that look like words are shown.
+ * Whether a name from the text can be shown in a message. A misplaced quotation mark turns the inside of a string,
+ * which can be a key, into names, so only names that look like words are shown.
  */
 function isSayable(name: string): boolean {
   return name.length <= 40 && /^[a-z]+(?:[A-Z_][a-z]+)*$/.test(name)

@@ -8,8 +8,8 @@ import { ConfigError } from './config-error.js'
 const maxListed = 20
 
 /**
- * Resolves a name such as `openai/gpt-4` to a model and its settings; without a name, the default model. The part before the first slash is
- * the provider. Throws a {@link ConfigError} for an undeclared model.
+ * Resolves a name such as `openai/gpt-4` to a model and its settings; without a name, the default model. The part
+ * before the first slash is the provider. Throws a {@link ConfigError} for an undeclared model.
  */
 export function resolveModel(
   config: AgentConfig,

@@ -5,7 +5,10 @@ import type { JsonObject } from '../../tool/json.js'
 export const overlapPolicies = ['skip', 'queue'] as const
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
-/** What happens to fires that were due while the directory was not served: none, the last one or all of them are made up for. */
+/**
+ * What happens to fires that were due while the directory was not served: none, the last one or all of them are made up
+ * for.
+ */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
 
@@ -27,7 +30,9 @@ export type ScheduleDefinition = {
   readonly prompt: string
 }
 
-/** One `tools/*.md`. The arguments and variables of an MCP server are not included, because they can contain secrets. */
+/**
+ * One `tools/*.md`. The arguments and variables of an MCP server are not included, because they can contain secrets.
+ */
 export type AgentDirTool =
   | {
       readonly kind: 'mcp'

@@ -8,8 +8,8 @@ import type { DirFile } from './dir-files.js'
 import type { Findings } from './findings.js'
 
 /**
- * Reads `agent.acl`. A variable that is not set is an error here, not a warning as in other configurations, because no user watches a
- * scheduled run.
+ * Reads `agent.acl`. A variable that is not set is an error here, not a warning as in other configurations, because no
+ * user watches a scheduled run.
  */
 export function readConfigFile(
   { file, text }: DirFile,

@@ -10,9 +10,9 @@ export interface CronTimes {
 }
 
 /**
- * Parses a pattern of five fields (minute, hour, day of month, month, day of week), of six fields that start with seconds, or a name such as
- * `@daily`. A time that daylight saving time skips is due after the change; a repeated time is due once; a pattern that repeats every few
- * minutes is due in both hours. Throws a description of the problem.
+ * Parses a pattern of five fields (minute, hour, day of month, month, day of week), of six fields that start with
+ * seconds, or a name such as `@daily`. A time that daylight saving time skips is due after the change; a repeated time
+ * is due once; a pattern that repeats every few minutes is due in both hours. Throws a description of the problem.
  */
 export function readCron(pattern: string, timeZone: string): CronTimes {
   // The library would read it as a date.

@@ -32,7 +32,9 @@ export class Deliveries {
     }
   }
 
-  /** Resolves when all reports are delivered, or after the time limit. The shortest limit of several callers applies. */
+  /**
+   * Resolves when all reports are delivered, or after the time limit. The shortest limit of several callers applies.
+   */
   async taken(withinMs: number): Promise<void> {
     const { signal } = this.#patience
     if (withinMs > 0 && this.#open.size > 0)

@@ -21,11 +21,17 @@ export type DueOptions = {
 
 /** A fire that is later than this was missed. A machine that wakes up notices within half of it. */
 const graceMs = 60_000
-/** A clock that goes back by less is being adjusted, and the times in between were handled. By more, it was wrong before. */
+/**
+ * A clock that goes back by less is being adjusted, and the times in between were handled. By more, it was wrong
+ * before.
+ */
 export const toleranceMs = 3_600_000
 const maxCatchUp = 50
 
-/** The times that are due between the cursor and now. Of late fires only the last one is made, unless missed ones are made up for. */
+/**
+ * The times that are due between the cursor and now. Of late fires only the last one is made, unless missed ones are
+ * made up for.
+ */
 export function dueTimes({ times, cursor: before, now, catchUp }: DueOptions): DueTimes {
   const cursor = soundCursor(before, now)
   if (cursor >= now) return { fires: [], cursor }

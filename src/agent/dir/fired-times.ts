@@ -23,7 +23,10 @@ export class FiredTimes {
     return this.#latest
   }
 
-  /** Whether this fire or a later one was made. A fire too far in the future is ignored, because the clock of its node was wrong. */
+  /**
+   * Whether this fire or a later one was made. A fire too far in the future is ignored, because the clock of its node
+   * was wrong.
+   */
   has(time: number, now: number): boolean {
     if (this.#times.has(time)) return true
     return this.#latest !== undefined && time < this.#latest && this.#latest <= now + toleranceMs

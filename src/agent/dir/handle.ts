@@ -17,7 +17,10 @@ export interface AgentDirHandle {
   on(listener: ServeListener): () => void
   /** Fires a schedule now, after its running fires. Rejects if there is no schedule with that name. */
   runNow(schedule: string): Promise<FireReport>
-  /** Reads the directory again. Returns true if something has changed. Rejects if it has problems, and continues unchanged. */
+  /**
+   * Reads the directory again. Returns true if something has changed. Rejects if it has problems, and continues
+   * unchanged.
+   */
   reload(): Promise<boolean>
   /** Starts no further fire, waits up to `drainMs` for running fires, and closes the sessions. */
   stop(options?: { readonly drainMs?: number }): Promise<void>

@@ -9,13 +9,16 @@ export type LoadAgentDirOptions = {
   readonly workspace?: string
   /** The time zone of schedules that do not name one (default: UTC). */
   readonly timeZone?: string
-  /** The names of the host's tools: scripts can be allowed to use them, and the directory cannot define tools with these names. */
+  /**
+   * The names of the host's tools: scripts can be allowed to use them, and the directory cannot define tools with these
+   * names.
+   */
   readonly toolNames?: readonly string[]
 }
 
 /**
- * Reads an agent directory without starting anything. Rejects with an {@link AgentDirError} that lists all problems, each with its file and
- * line.
+ * Reads an agent directory without starting anything. Rejects with an {@link AgentDirError} that lists all problems,
+ * each with its file and line.
  *
  * @example
  * const { schedules } = await loadAgentDir('release-agent')

@@ -16,8 +16,9 @@ const limits = [
 ]
 
 /**
- * Merges the configuration of an agent directory into that of the host. The directory's providers, servers and directories come first; it
- * can only tighten limits of the host. Its storage fields replace those of the host as a whole.
+ * Merges the configuration of an agent directory into that of the host. The directory's providers, servers and
+ * directories come first; it can only tighten limits of the host. Its storage fields replace those of the host as a
+ * whole.
  */
 export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): AgentConfig {
   if (own === undefined) return host
@@ -39,7 +40,10 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
   }
 }
 
-/** The stricter of two values: the smaller number, true only if both are true, objects field by field, else the value of the host. */
+/**
+ * The stricter of two values: the smaller number, true only if both are true, objects field by field, else the value of
+ * the host.
+ */
 function tighter(name: string, host: unknown, own: unknown): unknown {
   if (host === undefined || own === undefined) return host ?? own
   if (typeof host === 'number' && typeof own === 'number')

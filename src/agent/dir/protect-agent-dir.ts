@@ -6,8 +6,8 @@ import { isInside } from '../../workspace/inside.js'
 const parts = ['instructions.md', 'agent.acl', 'schedules', 'skills', 'tools']
 
 /**
- * Adds denies for sessions whose agent directory is in their workspace: they cannot write to it. The directory decides which programs are
- * started with which variables, so a session that changes it would extend its own permissions.
+ * Adds denies for sessions whose agent directory is in their workspace: they cannot write to it. The directory decides
+ * which programs are started with which variables, so a session that changes it would extend its own permissions.
  */
 export function protectAgentDir(
   policy: PermissionPolicy | undefined,
@@ -22,7 +22,10 @@ export function protectAgentDir(
   return { ...policy, deny: [...(policy.deny ?? []), ...own] }
 }
 
-/** Converts a name to a pattern. Special characters match any character, so that too much is denied rather than too little. */
+/**
+ * Converts a name to a pattern. Special characters match any character, so that too much is denied rather than too
+ * little.
+ */
 function plain(name: string): string {
   return name.replace(/[^\p{L}\p{N}._ -]/gu, '?')
 }

@@ -40,7 +40,10 @@ export class ScheduleRunner {
   #session: ScheduleSession
   /** Aborted when no further fire can start. */
   readonly #stopping = new AbortController()
-  /** Wakes the loop when its times have changed or it must end. It is one controller, because combined signals leak memory per sleep. */
+  /**
+   * Wakes the loop when its times have changed or it must end. It is one controller, because combined signals leak
+   * memory per sleep.
+   */
   #changed = new AbortController()
   #loop: Promise<void> | undefined
   readonly #waiting: Fire[] = []
@@ -104,7 +107,10 @@ export class ScheduleRunner {
     changed.abort()
   }
 
-  /** Starts no further fire, waits for the running one, and cancels it after the time limit. A second call can shorten the limit. */
+  /**
+   * Starts no further fire, waits for the running one, and cancels it after the time limit. A second call can shorten
+   * the limit.
+   */
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
     this.#changed.abort()

@@ -16,7 +16,9 @@ export type OpenSession = (signal: AbortSignal) => Promise<OpenedSession>
 
 export type Claim = { readonly session: Session; readonly outcome: 'claimed' | 'elsewhere' | 'stopped' }
 
-/** How long another node can hold the session before a fire counts as made there. Longer than the lease of a dead node. */
+/**
+ * How long another node can hold the session before a fire counts as made there. Longer than the lease of a dead node.
+ */
 const patienceMs = 45_000
 const firstPauseMs = 100
 const maxPauseMs = 2_000
@@ -66,8 +68,9 @@ export class ScheduleSession {
   }
 
   /**
-   * Claims the session for writing and checks whether the fire was already made. Waits while another node has the session, until `giveUpAt` or
-   * for as long as the lease of a dead node can last. While it is claimed, no other node can make the same fire.
+   * Claims the session for writing and checks whether the fire was already made. Waits while another node has the
+   * session, until `giveUpAt` or for as long as the lease of a dead node can last. While it is claimed, no other node
+   * can make the same fire.
    */
   async claim(firedAt: number, giveUpAt: number, signal: AbortSignal): Promise<Claim> {
     const until = Math.min(giveUpAt, this.#clock.now() + patienceMs)

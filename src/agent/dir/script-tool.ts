@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../tool/json.js'
 import type { ScriptToolDefinition } from './agent-dir.js'
 
 /**
- * Creates the tool of a script: a call of `program` in which the file sets everything except the inputs. Each call of the script passes the
- * gate like a call of the model, and the script has only the tools that the file names.
+ * Creates the tool of a script: a call of `program` in which the file sets everything except the inputs. Each call of
+ * the script passes the gate like a call of the model, and the script has only the tools that the file names.
  */
 export function createScriptTool(
   definition: ScriptToolDefinition,

@@ -201,7 +201,10 @@ export class ServedDir implements AgentDirHandle {
     }
   }
 
-  /** Checks whether the directory has changed. A change is applied when two checks see the same content, so no half-written file is read. */
+  /**
+   * Checks whether the directory has changed. A change is applied when two checks see the same content, so no
+   * half-written file is read.
+   */
   async #watch(): Promise<void> {
     const { options, clock } = this.#parts
     const { reload = false } = options
@@ -209,7 +212,10 @@ export class ServedDir implements AgentDirHandle {
     const pause =
       reload === false ? idleMs : ((reload === true ? undefined : reload.intervalMs) ?? defaultReloadMs)
     let before = this.#edition.read.digest
-    /** The last error. Reading is tried again, because the cause can be in the workspace, and each error is reported once. */
+    /**
+     * The last error. Reading is tried again, because the cause can be in the workspace, and each error is reported
+     * once.
+     */
     let lastError: string | undefined
     while (!signal.aborted) {
       await clock.sleep(pause, signal)

@@ -27,7 +27,9 @@ export type OpenerSetup = {
   readonly secrets: readonly string[]
 }
 
-/** Opens a session, or resumes the stored one with its id. The stored messages are restored, the stored options are not. */
+/**
+ * Opens a session, or resumes the stored one with its id. The stored messages are restored, the stored options are not.
+ */
 export type SessionOpener = (
   options: SessionOptions & { readonly sessionId: string },
 ) => Promise<OpenedSession>

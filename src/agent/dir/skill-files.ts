@@ -6,8 +6,8 @@ import type { DirFile } from './dir-files.js'
 import type { Findings } from './findings.js'
 
 /**
- * Checks `skills/`, which sessions read themselves. Sessions ignore invalid skills and parts of them. No user would notice that in a scheduled
- * agent, so it is reported here.
+ * Checks `skills/`, which sessions read themselves. Sessions ignore invalid skills and parts of them. No user would
+ * notice that in a scheduled agent, so it is reported here.
  */
 export function checkSkills(files: readonly DirFile[], findings: Findings): string[] {
   const taken = new Map<string, string>()

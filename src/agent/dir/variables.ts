@@ -5,9 +5,9 @@ import type { Environment } from '../config/reading.js'
 import type { FileFields } from './fields.js'
 
 /**
- * Replaces every `${NAME}` in the strings of a value by that environment variable. A variable that is not set or empty is reported with its
- * line, because a server without its token would fail later with a worse message. The values are added to `used`, because they can be
- * secrets.
+ * Replaces every `${NAME}` in the strings of a value by that environment variable. A variable that is not set or empty
+ * is reported with its line, because a server without its token would fail later with a worse message. The values are
+ * added to `used`, because they can be secrets.
  */
 export function withVariables(
   value: unknown,
@@ -50,7 +50,10 @@ function replaced(
   return result
 }
 
-/** Whether a value is a directory such as the home directory, which is not a secret: redacting it would hide every path below it. */
+/**
+ * Whether a value is a directory such as the home directory, which is not a secret: redacting it would hide every path
+ * below it.
+ */
 function isPlace(value: string): boolean {
   return isAbsolute(value) && existsSync(value)
 }

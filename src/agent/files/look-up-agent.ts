@@ -19,8 +19,8 @@ export type AgentPlaces = {
 }
 
 /**
- * Finds an agent by name: in the directories of the host, of the user, of the package, of the project, in this order. An agent of the project
- * asks before it does what its own rules allow. Throws `AgentNotFoundError`.
+ * Finds an agent by name: in the directories of the host, of the user, of the package, of the project, in this order.
+ * An agent of the project asks before it does what its own rules allow. Throws `AgentNotFoundError`.
  */
 export function lookUpAgent(
   name: string,

@@ -22,8 +22,8 @@ const maxBytes = 64 * 1024 * 1024
 const maxUnusedMs = 30 * 24 * 60 * 60 * 1_000
 
 /**
- * Reads a compile cache. Never throws: a file that is missing, damaged, or writable by other users is ignored. V8 trusts cached code, so a
- * checksum makes sure that it gets exactly what was written.
+ * Reads a compile cache. Never throws: a file that is missing, damaged, or writable by other users is ignored. V8
+ * trusts cached code, so a checksum makes sure that it gets exactly what was written.
  */
 export function readCompileCache(file: string): CompileCache {
   try {
@@ -103,7 +103,10 @@ function number(value: number): Buffer {
   return bytes
 }
 
-/** Removes caches of other versions that were not used for a month. The current time is that of the file that was just written. */
+/**
+ * Removes caches of other versions that were not used for a month. The current time is that of the file that was just
+ * written.
+ */
 function sweep(directory: string): void {
   const parent = dirname(directory)
   const now = statSync(directory).mtimeMs

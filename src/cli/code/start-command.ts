@@ -14,8 +14,8 @@ import {
 import { loadScripts } from './load-scripts.js'
 
 /**
- * Runs the command with a cache of its compiled code, and updates the cache at the end. Node 20 has no `module.enableCompileCache`
- * (Node 22.1 has), and compiling takes most of the start.
+ * Runs the command with a cache of its compiled code, and updates the cache at the end. Node 20 has no
+ * `module.enableCompileCache` (Node 22.1 has), and compiling takes most of the start.
  */
 export function startCommand(argv: readonly string[]): void {
   const directory = fileURLToPath(new URL('.', import.meta.url))
@@ -32,9 +32,9 @@ export function startCommand(argv: readonly string[]): void {
 }
 
 /**
- * The cache file of a command. Each command has its own, because each runs other functions of the same files. It is in the user's
- * directory, which other users cannot write to, because cached code is executed. Undefined if Node's own variable turns caching off, or for
- * help, which gains nothing.
+ * The cache file of a command. Each command has its own, because each runs other functions of the same files. It is in
+ * the user's directory, which other users cannot write to, because cached code is executed. Undefined if Node's own
+ * variable turns caching off, or for help, which gains nothing.
  */
 function cacheLocation(argv: readonly string[]): CacheLocation | undefined {
   const { env } = process

@@ -31,7 +31,8 @@ describe('completion', () => {
     expect((script.match(/'/g)?.length ?? 0) % 2).toBe(0)
   })
 
-  // zsh and fish are not installed everywhere. These scripts were tested in zsh 5.9 and fish 3.6, with every character that is special in one of them.
+  // zsh and fish are not installed everywhere. These scripts were tested in zsh 5.9 and fish 3.6, with every character
+  // that is special in one of them.
   it('produces the expected script for zsh', async () => {
     expect(await completionScript('zsh', [tricky])).toBe(`#compdef capstan
 # zsh completion of capstan

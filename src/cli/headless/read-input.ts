@@ -13,8 +13,8 @@ export type PipedInput = {
 const maxBytes = 8 * 1024 * 1024
 
 /**
- * Reads standard input. An optional pipe that is open but empty is ignored after `timeoutMs`, so a run never waits for a pipe that no
- * process writes to. A terminal is not read.
+ * Reads standard input. An optional pipe that is open but empty is ignored after `timeoutMs`, so a run never waits for
+ * a pipe that no process writes to. A terminal is not read.
  */
 export async function readInput(
   io: Pick<Io, 'stdin' | 'stdinFd' | 'isTTY' | 'signal'>,

@@ -5,8 +5,8 @@ import type { Prepared } from '../setup/prepare.js'
 import { configName } from '../setup/workspace-config.js'
 
 /**
- * Throws unless the user has chosen the model of a non-interactive run. Otherwise the offline model would answer, or another model than
- * an unconfirmed configuration names, and the run would look like a success.
+ * Throws unless the user has chosen the model of a non-interactive run. Otherwise the offline model would answer, or
+ * another model than an unconfirmed configuration names, and the run would look like a success.
  */
 export function requireModel(
   { model, unconfirmed }: Pick<Prepared, 'model' | 'unconfirmed'>,

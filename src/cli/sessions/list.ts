@@ -23,8 +23,8 @@ type Row = SessionInfo & {
 }
 
 /**
- * Lists the sessions of this directory, or of all, newest first. Sessions of subagents are listed with `--subagents`; sessions without
- * messages are not listed.
+ * Lists the sessions of this directory, or of all, newest first. Sessions of subagents are listed with `--subagents`;
+ * sessions without messages are not listed.
  */
 export async function listCommand(args: Args, io: Io): Promise<number> {
   const opened = await openSessionStore(args, io)

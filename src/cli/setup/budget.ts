@@ -6,7 +6,10 @@ export type Budget =
   | { readonly unit: 'tokens'; readonly limit: number }
   | { readonly unit: 'usd'; readonly limit: number }
 
-/** Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number without a unit is refused, because it is ambiguous. */
+/**
+ * Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number without a unit is refused, because it is
+ * ambiguous.
+ */
 export function readBudget(text: string): Budget {
   const written = text.trim().toLowerCase()
   const money = /^(?:\$(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:usd|\$))$/.exec(written)

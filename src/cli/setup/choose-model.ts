@@ -29,8 +29,8 @@ export type ModelRequest = {
 }
 
 /**
- * Chooses the model: the flag, else `CAPSTAN_MODEL`, else the configuration, else the default model for an API key in the environment, else
- * a model server on this machine, else the offline model.
+ * Chooses the model: the flag, else `CAPSTAN_MODEL`, else the configuration, else the default model for an API key in
+ * the environment, else a model server on this machine, else the offline model.
  */
 export async function chooseModel(request: ModelRequest): Promise<ChosenModel> {
   const named = request.named ?? (request.env['CAPSTAN_MODEL'] || undefined)
@@ -41,7 +41,10 @@ export async function chooseModel(request: ModelRequest): Promise<ChosenModel> {
   return fromEnvironment(request) ?? (await fromThisMachine(request)) ?? offline()
 }
 
-/** The protocol of a provider that is found by its key: the provider's own, if its package is installed, else chat completions. */
+/**
+ * The protocol of a provider that is found by its key: the provider's own, if its package is installed, else chat
+ * completions.
+ */
 function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }

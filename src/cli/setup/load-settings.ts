@@ -16,8 +16,8 @@ export type Settings = {
 }
 
 /**
- * Loads the configuration. A named file is the only one that is used. Otherwise the workspace's file, once the user has confirmed it, takes
- * precedence over the user's.
+ * Loads the configuration. A named file is the only one that is used. Otherwise the workspace's file, once the user has
+ * confirmed it, takes precedence over the user's.
  */
 export async function loadSettings(
   place: ConfigPlace,

@@ -11,7 +11,10 @@ export type StoreWish = {
   readonly userDir: string
 }
 
-/** Opens the session store: the flag's, else the configured one, else the user's directory. Undefined when sessions are not stored. */
+/**
+ * Opens the session store: the flag's, else the configured one, else the user's directory. Undefined when sessions are
+ * not stored.
+ */
 export async function openStore(
   wish: StoreWish,
   { cwd }: Pick<Io, 'cwd'>,

@@ -6,8 +6,8 @@ import { readIfThere } from '../../workspace/rules/read-if-there.js'
 import { CommandLineError } from '../errors.js'
 
 /**
- * The `capstan.acl` of a workspace. It came with the workspace, and can send API keys to another server or start programs, so it has no
- * effect until the user confirms its exact text.
+ * The `capstan.acl` of a workspace. It came with the workspace, and can send API keys to another server or start
+ * programs, so it has no effect until the user confirms its exact text.
  */
 export type WorkspaceConfig = {
   readonly path: string
@@ -41,8 +41,8 @@ export async function readWorkspaceConfig(place: ConfigPlace): Promise<Workspace
 }
 
 /**
- * The version of the file's meaning. Version 1 confined the programs of MCP servers, version 2 does not, so a file that can have MCP
- * servers must be confirmed again.
+ * The version of the file's meaning. Version 1 confined the programs of MCP servers, version 2 does not, so a file that
+ * can have MCP servers must be confirmed again.
  */
 function versionOf(text: string): 1 | 2 {
   return /mcp/i.test(text) ? 2 : 1

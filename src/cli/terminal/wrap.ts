@@ -1,15 +1,18 @@
 import { lettersOf, widthOf, widthOfLetter } from './width.js'
 
 /**
- * Breaks text into lines of at most `columns` columns: at spaces, and inside a word only if it is longer than a line. Wide characters count
- * two columns, style codes none. Lines after the first start with `indent`.
+ * Breaks text into lines of at most `columns` columns: at spaces, and inside a word only if it is longer than a line.
+ * Wide characters count two columns, style codes none. Lines after the first start with `indent`.
  */
 export function wrapText(text: string, columns: number, indent = ''): string[] {
   const room = Math.max(8, columns)
   return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
 }
 
-/** Wraps a line of a two-column list (`  name   description`). The description stays in its column, or moves below a long name. */
+/**
+ * Wraps a line of a two-column list (`  name   description`). The description stays in its column, or moves below a
+ * long name.
+ */
 export function wrapRow(line: string, columns: number): string[] {
   const [, left = '', right] = /^((?: {2}|\* ) *\S.*? {2,})(\S.*)$/.exec(line) ?? []
   if (right === undefined || widthOf(line) <= columns) return wrapText(line, columns, '    ')

@@ -17,9 +17,9 @@ export type { Ask }
 export type Forced = { readonly tooLong: ModelError } | { readonly asked: true }
 
 /**
- * Makes a conversation fit its model again: first by leaving out large old outputs, and if that is not enough by a summary of all but
- * the last turns. The whole history stays where it is. What counts is the size afterwards: twice in a row without success ends
- * the run, since it would only happen again. Gives whether anything changed.
+ * Makes a conversation fit its model again: first by leaving out large old outputs, and if that is not enough by a
+ * summary of all but the last turns. The whole history stays where it is. What counts is the size afterwards: twice in
+ * a row without success ends the run, since it would only happen again. Gives whether anything changed.
  */
 export async function compactConversation(state: RunState, ask: Ask, forced?: Forced): Promise<boolean> {
   const { parts } = state

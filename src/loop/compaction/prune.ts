@@ -2,8 +2,8 @@ import { estimateMessageTokens } from '../../model/estimate-tokens.js'
 import type { Message, ToolMessage, ToolResultPart } from '../../tool/completion.js'
 
 /**
- * The view with the large old outputs of tools left out. What was asked stays, the newest outputs stay, and so do those that a
- * session lives by. Messages that are not touched are the same objects.
+ * The view with the large old outputs of tools left out. What was asked stays, the newest outputs stay, and so do those
+ * that a session lives by. Messages that are not touched are the same objects.
  */
 export function prune(view: readonly Message[], keepTokens = newestTokens): Message[] {
   let kept = 0

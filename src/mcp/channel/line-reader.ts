@@ -14,8 +14,9 @@ export const maxMessageBytes = 10 * 1024 * 1024
 const usual: LineLimits = { maxLineBytes: maxMessageBytes, maxNoiseBytes: 16 * 1024 * 1024 }
 
 /**
- * Reads lines of JSON from a server. What is no message is passed over, up to a limit, since servers print greetings and warnings where
- * they should not. Gives each message to `take`; says in words when the stream can no longer be read.
+ * Reads lines of JSON from a server. What is no message is passed over, up to a limit, since servers print greetings
+ * and warnings where they should not. Gives each message to `take`; says in words when the stream can no longer be
+ * read.
  */
 export class LineReader {
   readonly #take: (message: Message) => void

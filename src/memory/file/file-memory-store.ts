@@ -16,8 +16,8 @@ export type FileMemoryStoreOptions = {
 }
 
 /**
- * Memories in a directory, a Markdown file each, for people to read, edit and delete: what they do is noticed. Any number of sessions
- * and processes may share the directory.
+ * Memories in a directory, a Markdown file each, for people to read, edit and delete: what they do is noticed. Any
+ * number of sessions and processes may share the directory.
  *
  * ```ts
  * const store = new FileMemoryStore('.capstan/memory')

@@ -12,8 +12,8 @@ type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem; readonly pr
 export const extension = '.md'
 
 /**
- * The items of a directory, read again only where something changed. The time of the directory shows names that came or went;
- * a changed file shows only in its own time, so some are checked each time, all of them in turn.
+ * The items of a directory, read again only where something changed. The time of the directory shows names that came or
+ * went; a changed file shows only in its own time, so some are checked each time, all of them in turn.
  */
 export class ItemFiles {
   readonly #files: FileLayer
@@ -89,8 +89,8 @@ export class ItemFiles {
   }
 
   /**
-   * Clocks of file systems move in steps of milliseconds, and what happens within one step looks the same: a time counts only once it
-   * was old when the names were listed.
+   * Clocks of file systems move in steps of milliseconds, and what happens within one step looks the same: a time
+   * counts only once it was old when the names were listed.
    */
   #mayHaveOtherNames({ identity, mtimeMs }: FileFacts): boolean {
     const time = `${identity} ${mtimeMs}`

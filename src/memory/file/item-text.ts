@@ -2,7 +2,10 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
 import { itemLimits, type MemoryItem, type MemoryType, memoryTypes } from '../memory-item.js'
 
-/** An item as its file holds it: what is known about it as YAML between two lines, then its content, all for people to read. */
+/**
+ * An item as its file holds it: what is known about it as YAML between two lines, then its content, all for people to
+ * read.
+ */
 export function itemText({
   content,
   createdAtMs,
@@ -22,8 +25,8 @@ export function itemText({
 }
 
 /**
- * What a file says. People edit these files: what they leave out has a default, and a note without anything around it is an item too.
- * Throws, with words for a person, only for what is not YAML.
+ * What a file says. People edit these files: what they leave out has a default, and a note without anything around it
+ * is an item too. Throws, with words for a person, only for what is not YAML.
  */
 export function readItem(id: string, text: string, fileMs: number): MemoryItem | undefined {
   const { front, content } = parts(text.startsWith('\ufeff') ? text.slice(1) : text)

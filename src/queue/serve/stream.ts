@@ -14,7 +14,8 @@ const maxLineLength = 8 * 1024 * 1024
 
 /**
  * Serves one worker over a pair of streams, a JSON object a line: `{ id, method, params }` and back `{ id, result }` or
- * `{ id, error }`. When they end, the worker is gone, and what it had goes to another at once. Gives what ends it from here.
+ * `{ id, error }`. When they end, the worker is gone, and what it had goes to another at once. Gives what ends it from
+ * here.
  */
 export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: string): () => void {
   // The streams of Node that the type describes.

@@ -7,7 +7,10 @@ import type { Lane } from '../lane.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { Queue } from './ask-queue.js'
 
-/** Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be tried again. */
+/**
+ * Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be
+ * tried again.
+ */
 export type TaskHandler = (
   payload: JsonObject,
   context: {
@@ -30,13 +33,16 @@ export type QueueWorkerOptions = {
   readonly signal?: AbortSignal
 } & (
   | { readonly url: string; readonly token: string }
-  /** What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has started. */
+  /**
+   * What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has
+   * started.
+   */
   | WorkerStreams
 )
 
 /**
- * Works on the tasks of a queue until the signal is aborted, or the streams end. Sends signs of life to the queue while it works, and
- * begins nothing that is no longer its own.
+ * Works on the tasks of a queue until the signal is aborted, or the streams end. Sends signs of life to the queue while
+ * it works, and begins nothing that is no longer its own.
  *
  * ```ts
  * await workOnQueue({ url, token, handlers: { bash: async ({ command }) => run(command) } })

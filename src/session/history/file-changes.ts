@@ -42,8 +42,8 @@ export type ChangeOwner = { readonly id: string; readonly undoes?: string }
 export type FoundImage = { readonly image: FileImage; readonly bytes?: Uint8Array }
 
 /**
- * What was done to files, run by run: noted before it is done, with what each file was before its run first touched it. Without a
- * store the contents are held in memory, the oldest given up first.
+ * What was done to files, run by run: noted before it is done, with what each file was before its run first touched it.
+ * Without a store the contents are held in memory, the oldest given up first.
  */
 export class FileChanges {
   readonly #options: FileChangesOptions
@@ -78,7 +78,10 @@ export class FileChanges {
     return sets.slice(sets.findIndex((set) => set.id === id) + 1).findLast(({ files }) => files.has(path))?.id
   }
 
-  /** Notes a change that is about to be made. `look` is asked for the file as it is when its run touches it for the first time. */
+  /**
+   * Notes a change that is about to be made. `look` is asked for the file as it is when its run touches it for the
+   * first time.
+   */
   async note(
     owner: ChangeOwner,
     path: string,
@@ -185,7 +188,9 @@ export class FileChanges {
   }
 }
 
-/** Whether a file was changed and not put back. A file that was only written with the content it had was not changed. */
+/**
+ * Whether a file was changed and not put back. A file that was only written with the content it had was not changed.
+ */
 export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
   if (undone) return false
   if (before.kind === 'unknown') return true

@@ -34,8 +34,8 @@ export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
 }
 
 /**
- * Goes back to before a message of the user: it and everything behind it is hidden from the history and the model, and stays in the
- * log. Files stay as they are; `undo` is for those.
+ * Goes back to before a message of the user: it and everything behind it is hidden from the history and the model, and
+ * stays in the log. Files stay as they are; `undo` is for those.
  */
 export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
   return kernel.alone('rewinding', async () => {

@@ -34,7 +34,10 @@ class UnreadWriteError extends CapstanError {
 
 markErrorClass(UnreadWriteError, 'UnreadWriteError')
 
-/** What the model knows of a file: the version it saw, or (from before the session was resumed) when it saw or what it wrote. */
+/**
+ * What the model knows of a file: the version it saw, or (from before the session was resumed) when it saw or what it
+ * wrote.
+ */
 type Known =
   | { readonly version: string }
   | { readonly readAtMs: number | undefined; readonly wrote: string | undefined }
@@ -63,7 +66,9 @@ export class SeenFiles {
 
 /** A file that was forgotten counts as one that was never read. */
 const maxKnown = 10_000
-/** Larger files are shown in parts and hardly ever rewritten: reading all of one for its version would cost too much. */
+/**
+ * Larger files are shown in parts and hardly ever rewritten: reading all of one for its version would cost too much.
+ */
 const maxTrackedBytes = 8 * 1024 * 1024
 
 export type SeenUse = {
@@ -76,9 +81,9 @@ export type SeenUse = {
 }
 
 /**
- * The files of one call, which remember what the model reads and writes, and refuse to overwrite a file that holds something else by
- * now. Compared is the content, never a time. Commands, other tools, subagents and the host write without this, so that what they change
- * counts as a change.
+ * The files of one call, which remember what the model reads and writes, and refuse to overwrite a file that holds
+ * something else by now. Compared is the content, never a time. Commands, other tools, subagents and the host write
+ * without this, so that what they change counts as a change.
  */
 export function trackSeenFiles(
   files: RuntimeFiles,

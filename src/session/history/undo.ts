@@ -41,8 +41,8 @@ export type ListChangesOptions = {
 }
 
 /**
- * What tools did to files in a run; without an id, in the last run that left a change. Changes by commands are not covered. Files that a
- * run wrote with the content they had are left out.
+ * What tools did to files in a run; without an id, in the last run that left a change. Changes by commands are not
+ * covered. Files that a run wrote with the content they had are left out.
  */
 export async function listChanges(
   kernel: SessionKernel,
@@ -68,9 +68,9 @@ function setsFor({ changes }: SessionKernel, runId: string | undefined): ChangeS
 }
 
 /**
- * Puts files back to what they were before a run changed them, one by one: those that are still what the run left. Others are left alone
- * and named. Without an id it takes the last run of which something can be put back, so that a run which left nothing to undo, or whose
- * files were changed since, does not keep earlier runs from being undone.
+ * Puts files back to what they were before a run changed them, one by one: those that are still what the run left.
+ * Others are left alone and named. Without an id it takes the last run of which something can be put back, so that a
+ * run which left nothing to undo, or whose files were changed since, does not keep earlier runs from being undone.
  */
 export function undo(kernel: SessionKernel, runId?: string): Promise<UndoOutcome> {
   return kernel.alone('undoing', async () => {

@@ -1,4 +1,7 @@
-/** A unified diff of one file: its name, then the hunks. Texts that are too different to compare in time are shown one after the other. */
+/**
+ * A unified diff of one file: its name, then the hunks. Texts that are too different to compare in time are shown one
+ * after the other.
+ */
 export async function unifiedDiff(name: string, before: string, after: string): Promise<string> {
   const { createPatch } = await import('diff')
   const title = name.replaceAll('\n', '\\n')

@@ -16,8 +16,8 @@ export type WatchedPlace = {
 }
 
 /**
- * The files of one call, which note what they are about to change. Every tool that works through its runtime is covered; what commands
- * do is not.
+ * The files of one call, which note what they are about to change. Every tool that works through its runtime is
+ * covered; what commands do is not.
  */
 export function watchFiles(
   files: RuntimeFiles,
@@ -89,8 +89,8 @@ export async function noteChange(
 }
 
 /**
- * The real path of what is changed, which for a removal is the link itself. Undefined where there is none, or where it leads out: the
- * change is refused then.
+ * The real path of what is changed, which for a removal is the link itself. Undefined where there is none, or where it
+ * leads out: the change is refused then.
  */
 async function placeOf(whole: LocalFiles, path: string, itself: boolean): Promise<string | undefined> {
   try {

@@ -13,8 +13,8 @@ export type OpenCalls = {
 }
 
 /**
- * The results that a process did not live to write: for the calls of the last answer that have none. Undefined when there are no such
- * calls. They are said as they are: what had begun may have done anything, what had not was not done.
+ * The results that a process did not live to write: for the calls of the last answer that have none. Undefined when
+ * there are no such calls. They are said as they are: what had begun may have done anything, what had not was not done.
  */
 export function interruptedResults(
   messages: readonly Message[],
@@ -42,8 +42,9 @@ export type UnfinishedOptions = {
 }
 
 /**
- * The last answer, when a call of it waited for a yes that may still come: such a call never began, so it is made now under the same id,
- * and asked about again. Undefined when there is none; then every call is answered with what is known of it.
+ * The last answer, when a call of it waited for a yes that may still come: such a call never began, so it is made now
+ * under the same id, and asked about again. Undefined when there is none; then every call is answered with what is
+ * known of it.
  */
 export function unfinishedRound(
   messages: readonly Message[],

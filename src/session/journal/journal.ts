@@ -26,8 +26,8 @@ type Handed = readonly SessionRecord[] | Promise<readonly SessionRecord[]>
 const soonMs = 20
 
 /**
- * The log of one session, opened with the first record. Records stand in it in the order they were handed over. What could not be
- * written is told to everyone who waits from then on: a session that cannot keep its word must not go on.
+ * The log of one session, opened with the first record. Records stand in it in the order they were handed over. What
+ * could not be written is told to everyone who waits from then on: a session that cannot keep its word must not go on.
  */
 export class Journal {
   readonly #options: JournalOptions
@@ -47,7 +47,10 @@ export class Journal {
   #givenBack = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
-  /** Settles, without ever failing, when the store was asked to make the session; undefined for one that was there before. */
+  /**
+   * Settles, without ever failing, when the store was asked to make the session; undefined for one that was there
+   * before.
+   */
   #creation: Promise<void> | undefined
   /** Whether the log has what comes first. */
   #introduced = false
@@ -64,7 +67,10 @@ export class Journal {
     this.#known = options.known
   }
 
-  /** Makes the session in the store before anything is said in it. One that cannot be made now is made with its first record. */
+  /**
+   * Makes the session in the store before anything is said in it. One that cannot be made now is made with its first
+   * record.
+   */
   create(): void {
     this.#creation = this.#create().catch(() => undefined)
   }
@@ -81,24 +87,24 @@ export class Journal {
   }
 
   /**
-   * Resolves when these, and all before them, are as safe as the durability says. What is handed over while the disk is busy is one
-   * write, whole or not at all.
+   * Resolves when these, and all before them, are as safe as the durability says. What is handed over while the disk is
+   * busy is one write, whole or not at all.
    */
   append(records: Handed): Promise<void> {
     return this.#takes(records) ? this.#write() : Promise.resolve()
   }
 
   /**
-   * Resolves when these, and all before them, outlive the process. The disk has them soon, and before anything that is appended after
-   * them is said to be safe: whoever does nothing that cannot be done again need not wait for it.
+   * Resolves when these, and all before them, outlive the process. The disk has them soon, and before anything that is
+   * appended after them is said to be safe: whoever does nothing that cannot be done again need not wait for it.
    */
   put(records: Handed): Promise<void> {
     return this.#takes(records) ? this.#write(false) : Promise.resolve()
   }
 
   /**
-   * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself. Each by itself would
-   * be a write and a wait for the disk of its own, which those behind it would wait for too.
+   * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself.
+   * Each by itself would be a write and a wait for the disk of its own, which those behind it would wait for too.
    */
   note(records: Handed): void {
     if (!this.#takes(records) || this.#next !== undefined || this.#soon !== undefined) return
@@ -124,7 +130,9 @@ export class Journal {
     return true
   }
 
-  /** Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again. */
+  /**
+   * Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again.
+   */
   async open(): Promise<void> {
     this.#refuseWhenFailed()
     this.#taken = true
@@ -153,7 +161,8 @@ export class Journal {
   /** Takes the lease only for this call: the first process that sends a prompt takes it for good. */
   async #flushCreated(): Promise<void> {
     const log = await this.#open().catch((error: unknown) => {
-      // Another process has said something in it since: what was written here is there, and it has nothing of ours to wait for.
+      // Another process has said something in it since: what was written here is there, and it has nothing of ours to
+      // wait for.
       if (this.#isThere && isElsewhere(error)) return undefined
       throw error
     })
@@ -265,17 +274,22 @@ export class Journal {
     }
   }
 
-  /** Between reading and taking a session another process may have written to it. Returns how many records there are. */
+  /**
+   * Between reading and taking a session another process may have written to it. Returns how many records there are.
+   */
   async #refuseStale({ recordCount }: SessionLog): Promise<number> {
     const { store, sessionId } = this.#options
     const known = this.#known
-    // It was whole when it was read here, and it is as long as it was then: reading all of it again would tell nothing more.
+    // It was whole when it was read here, and it is as long as it was then: reading all of it again would tell nothing
+    // more.
     if (known.whole && recordCount === known.records) return known.records
     const stored = await store.read(sessionId)
-    // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read again.
+    // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read
+    // again.
     if (stored?.damage !== undefined) throw damagedLog(sessionId, stored.damage)
     const there = stored?.records.length ?? 0
-    // Two processes that open a new session of one id both make it; as long as neither said anything, neither is too late.
+    // Two processes that open a new session of one id both make it; as long as neither said anything, neither is too
+    // late.
     const isEmpty = known.records === 0 && stored?.records.every(({ type }) => type === 'session')
     if (there !== known.records && !isEmpty)
       throw new StoreError(

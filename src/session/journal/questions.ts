@@ -12,8 +12,8 @@ import { shorten } from './shorten.js'
 type ToolCallPart = Extract<AssistantContent, { type: 'tool_call' }>
 
 /**
- * A question as it is written down. Undefined for one that no later process could put again: only calls of the last answer, and calls
- * inside them that have ids of their own, come back.
+ * A question as it is written down. Undefined for one that no later process could put again: only calls of the last
+ * answer, and calls inside them that have ids of their own, come back.
  */
 export function questionFrom(
   request: AskRequest,
@@ -48,7 +48,10 @@ export function shownOf(
   }
 }
 
-/** The questions from before that can be answered still: of the last answer, and not refused. Those that are over are among them. */
+/**
+ * The questions from before that can be answered still: of the last answer, and not refused. Those that are over are
+ * among them.
+ */
 export function waitingQuestions(
   { openQuestions }: Pick<RestoredSession, 'openQuestions'>,
   { kept }: Pick<RecordedConversation, 'kept'>,
@@ -63,7 +66,10 @@ export function waitingQuestions(
     .map(({ question }) => question)
 }
 
-/** Whether the call is still what was asked about: secrets are not written down, and a log without them has another call. */
+/**
+ * Whether the call is still what was asked about: secrets are not written down, and a log without them has another
+ * call.
+ */
 export function isAboutCall(question: ToolQuestion, call: ToolCallPart): boolean {
   return question.written === writtenDigest(call)
 }

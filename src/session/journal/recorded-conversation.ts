@@ -29,7 +29,10 @@ export type RecordedConversationOptions = {
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
   /** Takes out of a message what must not be written down: also of what goes beside the log. */
   readonly clean?: (<Value>(value: Value) => Value) | undefined
-  /** Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the configuration. */
+  /**
+   * Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the
+   * configuration.
+   */
   readonly hide?: (<Value>(value: Value) => Value) | undefined
   /** The run at work. */
   runId(): string | undefined
@@ -38,9 +41,9 @@ export type RecordedConversationOptions = {
 }
 
 /**
- * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is done because of
- * it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint behind them, which is one write with
- * them, and an answer that calls tools for the first of its calls to begin.
+ * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is
+ * done because of it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint
+ * behind them, which is one write with them, and an answer that calls tools for the first of its calls to begin.
  */
 export function createRecordedConversation(options: RecordedConversationOptions): RecordedConversation {
   const { journal, sessionId, start } = options
@@ -180,7 +183,10 @@ function isFollowed({ role, content }: Message): boolean {
   return role === 'tool'
 }
 
-/** What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left out. */
+/**
+ * What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left
+ * out.
+ */
 function comparedWith(
   view: readonly StoredMessage[],
   next: readonly Message[],

@@ -68,7 +68,9 @@ function isSystem({ message }: StoredMessage): boolean {
   return message.role === 'system'
 }
 
-/** The options of a session as its log keeps them: plain data that holds for as long as the session lives. Never a key. */
+/**
+ * The options of a session as its log keeps them: plain data that holds for as long as the session lives. Never a key.
+ */
 export function optionsToKeep(options: SessionOptions): JsonObject {
   const kept = Object.fromEntries(
     keptNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
@@ -80,8 +82,9 @@ export function optionsToKeep(options: SessionOptions): JsonObject {
 const keptNames = Object.keys(restrictions) as readonly (keyof typeof restrictions)[]
 
 /**
- * The options of a session that is continued. What the host gives wins. Of the rest, authority is never taken from the log unless the
- * host trusts its store: then everything is restored. `leftOut` names what the log has and the session does not get.
+ * The options of a session that is continued. What the host gives wins. Of the rest, authority is never taken from the
+ * log unless the host trusts its store: then everything is restored. `leftOut` names what the log has and the session
+ * does not get.
  */
 export function withRestored(
   given: SessionOptions,

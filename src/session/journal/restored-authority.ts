@@ -11,8 +11,9 @@ import { limitNames } from '../limit-names.js'
 import type { SessionOptions } from '../options.js'
 
 /**
- * What a log may say about the authority of the session that continues it. Tools, or a person who can write to the store, could have
- * written any of it: it can restrict the session and never permits anything. `trustStore` is how a host vouches for its store.
+ * What a log may say about the authority of the session that continues it. Tools, or a person who can write to the
+ * store, could have written any of it: it can restrict the session and never permits anything. `trustStore` is how a
+ * host vouches for its store.
  */
 export type RestoredAuthority = {
   /** Options that cannot widen anything. */
@@ -42,8 +43,8 @@ export function restrictionsIn(
 }
 
 /**
- * The rules that people agreed to, and the `ask` rules of the policy, as rules that only hold back. Allows are left out, and so is what
- * is not a rule.
+ * The rules that people agreed to, and the `ask` rules of the policy, as rules that only hold back. Allows are left
+ * out, and so is what is not a rule.
  */
 export function restrictingRules(state: SessionState | undefined, given: SessionOptions): readonly Rule[] {
   const { rules = [], options } = state?.session ?? {}
@@ -68,7 +69,10 @@ const onlyFalse = (value: unknown): unknown => (value === false ? false : undefi
 const onlyTrue = (value: unknown): unknown => (value === true ? true : undefined)
 const never = (): undefined => undefined
 
-/** How each kept option is restored. Undefined: it is not. Every kept option is named here, so that a new one needs a decision. */
+/**
+ * How each kept option is restored. Undefined: it is not. Every kept option is named here, so that a new one needs a
+ * decision.
+ */
 export const restrictions = {
   role: asItIs,
   guidelines: asItIs,

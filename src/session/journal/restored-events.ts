@@ -16,9 +16,9 @@ import { isWhole } from './shorten.js'
 export type RunsOfLog = Pick<SessionState, 'runs' | 'events' | 'messages'>
 
 /**
- * The events of a run as its log has them, under the numbers that readers saw. Texts that the log has once, in the messages, are put back:
- * the answer of each round as one event under the number of its last piece, outputs of tools, long arguments and prompts. A run that ended
- * has its last event.
+ * The events of a run as its log has them, under the numbers that readers saw. Texts that the log has once, in the
+ * messages, are put back: the answer of each round as one event under the number of its last piece, outputs of tools,
+ * long arguments and prompts. A run that ended has its last event.
  */
 export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   const own = state.messages.filter(({ row }) => row.runId === run.id)
@@ -41,7 +41,9 @@ export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   return [...events, ...(end === undefined ? [] : [end])].sort((a, b) => a.sequence - b.sequence)
 }
 
-/** Above every number that a process gives: for events that are added to the stream of a run after its process ended. */
+/**
+ * Above every number that a process gives: for events that are added to the stream of a run after its process ended.
+ */
 export const sequencesPerProcess = 1_000_000_000
 
 /** The text and the reasoning of an answer, each under the number of its last piece. */

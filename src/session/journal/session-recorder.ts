@@ -89,7 +89,10 @@ export class SessionRecorder {
     this.#journal.create()
   }
 
-  /** Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on with here. */
+  /**
+   * Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on
+   * with here.
+   */
   async open(): Promise<void> {
     await this.#journal.open()
     this.#opened = true
@@ -118,7 +121,10 @@ export class SessionRecorder {
     this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
   }
 
-  /** That a run begins, or how it ended: only the end is told to anybody. `end` is its last event, which is emitted afterwards. */
+  /**
+   * That a run begins, or how it ended: only the end is told to anybody. `end` is its last event, which is emitted
+   * afterwards.
+   */
   run(
     snapshot: RunSnapshot,
     more: Pick<RunRow, 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
@@ -135,8 +141,8 @@ export class SessionRecorder {
   }
 
   /**
-   * An event under its sequence number. Streamed text is in the messages and is not written twice: of its pieces only the last number is
-   * written, with the end of the answer, so that a later process can give the whole text its place.
+   * An event under its sequence number. Streamed text is in the messages and is not written twice: of its pieces only
+   * the last number is written, with the end of the answer, so that a later process can give the whole text its place.
    */
   event(place: EventPlace, event: AgentEvent): void {
     const { runId, sequence } = place

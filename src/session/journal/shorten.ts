@@ -1,6 +1,8 @@
 import { isRecord } from '../../tool/json.js'
 
-/** Longer texts stand in the messages, which put them beside the log; whatever else tells of them tells their beginning. */
+/**
+ * Longer texts stand in the messages, which put them beside the log; whatever else tells of them tells their beginning.
+ */
 const longest = 4096
 
 /** Whether a text that `shorten` wrote is all of it. */

@@ -25,7 +25,10 @@ export class SessionPrompt {
     return this.#text
   }
 
-  /** Starts to look for what the prompt is created from, unless it exists. What an earlier run found and did not use is out of date. */
+  /**
+   * Starts to look for what the prompt is created from, unless it exists. What an earlier run found and did not use is
+   * out of date.
+   */
   lookAhead(): void {
     if (this.#text !== undefined) return
     this.#sources = findSources(this.#kernel)
@@ -43,8 +46,8 @@ export class SessionPrompt {
 type FoundInstructions = Awaited<ReturnType<typeof readInstructions>>
 
 /**
- * Looks for files of instructions, and lets features look for theirs. Sessions that look at the same moment look together, so it is
- * started before anything that lets in sessions one by one.
+ * Looks for files of instructions, and lets features look for theirs. Sessions that look at the same moment look
+ * together, so it is started before anything that lets in sessions one by one.
  */
 async function findSources(kernel: SessionKernel): Promise<FoundInstructions> {
   const others = featuresWith('findPromptSources').map((feature) => feature.findPromptSources(kernel))

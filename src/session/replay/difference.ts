@@ -48,7 +48,10 @@ export function differenceAt(
 
 type Place = { readonly path: string; readonly expected: unknown; readonly found: unknown }
 
-/** What a message says: providers give ids and proofs anew each time, and may think differently before they say the same. */
+/**
+ * What a message says: providers give ids and proofs anew each time, and may think differently before they say the
+ * same.
+ */
 function plain(message: Message): unknown {
   if (message.role !== 'assistant') return message
   return {

@@ -13,8 +13,8 @@ export type RecordedModelOptions = {
 }
 
 /**
- * A model that answers with what was recorded, in order. It is asked what it was asked then, or rejects with a {@link ReplayError} that
- * says where the first message differs: also when a tool gave another result than it did then.
+ * A model that answers with what was recorded, in order. It is asked what it was asked then, or rejects with a {@link
+ * ReplayError} that says where the first message differs: also when a tool gave another result than it did then.
  *
  * @example
  * const state = foldSession((await store.read(id))?.records ?? [])
@@ -59,7 +59,10 @@ function expectedBefore(recording: readonly StoredMessage[], end: number): reado
   return lowerHistory(viewOf(recording.slice(0, end)).map(({ message }) => message))
 }
 
-/** An answer that said nothing left no message: the next one recorded is of the user, and this is what was asked before it. */
+/**
+ * An answer that said nothing left no message: the next one recorded is of the user, and this is what was asked before
+ * it.
+ */
 function silentAt(
   recording: readonly StoredMessage[],
   from: number,

@@ -9,7 +9,9 @@ import { serializeToolOutput } from '../../tool/serialize.js'
 /** A session as its log tells it, or what was said in one. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
-/** What was said and not taken back, compactions among it. Throws for what is neither a session nor a list of messages. */
+/**
+ * What was said and not taken back, compactions among it. Throws for what is neither a session nor a list of messages.
+ */
 export function recordingOf(source: RecordedSource): readonly StoredMessage[] {
   assertSource(source)
   if ('order' in source) return source.order.filter(({ hidden }) => !hidden)

@@ -34,9 +34,9 @@ export type ReplayStep =
   | { readonly type: 'end'; readonly messages: number }
 
 /**
- * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It goes step by step
- * as it is read, and the last step is its end or the first difference. Nothing is touched and nothing is written. Throws for a source
- * that is no recording.
+ * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It
+ * goes step by step as it is read, and the last step is its end or the first difference. Nothing is touched and nothing
+ * is written. Throws for a source that is no recording.
  *
  * @example
  * for await (const step of replaySession(state)) if (step.type === 'difference') console.log(step.difference.words)

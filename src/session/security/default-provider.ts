@@ -38,9 +38,9 @@ export class SecurityOptionsError extends CapstanError {
 markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
 
 /**
- * Takes secrets out of texts, and tells when a text from outside speaks as if it gave orders. Named secrets go everywhere, in each
- * of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a model that edits a file must see
- * what is in it.
+ * Takes secrets out of texts, and tells when a text from outside speaks as if it gave orders. Named secrets go
+ * everywhere, in each of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a
+ * model that edits a file must see what is in it.
  *
  * @example
  * const security = new DefaultSecurityProvider({ secrets: ['correct-horse-battery'] })

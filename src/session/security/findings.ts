@@ -1,6 +1,8 @@
 import type { SecurityFinding } from './provider.js'
 
-/** How a text from outside tries to speak as somebody else. Few and plain: they are hints for people, and stop nothing. */
+/**
+ * How a text from outside tries to speak as somebody else. Few and plain: they are hints for people, and stop nothing.
+ */
 const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   {
     kind: 'ignore_instructions',

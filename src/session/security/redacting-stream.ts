@@ -2,8 +2,8 @@ import type { TextStream } from './provider.js'
 import { addSpan, type Span, type WordFinder } from './word-finder.js'
 
 /**
- * Takes words out of a text that comes in pieces. Only what may still become a word is held back, which is never more than the
- * longest word; everything else is passed on at once.
+ * Takes words out of a text that comes in pieces. Only what may still become a word is held back, which is never more
+ * than the longest word; everything else is passed on at once.
  */
 export function createRedactingStream(finder: WordFinder, mark: string): TextStream {
   const walk = finder.walk()
@@ -23,7 +23,10 @@ export function createRedactingStream(finder: WordFinder, mark: string): TextStr
     held += piece
   }
 
-  /** Passes on everything before a position. A word that begins there goes as its mark, and what is left of it is dropped. */
+  /**
+   * Passes on everything before a position. A word that begins there goes as its mark, and what is left of it is
+   * dropped.
+   */
   const pass = (until: number): string => {
     let result = ''
     const open: Span[] = []

@@ -2,8 +2,8 @@
 export const minSecretLength = 8
 
 /**
- * The forms in which a secret shows up: as it is, escaped for JSON or a URL, in hexadecimal, and in base64 of any text that it is a
- * part of, such as the header that carries name and password.
+ * The forms in which a secret shows up: as it is, escaped for JSON or a URL, in hexadecimal, and in base64 of any text
+ * that it is a part of, such as the header that carries name and password.
  */
 export function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8')
@@ -24,7 +24,9 @@ export function formsOf(secret: string): string[] {
   return [...new Set(forms)].filter((form) => form.length >= minSecretLength)
 }
 
-/** What base64 has of these bytes wherever they begin: characters that also hold bits of their neighbours are left out. */
+/**
+ * What base64 has of these bytes wherever they begin: characters that also hold bits of their neighbours are left out.
+ */
 function insideBase64(bytes: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')

@@ -26,8 +26,9 @@ export function markFor(kind: string): string {
 }
 
 /**
- * Every expression takes time linear in the text: each begins where the character before cannot belong to it, so that no stretch is
- * tried from each of its characters, and repeats only single characters. `hints` are what a text of this kind must contain.
+ * Every expression takes time linear in the text: each begins where the character before cannot belong to it, so that
+ * no stretch is tried from each of its characters, and repeats only single characters. `hints` are what a text of this
+ * kind must contain.
  */
 type Shape = {
   readonly hints?: readonly string[]

@@ -24,7 +24,9 @@ type State = {
   longest: number
 }
 
-/** The automaton of Aho and Corasick. Each character is looked at a bounded number of times, on average less than twice. */
+/**
+ * The automaton of Aho and Corasick. Each character is looked at a bounded number of times, on average less than twice.
+ */
 export function createWordFinder(words: Iterable<string>): WordFinder {
   const root = buildStates(words)
   const walk = (): WordWalk => {

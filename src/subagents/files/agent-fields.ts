@@ -130,7 +130,8 @@ export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permi
   if (allowed === undefined && written === undefined && barred.length === 0) return {}
   const deny = [...new Set([...(written?.deny ?? []), ...barred])]
   const own: PermissionPolicy = {
-    // With a list of tools nothing else is allowed; with rules of its own, or with denies alone, what they leave open stays open.
+    // With a list of tools nothing else is allowed; with rules of its own, or with denies alone, what they leave open
+    // stays open.
     ...(allowed === undefined
       ? written === undefined && { defaultDecision: 'allow' }
       : { defaultDecision: 'deny' }),

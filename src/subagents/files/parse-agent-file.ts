@@ -28,9 +28,9 @@ export type AgentText = {
 export type ParsedAgent = { readonly agent: AgentDefinition; readonly problems: readonly string[] }
 
 /**
- * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. Without a prompt, the description is the
- * prompt. One with a `kind` is a worker. Throws
- * {@link AgentFileError} or `YamlError` for what cannot be used: half an agent would do more than it was meant to.
+ * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. Without a prompt, the
+ * description is the prompt. One with a `kind` is a worker. Throws {@link AgentFileError} or `YamlError` for what
+ * cannot be used: half an agent would do more than it was meant to.
  */
 export function parseAgentFile(
   { text, stem, format }: AgentText,

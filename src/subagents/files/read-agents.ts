@@ -13,8 +13,8 @@ export type ReadAgents = {
 }
 
 /**
- * The agents of a directory that a host names, of each name the first. Read at once; problems with a file are reported, and the
- * others count.
+ * The agents of a directory that a host names, of each name the first. Read at once; problems with a file are reported,
+ * and the others count.
  */
 export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
   if (!isDirectory(path)) {
@@ -106,8 +106,8 @@ function nameWritten(text: string): string[] {
 }
 
 /**
- * An agent of a project as a session of its own, without a parent whose rules limit it: what its rules would allow is asked about. For a
- * task this is not needed, since its permissions are a subset of the caller's.
+ * An agent of a project as a session of its own, without a parent whose rules limit it: what its rules would allow is
+ * asked about. For a task this is not needed, since its permissions are a subset of the caller's.
  */
 export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDefinition {
   if (permissions === undefined) return agent

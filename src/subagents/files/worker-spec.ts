@@ -48,8 +48,8 @@ const likeness: Readonly<Record<WorkerKind, string | undefined>> = {
 }
 
 /**
- * Makes an agent of a specification. What its kind may not, it may not either. `known` are the agents to be like. Throws
- * {@link AgentFileError}.
+ * Makes an agent of a specification. What its kind may not, it may not either. `known` are the agents to be like.
+ * Throws {@link AgentFileError}.
  */
 export function workerAgent(
   spec: WorkerAgentSpec | Fields,
@@ -110,7 +110,10 @@ function rulesFor(
   }
 }
 
-/** Of these rules what is allowed: those about a tool that is allowed as a whole, and for a whole tool what is allowed of it. */
+/**
+ * Of these rules what is allowed: those about a tool that is allowed as a whole, and for a whole tool what is allowed
+ * of it.
+ */
 function withinAllows(rules: readonly string[], allowed: readonly string[]): string[] {
   const found = rules.flatMap((rule) => {
     if (allowed.includes(rule) || allowed.includes(toolIn(rule))) return [rule]

@@ -10,8 +10,9 @@ import { maxUnread, type OpenWire } from './wire.js'
 const complaintBytes = 2_048
 
 /**
- * Starts the program and talks to it in lines. It belongs to the host and has more rights than the agent: no sandbox confines it, and it runs
- * where the host runs, not in the workspace, whose files an agent can write. It is in the ledger like every process, so it dies with us.
+ * Starts the program and talks to it in lines. It belongs to the host and has more rights than the agent: no sandbox
+ * confines it, and it runs where the host runs, not in the workspace, whose files an agent can write. It is in the
+ * ledger like every process, so it dies with us.
  */
 export function openStdio(transport: StdioTransport): OpenWire {
   const { maxMessageBytes } = settingsOf(transport)

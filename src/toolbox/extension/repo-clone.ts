@@ -14,9 +14,9 @@ const timeoutMs = 300_000
 const maxUrl = 2_000
 
 /**
- * Clones a repository over HTTP(S) into a new directory of the workspace. Git starts no hook, filter, helper or other transport; it sends
- * no credentials. The guarded network looks first whether there is a repository, so that private addresses, redirects to other hosts
- * and hosts that a rule denies are refused before git runs.
+ * Clones a repository over HTTP(S) into a new directory of the workspace. Git starts no hook, filter, helper or other
+ * transport; it sends no credentials. The guarded network looks first whether there is a repository, so that private
+ * addresses, redirects to other hosts and hosts that a rule denies are refused before git runs.
  */
 export const repoCloneTool = builtInTool<RepoCloneArgs>({
   name: 'repo_clone',

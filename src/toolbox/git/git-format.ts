@@ -9,7 +9,10 @@ export type GitStatus = {
   readonly changes: readonly string[]
 }
 
-/** Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix, which is where the workspace lies in the repository. */
+/**
+ * Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix, which is where the workspace lies in the
+ * repository.
+ */
 export function parseStatus(output: string, prefix = ''): GitStatus {
   const changes: string[] = []
   let branch = ''

@@ -14,8 +14,8 @@ const fieldEnd = '%x00'
 const defaultCount = 10
 
 /**
- * The command line for a call. Looking uses only `status`, `log`, `diff` and `rev-parse` where that is possible, which modes and rules
- * for reading know.
+ * The command line for a call. Looking uses only `status`, `log`, `diff` and `rev-parse` where that is possible, which
+ * modes and rules for reading know.
  */
 export function planGit(args: GitArgs): GitPlan {
   switch (checkedCommand(args)) {
@@ -78,8 +78,8 @@ function logPlan({ max_count = defaultCount, ref, path }: GitArgs): GitPlan {
 }
 
 /**
- * Two commands: which files there are, each of which is judged for reading, and then the changes of those. Only below the workspace,
- * which may be a part of a repository.
+ * Two commands: which files there are, each of which is judged for reading, and then the changes of those. Only below
+ * the workspace, which may be a part of a repository.
  */
 function diffPlan({ target, path }: GitArgs): GitPlan {
   const options = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--relative']
@@ -157,7 +157,10 @@ function worktreePlan(args: GitArgs): GitPlan {
   return { kind: 'worktree-made', text, name, path }
 }
 
-/** Returns the path of a new work tree as shell text: next to the workspace when no path is given. A user approves the text as it runs. */
+/**
+ * Returns the path of a new work tree as shell text: next to the workspace when no path is given. A user approves the
+ * text as it runs.
+ */
 function placeOf(path: string | undefined, name: string | undefined): string | undefined {
   if (path === '') throw new GitArgumentError('path is empty')
   if (path !== undefined) return quoteArgv([path])

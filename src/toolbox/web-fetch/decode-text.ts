@@ -6,8 +6,8 @@ export function readContentType(header: string | undefined): { type: string; cha
 }
 
 /**
- * Decodes bytes by the byte order mark, else the charset of the header, else what the page itself says, else UTF-8. A charset that is
- * unknown or wrong costs characters and never throws.
+ * Decodes bytes by the byte order mark, else the charset of the header, else what the page itself says, else UTF-8. A
+ * charset that is unknown or wrong costs characters and never throws.
  */
 export function decodeText(bytes: Uint8Array, charset: string | undefined): string {
   const marked = byteOrderMark(bytes)

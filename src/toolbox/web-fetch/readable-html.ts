@@ -10,12 +10,16 @@ export type ReadablePage = {
   readonly cut: boolean
 }
 
-/** Converting blocks the thread: half a second for a million characters, and up to two, whatever their author made of them. */
+/**
+ * Converting blocks the thread: half a second for a million characters, and up to two, whatever their author made of
+ * them.
+ */
 const maxCharacters = 1_000_000
 
 /**
- * The readable part of a page: its main element or only article where it has one, else everything but navigation and the like. No
- * scripts, no comments, no text that is hidden by attribute or inline style; links only to http, https and mailto.
+ * The readable part of a page: its main element or only article where it has one, else everything but navigation and
+ * the like. No scripts, no comments, no text that is hidden by attribute or inline style; links only to http, https and
+ * mailto.
  */
 export async function readableHtml(html: string, options: ReadableOptions): Promise<ReadablePage> {
   const { htmlToMarkdown } = await import('@mdream/js')
@@ -51,8 +55,8 @@ function longer(a: string, b: string): string {
 }
 
 /**
- * Cuts out scripts, styles and comments, which may be most of a page and are none of its text. One walk: an element that is never
- * closed ends the page, as it does in a browser.
+ * Cuts out scripts, styles and comments, which may be most of a page and are none of its text. One walk: an element
+ * that is never closed ends the page, as it does in a browser.
  */
 function withoutRawText(html: string): string {
   const start = /<(?:!--|(script|style)(?=[\s/>]))/gi
@@ -78,8 +82,8 @@ function withoutRawText(html: string): string {
 const deepest = { quote: 3, other: 8 } as const
 
 /**
- * Leaves out the tags of quotes, lists and code that lie deeper than any reader follows. Each level writes its mark in front of every
- * line below it, so that a small page could become a text that fills the memory.
+ * Leaves out the tags of quotes, lists and code that lie deeper than any reader follows. Each level writes its mark in
+ * front of every line below it, so that a small page could become a text that fills the memory.
  */
 function withoutDeepNesting(page: string): string {
   const open = { quote: { depth: 0, left: 0 }, other: { depth: 0, left: 0 } }

@@ -6,8 +6,8 @@ const turnedAway =
   'it refuses automated queries for now. Try again later, or configure a provider that has an API.'
 
 /**
- * Searches with DuckDuckGo's page for browsers without scripts. It needs no key and guarantees nothing: it refuses frequent requests,
- * and its form may change.
+ * Searches with DuckDuckGo's page for browsers without scripts. It needs no key and guarantees nothing: it refuses
+ * frequent requests, and its form may change.
  */
 export function duckDuckGoSearch({
   baseUrl = 'https://html.duckduckgo.com',
@@ -36,7 +36,10 @@ export function duckDuckGoSearch({
   }
 }
 
-/** Returns the links of the result page, each with the snippet after it. One pass, so that the time is linear in the length of any page. */
+/**
+ * Returns the links of the result page, each with the snippet after it. One pass, so that the time is linear in the
+ * length of any page.
+ */
 function readResults(html: string, base: URL): WebSearchResult[] {
   const results: { title: string; url: string; snippet: string }[] = []
   for (const { classes, href, inner } of linksOf(html)) {

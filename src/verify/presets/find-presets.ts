@@ -19,8 +19,8 @@ const maxDirectories = 400
 const maxPresets = 50
 
 /**
- * The checks that a workspace offers by itself. A project further down is listed where none above it of the same kind offers any: what
- * runs at the top of a repository covers what is in it.
+ * The checks that a workspace offers by itself. A project further down is listed where none above it of the same kind
+ * offers any: what runs at the top of a repository covers what is in it.
  */
 export function findPresets(listing: Listing): VerificationPreset[] {
   const presets: VerificationPreset[] = []

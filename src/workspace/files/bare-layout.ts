@@ -1,9 +1,10 @@
 import { lstatSync } from 'node:fs'
 
 /**
- * The directory on the way to a path that git takes, or would take once the path is written, for a git directory under another
- * name: one with `HEAD`, `objects` and `refs` (a bare repository, or what a `.git` file points to), or with `HEAD` and
- * `commondir`. Its configuration runs programs like that of a `.git`. `names` lead from the root to the path.
+ * The directory on the way to a path that git takes, or would take once the path is written, for a git directory under
+ * another name: one with `HEAD`, `objects` and `refs` (a bare repository, or what a `.git` file points to), or with
+ * `HEAD` and `commondir`. Its configuration runs programs like that of a `.git`. `names` lead from the root to the
+ * path.
  */
 export function gitDirectoryOn(root: string, names: readonly string[]): string | undefined {
   for (const [at, name] of names.entries()) {

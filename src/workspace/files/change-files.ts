@@ -6,8 +6,8 @@ import { FileChangedError, FilesNotChangedError, type Left } from './errors.js'
 export type ChangingFiles = Pick<RuntimeFiles, 'read' | 'write' | 'remove' | 'move'>
 
 /**
- * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are undone,
- * and what could not be undone is named. Removals come last: they alone cannot give a file its mode back.
+ * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are
+ * undone, and what could not be undone is named. Removals come last: they alone cannot give a file its mode back.
  */
 export async function changeFiles(files: ChangingFiles, changes: readonly FileChange[]): Promise<void> {
   const ordered = [

@@ -22,8 +22,8 @@ export type Area = { readonly style: PathStyle; readonly workspace: Root; roots(
 declare const contained: unique symbol
 
 /**
- * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does (`open-entry.ts`).
- * Nothing but `containPath` makes one.
+ * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does
+ * (`open-entry.ts`). Nothing but `containPath` makes one.
  */
 export type ContainedPath = {
   readonly [contained]: true
@@ -84,7 +84,10 @@ function below(style: PathStyle, outer: PathParts, inner: PathParts): readonly s
   return same ? inner.names.slice(outer.names.length) : undefined
 }
 
-/** Scratch before others; else the outermost, so that a root inside another does not take a `.git` on the way out of sight. */
+/**
+ * Scratch before others; else the outermost, so that a root inside another does not take a `.git` on the way out of
+ * sight.
+ */
 function isPreferred(root: Root, best: Root): boolean {
   if ((root.kind === 'scratch') !== (best.kind === 'scratch')) return root.kind === 'scratch'
   return root.path.length < best.path.length
@@ -94,7 +97,8 @@ function partsOf(style: PathStyle, absolute: string): PathParts {
   return splitAbsolute(style, absolute) ?? { start: style.separator, names: [] }
 }
 
-// With `/` as a root these would be inside it, and they are not files: they are the kernel, other processes, the devices.
+// With `/` as a root these would be inside it, and they are not files: they are the kernel, other processes, the
+// devices.
 const systemTrees = ['proc', 'sys', 'dev']
 
 function isSystemTree(area: Area, names: readonly string[]): boolean {
@@ -124,7 +128,8 @@ function windowsProblem(path: string, names: readonly string[]): string | undefi
   const plain = /^[A-Za-z]:[\\/]/.test(path) ? names.slice(1) : names
   for (const name of plain) {
     if (name === '.' || name === '..') continue
-    // A colon opens another stream of a file; trailing dots and spaces are dropped: both spell a name that was not checked.
+    // A colon opens another stream of a file; trailing dots and spaces are dropped: both spell a name that was not
+    // checked.
     if (/[<>:"|?*]/.test(name)) return 'a name in it holds one of < > : " | ? *'
     if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space'
     if (/^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\.|$)/i.test(name))

@@ -124,7 +124,10 @@ export class FileChangedError extends CapstanError {
 /** What could not be undone, and why. */
 export type Left = { readonly path: string; readonly why: string }
 
-/** One of several changes failed, so none was made, or those in `left` could not be taken back. The first error is in `cause`. */
+/**
+ * One of several changes failed, so none was made, or those in `left` could not be taken back. The first error is in
+ * `cause`.
+ */
 export class FilesNotChangedError extends CapstanError {
   readonly path: string
   /** How many changes had been made before. */
@@ -172,7 +175,9 @@ export class FileAbortedError extends CapstanError {
   }
 }
 
-/** The system refused. `errno` is its name for the reason; the original message is left out, since it holds host paths. */
+/**
+ * The system refused. `errno` is its name for the reason; the original message is left out, since it holds host paths.
+ */
 export class FileSystemError extends CapstanError {
   readonly errno: string
 

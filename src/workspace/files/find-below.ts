@@ -6,8 +6,8 @@ import { join } from 'node:path'
 const maxEntries = 50_000
 
 /**
- * The first file below a directory that fits, or a text that says why the search ended early. Undefined when there is none, and for
- * what is no directory. Links are tested by where they lead, and not followed into directories.
+ * The first file below a directory that fits, or a text that says why the search ended early. Undefined when there is
+ * none, and for what is no directory. Links are tested by where they lead, and not followed into directories.
  */
 export async function findBelow(
   directory: string,

@@ -5,9 +5,9 @@ import type { PathFacts } from '../../authority/path-facts.js'
 import { errnoOf } from './system-error.js'
 
 /**
- * Where an absolute path leads, resolved the way the system resolves it: name by name, `..` after the link before it. What does not
- * exist yet is part of the answer, also at the end of a link that leads nowhere, because a command may create it. Nothing is opened.
- * With `follow: false` a link at the end of the path is not followed.
+ * Where an absolute path leads, resolved the way the system resolves it: name by name, `..` after the link before it.
+ * What does not exist yet is part of the answer, also at the end of a link that leads nowhere, because a command may
+ * create it. Nothing is opened. With `follow: false` a link at the end of the path is not followed.
  */
 export async function followLinks(path: string, follow: boolean): Promise<PathFacts> {
   // The first look may wait for a disk; the steps below find what it brought into memory.

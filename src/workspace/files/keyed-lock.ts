@@ -4,9 +4,9 @@ const tails = new Map<string, Promise<void>>()
 export type Release = () => void
 
 /**
- * Waits until all earlier holders of any of these keys have released them, and locks the keys. The table is shared by the whole
- * process, so that two sessions on one directory wait for each other too. All keys are queued in one step, so no order of keys
- * can cause a deadlock.
+ * Waits until all earlier holders of any of these keys have released them, and locks the keys. The table is shared by
+ * the whole process, so that two sessions on one directory wait for each other too. All keys are queued in one step, so
+ * no order of keys can cause a deadlock.
  *
  * @example
  * const release = await acquireLock(['/srv/project/a.txt'])

@@ -3,8 +3,8 @@ import { lstat, open, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 /**
- * Where a workspace's `.git` points when it is not a directory itself: a link, or a file with `gitdir: <path>` (worktrees,
- * submodules, `--separate-git-dir`). That place is a git directory under another name, with the same hooks.
+ * Where a workspace's `.git` points when it is not a directory itself: a link, or a file with `gitdir: <path>`
+ * (worktrees, submodules, `--separate-git-dir`). That place is a git directory under another name, with the same hooks.
  */
 export async function linkedGitDirectories(root: string): Promise<readonly string[]> {
   const path = join(root, '.git')

@@ -32,7 +32,10 @@ export type LocalFilesOptions = {
   readonly opened?: (() => readonly string[]) | undefined
   /** The session's scratch directory; `path` is undefined until something is written there. */
   readonly scratch?: { readonly path: string | undefined }
-  /** Names (at any depth) and paths from the root that no tool can write, in addition to `.git`, `.capstan` and `.mcp.json`. */
+  /**
+   * Names (at any depth) and paths from the root that no tool can write, in addition to `.git`, `.capstan` and
+   * `.mcp.json`.
+   */
   readonly protect?: readonly string[] | undefined
   /** Absolute paths that must not be moved or removed with a directory above them. */
   readonly protectPaths?: readonly string[] | undefined
@@ -57,7 +60,9 @@ export interface LocalFiles extends RuntimeFiles {
   write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
   /** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
   resolve(path: string): Promise<string>
-  /** Returns the time of the last change of the file (ctime, which no program can set back), in milliseconds since 1970. */
+  /**
+   * Returns the time of the last change of the file (ctime, which no program can set back), in milliseconds since 1970.
+   */
   changedAt(path: string): Promise<number>
   /** Returns these files with the permissions and the signal of one call. */
   forCall(call: ForCall): LocalFiles

@@ -18,9 +18,9 @@ export type LockedEntries<Targets extends readonly Target[]> = {
 /**
  * Opens paths and locks them against other changes in this process. The caller calls `release` when it has finished.
  *
- * The lock is on the real path, which all spellings of a path share and which is known only after opening. A lock that is free is
- * taken at once. One that is held is waited for with nothing open, and then the path is opened again, because it may lead
- * elsewhere by then.
+ * The lock is on the real path, which all spellings of a path share and which is known only after opening. A lock that
+ * is free is taken at once. One that is held is waited for with nothing open, and then the path is opened again,
+ * because it may lead elsewhere by then.
  */
 export async function lockEntries<Targets extends readonly Target[]>(
   access: Access,

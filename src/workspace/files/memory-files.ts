@@ -48,8 +48,8 @@ export interface MemoryFiles extends RuntimeFiles {
 }
 
 /**
- * The files of a workspace that exists only in memory, for tests and for hosts without a disk. Same answers and refusals as on a
- * disk; there are no links. Runs in any JavaScript runtime.
+ * The files of a workspace that exists only in memory, for tests and for hosts without a disk. Same answers and
+ * refusals as on a disk; there are no links. Runs in any JavaScript runtime.
  *
  * @example
  * const files = createMemoryFiles({ files: { 'readme.md': '# Hello\n' } })

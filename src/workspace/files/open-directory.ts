@@ -6,11 +6,11 @@ import { promisify } from 'node:util'
 /**
  * How the gap between checking a path and using it is closed.
  *
- * `handle`: a directory is opened first and its real path asked of the open handle (`/proc/self/fd`); all that follows goes
- * through that handle, so that no link put in its place afterwards can matter. Linux.
+ * `handle`: a directory is opened first and its real path asked of the open handle (`/proc/self/fd`); all that follows
+ * goes through that handle, so that no link put in its place afterwards can matter. Linux.
  *
- * `compare`: the real path is computed, used, and computed again afterwards. A swap in between is noticed, but for an effect such
- * as a rename only after it happened. Everywhere else, since Node has no `openat`.
+ * `compare`: the real path is computed, used, and computed again afterwards. A swap in between is noticed, but for an
+ * effect such as a rename only after it happened. Everywhere else, since Node has no `openat`.
  */
 export type OpenMethod = 'handle' | 'compare'
 
@@ -26,7 +26,9 @@ export type OpenDirectory = {
   close(): Promise<void>
 }
 
-/** Opens a directory, following links unless `follow` is false. The caller decides by `realPath` whether it can be used. */
+/**
+ * Opens a directory, following links unless `follow` is false. The caller decides by `realPath` whether it can be used.
+ */
 export async function openDirectory(
   method: OpenMethod,
   path: string,
@@ -56,8 +58,8 @@ const noFollow = constants.O_NOFOLLOW ?? 0
 const syncNumber = promisify(fsync)
 
 /**
- * Every file that a tool touches goes through here. A caller has just looked at what is inside, so that the system answers
- * from its memory: a trip to another thread would cost many times more than the answer.
+ * Every file that a tool touches goes through here. A caller has just looked at what is inside, so that the system
+ * answers from its memory: a trip to another thread would cost many times more than the answer.
  */
 async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {
   const fd = openSync(path, directoryFlags | (follow ? 0 : noFollow))

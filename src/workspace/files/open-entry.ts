@@ -36,9 +36,9 @@ export type Want = {
 }
 
 /**
- * Opens the directory that a path leads to and checks its real path. All work goes through that open directory, so what was
- * checked is what is used, also when the tree changes at the same time (`open-directory.ts` says how far that holds on each
- * platform). The caller closes `directory`.
+ * Opens the directory that a path leads to and checks its real path. All work goes through that open directory, so what
+ * was checked is what is used, also when the tree changes at the same time (`open-directory.ts` says how far that holds
+ * on each platform). The caller closes `directory`.
  *
  * @example
  * const entry = await openEntry(access, path, { kind: 'read', follow: true })
@@ -145,8 +145,9 @@ async function openTarget(
   target: string,
   want: Want,
 ): Promise<OpenEntry | Link> {
-  // The first look may wait for a disk, so it does not block this thread. The calls after it are about what was just looked at: the
-  // system has that in memory. Everything is checked through the open directory, whatever this look found.
+  // The first look may wait for a disk, so it does not block this thread. The calls after it are about what was just
+  // looked at: the system has that in memory. Everything is checked through the open directory, whatever this look
+  // found.
   if (access.looked.path !== target) await lstat(target).catch(() => undefined)
   access.looked.path = undefined
   const isRoot = rootOfReal(access.area, target)?.names.length === 0
@@ -192,7 +193,9 @@ async function spelledByDisk(
   return takesSpellings && stat !== undefined && !stat.isSymbolicLink() ? realpath(at) : realPath
 }
 
-/** Targets that are outside and targets that are missing get the same error: a link must not show what exists elsewhere. */
+/**
+ * Targets that are outside and targets that are missing get the same error: a link must not show what exists elsewhere.
+ */
 async function linkTarget(access: Access, path: ContainedPath, at: string): Promise<string> {
   const target = await realpath(at).catch(tolerate(['ENOENT', 'EACCES', 'ENOTDIR'], undefined))
   if (target === undefined || rootOfReal(access.area, target) === undefined) {

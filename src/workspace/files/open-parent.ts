@@ -12,7 +12,8 @@ export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents
 export const nowhere = 'is a link that leads to nothing inside the workspace'
 
 /**
- * Opens the directory that a path's last name is in. When it is missing and may be made, it is, step by step, each one inside.
+ * Opens the directory that a path's last name is in. When it is missing and may be made, it is, step by step, each one
+ * inside.
  */
 export async function openParent(
   access: Access,

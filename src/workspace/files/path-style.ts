@@ -35,8 +35,8 @@ export function joinParts(style: PathStyle, parts: PathParts): string {
 }
 
 /**
- * Takes `.` and `..` away by their text alone. What remains holds no `..`, so that the path which was checked and the path which
- * the system walks are the same also where a link is before the `..`.
+ * Takes `.` and `..` away by their text alone. What remains holds no `..`, so that the path which was checked and the
+ * path which the system walks are the same also where a link is before the `..`.
  */
 export function withoutDots(names: readonly string[]): string[] {
   const kept: string[] = []
@@ -51,7 +51,10 @@ export function sameName(style: PathStyle, a: string, b: string): boolean {
   return a === b || (style.foldsCase && foldCase(a) === foldCase(b))
 }
 
-/** One key for all spellings that some file system takes for one file. Too wide is harmless: two writers wait for each other. */
+/**
+ * One key for all spellings that some file system takes for one file. Too wide is harmless: two writers wait for each
+ * other.
+ */
 export function foldCase(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

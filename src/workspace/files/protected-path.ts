@@ -1,12 +1,13 @@
 /**
- * What no tool can write, whatever the rules say. A name means itself and everything below it, at any depth; a path with a
- * slash is counted from the root.
+ * What no tool can write, whatever the rules say. A name means itself and everything below it, at any depth; a path
+ * with a slash is counted from the root.
  *
- * `.git` is closed as a whole rather than by a list of its dangerous parts, since that list has no end: `hooks`, `config` and
- * `config.worktree`, `info/attributes` (filters run commands), `modules/<name>/config` and `hooks`, `worktrees`, `commondir`,
- * `rebase-merge/git-rebase-todo` (its `exec` lines run), `objects/info/alternates`, and `objects`, where other content under a
- * known hash rewrites what was reviewed. A `.git` *file* is as good as a directory: it names one. Users do not edit these by hand in
- * ordinary work; `git` itself does, as a command that rules and the sandbox judge.
+ * `.git` is closed as a whole rather than by a list of its dangerous parts, since that list has no end: `hooks`,
+ * `config` and `config.worktree`, `info/attributes` (filters run commands), `modules/<name>/config` and `hooks`,
+ * `worktrees`, `commondir`, `rebase-merge/git-rebase-todo` (its `exec` lines run), `objects/info/alternates`, and
+ * `objects`, where other content under a known hash rewrites what was reviewed. A `.git` *file* is as good as a
+ * directory: it names one. Users do not edit these by hand in ordinary work; `git` itself does, as a command that rules
+ * and the sandbox judge.
  */
 const alwaysProtected: readonly string[] = ['.git', '.capstan', '.mcp.json']
 
@@ -46,8 +47,8 @@ function startsWith(names: readonly string[], start: readonly string[]): boolean
 }
 
 /**
- * One form for every spelling that some file system takes for the same name: case, Unicode forms, characters that HFS+ ignores,
- * and on NTFS trailing dots and spaces and stream suffixes. The same on every platform: a repository travels.
+ * One form for every spelling that some file system takes for the same name: case, Unicode forms, characters that HFS+
+ * ignores, and on NTFS trailing dots and spaces and stream suffixes. The same on every platform: a repository travels.
  */
 function foldName(name: string): string {
   return name

@@ -13,7 +13,10 @@ import { bestMethod, type OpenMethod } from './open-directory.js'
 
 /** What is there at a glance: for questions that must be answered at once and can do without an answer. */
 export interface QuickLook {
-  /** The names in a directory from the root, directories with a slash after them; none when they cannot be read. Links are left out. */
+  /**
+   * The names in a directory from the root, directories with a slash after them; none when they cannot be read. Links
+   * are left out.
+   */
   names(path: string): readonly string[]
   /** The text of a small file; undefined when there is none, or it is no plain file inside the root. */
   text(path: string, maxBytes: number): string | undefined

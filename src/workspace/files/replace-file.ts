@@ -17,12 +17,12 @@ export type Replacement = {
 }
 
 /**
- * Replaces a file in one step: a temporary file next to it is filled, made durable and renamed over it. A reader
- * sees the old content or the new, never a part; a failure leaves the old file and no temporary one. A name that is a hard link
- * gets a file of its own, so that a second name outside the workspace keeps its content.
+ * Replaces a file in one step: a temporary file next to it is filled, made durable and renamed over it. A reader sees
+ * the old content or the new, never a part; a failure leaves the old file and no temporary one. A name that is a hard
+ * link gets a file of its own, so that a second name outside the workspace keeps its content.
  *
- * The caller holds the lock on the path. Other processes are not held off: the version is compared again right before the
- * rename, and what they do in the instant after that is lost.
+ * The caller holds the lock on the path. Other processes are not held off: the version is compared again right before
+ * the rename, and what they do in the instant after that is lost.
  */
 export async function replaceFile(
   entry: OpenEntry,
@@ -49,7 +49,10 @@ export async function replaceFile(
   return { created: existing === undefined }
 }
 
-/** Makes a changed name durable. Some file systems cannot, and say so with these codes: then there is nothing to wait for. */
+/**
+ * Makes a changed name durable. Some file systems cannot, and say so with these codes: then there is nothing to wait
+ * for.
+ */
 export async function syncDirectory(entry: OpenEntry): Promise<void> {
   await entry.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
 }

@@ -7,8 +7,8 @@ export type ConfigEntry = {
 }
 
 /**
- * Reads a git configuration file. Undefined for everything that git might read differently from us (continued lines, a setting on
- * the line of its section, odd characters): the caller then trusts none of it.
+ * Reads a git configuration file. Undefined for everything that git might read differently from us (continued lines, a
+ * setting on the line of its section, odd characters): the caller then trusts none of it.
  */
 export function parseConfig(text: string): ConfigEntry[] | undefined {
   const entries: ConfigEntry[] = []

@@ -1,7 +1,9 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, where there is one. */
+/**
+ * What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, where there is one.
+ */
 export type GitEntry = {
   readonly path: string
   readonly kind: 'directory' | 'file' | 'link' | 'other'

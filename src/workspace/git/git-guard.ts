@@ -7,7 +7,9 @@ import { quarantine } from './quarantine.js'
 import { type FoundRepository, RepositoryScan, type ScanResult } from './repository-scan.js'
 import { harmOf } from './vet-repository.js'
 
-/** The guard of a workspace directory, shared by all sessions of this process: what one of them runs, all of them watch. */
+/**
+ * The guard of a workspace directory, shared by all sessions of this process: what one of them runs, all of them watch.
+ */
 export function gitGuardOf(root: string, directory: string): GitGuard {
   const key = `${directory}\0${root}`
   const guard = guards.get(key)?.deref() ?? new GitGuard(root, directory)
@@ -30,10 +32,11 @@ const minIntervalMs = 200
 const share = 1 / 10
 
 /**
- * Watches a workspace for repositories that commands make. A mount keeps existing repositories unchanged, and the guard inside the
- * sandbox keeps a new `.git` from being made. Left are bare repositories, which have no such name, what approved git commands make, and
- * machines without a guard: so the workspace is searched while commands run and when they end, and a repository that could make git
- * start a program is renamed at once. One that could not (what `git init` makes) may stay, and is read-only for the next command.
+ * Watches a workspace for repositories that commands make. A mount keeps existing repositories unchanged, and the guard
+ * inside the sandbox keeps a new `.git` from being made. Left are bare repositories, which have no such name, what
+ * approved git commands make, and machines without a guard: so the workspace is searched while commands run and when
+ * they end, and a repository that could make git start a program is renamed at once. One that could not (what `git
+ * init` makes) may stay, and is read-only for the next command.
  */
 class GitGuard {
   readonly #root: string

@@ -14,8 +14,8 @@ export type GitPins = {
   /** Placeholders for what must not appear; to be made before and removed after the command. */
   readonly absent: readonly { readonly kind: 'file' | 'directory'; readonly path: string }[]
   /**
-   * Pinned paths that a guard protects too: a mount disappears when another program replaces the file, and a directory that is not
-   * a mount could be moved away and made again.
+   * Pinned paths that a guard protects too: a mount disappears when another program replaces the file, and a directory
+   * that is not a mount could be moved away and made again.
    */
   readonly named: readonly { readonly path: string }[]
   /** Repositories outside the workspace that a worktree in it belongs to, and that the command may write to. */
@@ -36,9 +36,9 @@ export type GitPinOptions = {
 const maxPins = 300
 
 /**
- * Holds every repository read-only as a whole, wherever its parts lie, and what makes git look into a directory: the places of
- * submodules. Only the repositories that a line of git commands works in can be written to, except for what git turns into
- * programs or reads as configuration.
+ * Holds every repository read-only as a whole, wherever its parts lie, and what makes git look into a directory: the
+ * places of submodules. Only the repositories that a line of git commands works in can be written to, except for what
+ * git turns into programs or reads as configuration.
  */
 export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPins {
   const pins: Pin[] = found.closed.filter((path) => !roots.includes(path)).map(readOnly)
@@ -111,8 +111,8 @@ function openRepository(
     const own = openDirectory(gitDirectory, work, isAbsent)
     return { ...own, pins: [readOnly(path), ...own.pins] }
   }
-  // The `.git` file is content of the workspace and may point anywhere. It is believed only if the place it points to points back,
-  // which only the owner of that repository can arrange.
+  // The `.git` file is content of the workspace and may point anywhere. It is believed only if the place it points to
+  // points back, which only the owner of that repository can arrange.
   const back = pointedTo(join(gitDirectory, 'gitdir'), /^(.+)\n?$/)
   if (back !== path || dirname(gitDirectory) !== join(common, 'worktrees'))
     return { pins: [readOnly(path)], absent: [] }
@@ -130,7 +130,10 @@ function openRepository(
   }
 }
 
-/** It can be committed to; what makes git run programs, or read its configuration elsewhere, can be neither changed nor made. */
+/**
+ * It can be committed to; what makes git run programs, or read its configuration elsewhere, can be neither changed nor
+ * made.
+ */
 function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Held {
   const held = hold(git, isAbsent, [
     ['hooks', 'directory'],
@@ -146,8 +149,8 @@ function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Hel
 }
 
 /**
- * Git looks into the places that its index has commits for, with the configuration of the repository there: an empty place stays
- * empty, and none can be moved away to make another repository where it was.
+ * Git looks into the places that its index has commits for, with the configuration of the repository there: an empty
+ * place stays empty, and none can be moved away to make another repository where it was.
  */
 function holdGitlinks({ gitDirectory }: GitEntry, directory: string, isAbsent: IsAbsent): Held {
   const pins: Pin[] = []
@@ -220,7 +223,10 @@ function stepsTo(directory: string, path: string): string[] | undefined {
   return names.map((_, count) => join(directory, ...names.slice(0, count + 1)))
 }
 
-/** Where there are too many, whole directories at the top of the workspace are read-only instead: those with the most first. */
+/**
+ * Where there are too many, whole directories at the top of the workspace are read-only instead: those with the most
+ * first.
+ */
 function collapsed(pins: readonly Pin[], roots: readonly string[]): readonly Pin[] {
   if (pins.length <= maxPins) return pins
   const groups = new Map<string, number>()

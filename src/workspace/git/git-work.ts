@@ -12,9 +12,9 @@ export type GitWork = {
 }
 
 /**
- * Reads a command that does nothing but run git, such as `cd sub && git add . && git commit -m "…"`: only such a command is given a
- * git directory that can be written to, since a rule or a person allowed those very git commands. Undefined for every other one,
- * for which git directories are read-only.
+ * Reads a command that does nothing but run git, such as `cd sub && git add . && git commit -m "…"`: only such a
+ * command is given a git directory that can be written to, since a rule or a person allowed those very git commands.
+ * Undefined for every other one, for which git directories are read-only.
  */
 export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   const { units, doubts, invalid } = analyzeCommand(command, { cwd })
@@ -52,7 +52,9 @@ const changing = new Set(
   ),
 )
 
-/** A redirection into a file of the project is judged as a write of its own; one into a git directory is not git's work. */
+/**
+ * A redirection into a file of the project is judged as a write of its own; one into a git directory is not git's work.
+ */
 function writesToGit({ redirections }: CommandUnit): boolean {
   return redirections.some(
     ({ mode, target }) =>

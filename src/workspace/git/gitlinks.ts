@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * The paths for which an index holds a commit of another repository: submodules, and nested repositories that were added. None for
- * an index that git cannot read either.
+ * The paths for which an index holds a commit of another repository: submodules, and nested repositories that were
+ * added. None for an index that git cannot read either.
  */
 export function gitlinksOf(indexFile: string): readonly string[] {
   const stat = statSync(indexFile, { throwIfNoEntry: false })

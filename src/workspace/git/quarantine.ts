@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { FoundRepository } from './repository-scan.js'
 
 /**
- * Renames what makes a directory a repository, so that git no longer sees one there; nothing is deleted. A command may still be
- * running and replace directories by links: everything goes through descriptors of directories that were checked. Gives the new
- * name, or undefined when there was nothing left to rename.
+ * Renames what makes a directory a repository, so that git no longer sees one there; nothing is deleted. A command may
+ * still be running and replace directories by links: everything goes through descriptors of directories that were
+ * checked. Gives the new name, or undefined when there was nothing left to rename.
  */
 export function quarantine({ kind, directory }: FoundRepository): string | undefined {
   if (kind === 'bare') return within(directory, (place) => moveAway(place, 'HEAD'))

@@ -35,8 +35,8 @@ const maxDirectories = 300_000
 const sliceMs = 5
 
 /**
- * A directory that changed this shortly before it was read may change again without a new time stamp: the clock of the file system
- * ticks every few milliseconds.
+ * A directory that changed this shortly before it was read may change again without a new time stamp: the clock of the
+ * file system ticks every few milliseconds.
  */
 const racyMs = 50
 
@@ -49,8 +49,8 @@ type Known = {
 }
 
 /**
- * Finds every repository below a directory, at any depth, `node_modules` included. Each directory is listed once and then only when
- * its change time, which no program can set, is another: later scans cost one `lstat` per directory.
+ * Finds every repository below a directory, at any depth, `node_modules` included. Each directory is listed once and
+ * then only when its change time, which no program can set, is another: later scans cost one `lstat` per directory.
  */
 export class RepositoryScan {
   readonly #root: string
@@ -63,7 +63,10 @@ export class RepositoryScan {
     this.#limit = limit
   }
 
-  /** Throws {@link WorkspaceTooLargeError}. Calls at the same time are not joined: each sees what was there when it was made. */
+  /**
+   * Throws {@link WorkspaceTooLargeError}. Calls at the same time are not joined: each sees what was there when it was
+   * made.
+   */
   run(): Promise<ScanResult> {
     const before = this.#running ?? Promise.resolve()
     const next = before.then(

@@ -1,8 +1,9 @@
 import { type ConfigEntry, formatConfig, parseConfig } from './config-text.js'
 
 /**
- * The settings of a repository that name no program and lead to no other configuration. A list of what is known to be harmless, not
- * of what is known to be harmful: git learns new ways to start programs with each version, and this list does not.
+ * The settings of a repository that name no program and lead to no other configuration. A list of what is known to be
+ * harmless, not of what is known to be harmful: git learns new ways to start programs with each version, and this list
+ * does not.
  */
 const harmless: Readonly<Record<string, string>> = {
   core: 'repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev compression loosecompression bigfilethreshold preloadindex sparsecheckout sparsecheckoutcone splitindex untrackedcache trustctime checkstat whitespace sharedrepository commentchar protecthfs protectntfs longpaths hidedotfiles multipackindex commitgraph warnambiguousrefs disambiguate fsync fsyncmethod fsyncobjectfiles packedgitlimit packedgitwindowsize deltabasecachelimit maxtreedepth',
@@ -65,7 +66,10 @@ export function isHarmless(entry: ConfigEntry): boolean {
   return listed(harmlessNamed, section, key)
 }
 
-/** The file without all that is not known to be harmless. What cannot be read becomes the configuration of a new repository. */
+/**
+ * The file without all that is not known to be harmless. What cannot be read becomes the configuration of a new
+ * repository.
+ */
 export function harmlessConfig(text: string): string {
   const entries = parseConfig(text)
   if (entries === undefined) return formatConfig(newRepository)
@@ -74,7 +78,10 @@ export function harmlessConfig(text: string): string {
   return formatConfig(kept)
 }
 
-/** The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for a file that cannot be read. */
+/**
+ * The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for a file that cannot be
+ * read.
+ */
 export function harmfulSetting(
   text: string,
   tolerates: (entry: ConfigEntry) => boolean = () => false,

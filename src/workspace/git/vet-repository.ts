@@ -5,9 +5,9 @@ import type { FoundRepository } from './repository-scan.js'
 import { harmfulSetting } from './safe-config.js'
 
 /**
- * Why a repository that appeared while commands ran could make git start a program, or read a configuration elsewhere; undefined
- * for one that cannot, such as what `git init` or `git clone` makes. `isHeld` says whether a git directory is one that commands
- * could not change.
+ * Why a repository that appeared while commands ran could make git start a program, or read a configuration elsewhere;
+ * undefined for one that cannot, such as what `git init` or `git clone` makes. `isHeld` says whether a git directory is
+ * one that commands could not change.
  */
 export function harmOf(
   found: FoundRepository,
@@ -27,7 +27,10 @@ export function harmOf(
 const plainNames =
   /^(?:HEAD|description|objects|refs|logs|packed-refs|index|shallow|info|gc\.log|gc\.pid|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|AUTO_MERGE)_HEAD|AUTO_MERGE|MERGE_(?:MSG|MODE)|COMMIT_EDITMSG|SQUASH_MSG|sharedindex\.[0-9a-f]+|.*\.lock)$/
 
-/** Files that git makes for a moment while it creates a repository, `tXXXXXX` also as a link. It never reads them by these names. */
+/**
+ * Files that git makes for a moment while it creates a repository, `tXXXXXX` also as a link. It never reads them by
+ * these names.
+ */
 const temporaryNames = /^(?:packed-refs\.new|t[A-Za-z0-9]{6}|shallow_[A-Za-z0-9]{6})$/
 
 const deepestModule = 8

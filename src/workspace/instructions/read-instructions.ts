@@ -22,9 +22,9 @@ export const defaultInstructionNames = ['AGENTS.md', 'CLAUDE.md'] as const
 const defaultInstructionBytes = 32 * 1024
 
 /**
- * Reads the user's file, then those of the project from its repository's root down to the workspace: the nearest comes last. Each must
- * be a plain file that really lies in its own directory tree, so that a link in a repository cannot put another file of the
- * machine before a model. What cannot be read is reported, and the rest counts.
+ * Reads the user's file, then those of the project from its repository's root down to the workspace: the nearest comes
+ * last. Each must be a plain file that really lies in its own directory tree, so that a link in a repository cannot put
+ * another file of the machine before a model. What cannot be read is reported, and the rest counts.
  */
 export async function readInstructions(
   options: InstructionOptions,

@@ -1,13 +1,15 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 export type AddressPolicy = {
-  /** Loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses may be reached. Metadata addresses never. */
+  /**
+   * Loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses may be reached. Metadata addresses never.
+   */
   readonly allowPrivate?: boolean | undefined
 }
 
 /**
- * Why this IP address may not be dialled, or undefined when it may. IPv4 is refused by list (IANA special-purpose registry);
- * IPv6 is allowed by list: only global unicast, less the parts of it that embed or tunnel other addresses.
+ * Why this IP address may not be dialled, or undefined when it may. IPv4 is refused by list (IANA special-purpose
+ * registry); IPv6 is allowed by list: only global unicast, less the parts of it that embed or tunnel other addresses.
  *
  * @example refuseAddress('10.0.0.1', {}) // 'is a private address'
  */
@@ -53,8 +55,9 @@ type Range = {
   readonly ipv6: BlockList
 }
 
-// The first range that holds the address decides: metadata before private, loopback before IPv4-compatible. Some lie outside every special range (168.63.129.16 is public space).
-// Link-local stays refused with `allowPrivate`: credentials services live there (169.254.170.2, 169.254.170.23).
+// The first range that holds the address decides: metadata before private, loopback before IPv4-compatible. Some lie
+// outside every special range (168.63.129.16 is public space). Link-local stays refused with `allowPrivate`:
+// credentials services live there (169.254.170.2, 169.254.170.23).
 const ranges: readonly Range[] = [
   range('is a cloud metadata service', false, [
     '169.254.169.254/32',

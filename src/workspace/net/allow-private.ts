@@ -2,12 +2,16 @@ import { parseHost } from '../../authority/host-pattern.js'
 import type { AddressPolicy } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/** Which private addresses may be reached: all, none (the default), or those of exactly these hosts, each `host` or `host:port`. */
+/**
+ * Which private addresses may be reached: all, none (the default), or those of exactly these hosts, each `host` or
+ * `host:port`.
+ */
 export type AllowPrivate = boolean | readonly string[]
 
 /**
- * Reads the option once and gives the policy for each destination. The host must be the very one that was named: neither what is
- * below it nor a name that leads to the same address. Throws `NetError` for an entry that is not a host.
+ * Reads the option once and gives the policy for each destination. The host must be the very one that was named:
+ * neither what is below it nor a name that leads to the same address. Throws `NetError` for an entry that is not a
+ * host.
  *
  * @example
  * const policyFor = privateAccess(['search.lan:8888'])

@@ -30,8 +30,9 @@ export type GuardedFetchOptions = {
 export type NetSeams = Wire & { readonly resolver?: Resolver }
 
 /**
- * HTTP for tools, held to hosts the grant names and to addresses of the public internet. Every hop of a redirect is judged again, the
- * checked address is the dialled one, and nothing ambient is used: no cookies, no stored credentials, no proxy variables.
+ * HTTP for tools, held to hosts the grant names and to addresses of the public internet. Every hop of a redirect is
+ * judged again, the checked address is the dialled one, and nothing ambient is used: no cookies, no stored credentials,
+ * no proxy variables.
  *
  * @example
  * const net = createGuardedFetch({ permitHost: (host) => (host === 'example.com' ? undefined : 'not granted') })

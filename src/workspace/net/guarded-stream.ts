@@ -26,8 +26,9 @@ export type GuardedStream = {
 }
 
 /**
- * The guard of `createGuardedFetch` over answers that are read as they come. Redirects are not followed: the caller sees them. Nothing
- * is decoded, so an answer in an encoding is refused; it has no time limit of its own, only the caller's signal.
+ * The guard of `createGuardedFetch` over answers that are read as they come. Redirects are not followed: the caller
+ * sees them. Nothing is decoded, so an answer in an encoding is refused; it has no time limit of its own, only the
+ * caller's signal.
  */
 export function createGuardedStream(options: GuardedStreamOptions, seams: NetSeams = {}): GuardedStream {
   const policyFor = privateAccess(options.allowPrivate)

@@ -6,12 +6,13 @@ export type Body = { readonly bytes: Uint8Array; readonly truncated: boolean }
 
 const emptyBody: Body = { bytes: new Uint8Array(0), truncated: false }
 
-// Compressed bytes past this over the cap cannot be an honest answer: they decode to nothing (empty gzip members, for one).
+// Compressed bytes past this over the cap cannot be an honest answer: they decode to nothing (empty gzip members, for
+// one).
 const wireSlack = 65_536
 
 /**
- * Reads and decodes a body up to `maxBytes` decoded bytes, then hangs up. The cap is counted after decompression, piece by piece, so a
- * compression bomb costs no more memory than an honest page.
+ * Reads and decodes a body up to `maxBytes` decoded bytes, then hangs up. The cap is counted after decompression, piece
+ * by piece, so a compression bomb costs no more memory than an honest page.
  */
 export async function readBody(response: IncomingMessage, method: string, maxBytes: number): Promise<Body> {
   if (method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304) return emptyBody

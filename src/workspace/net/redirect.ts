@@ -11,10 +11,11 @@ export type HopRequest = {
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
 /**
- * Where an answer sends us, and with what: undefined when it is not a redirect. Pure; the new URL still has to be judged.
+ * Where an answer sends us, and with what: undefined when it is not a redirect. Pure; the new URL still has to be
+ * judged.
  *
- * To another origin go no credentials and no body. A 307 or 308 that would carry a body there is refused rather than sent empty,
- * since the method would then act on nothing.
+ * To another origin go no credentials and no body. A 307 or 308 that would carry a body there is refused rather than
+ * sent empty, since the method would then act on nothing.
  */
 export function followRedirect(
   from: URL,

@@ -6,7 +6,8 @@ export type Headers = Readonly<Record<string, string>>
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-// They frame the message or name the destination; a caller who sets them could smuggle a second request or another host.
+// They frame the message or name the destination; a caller who sets them could smuggle a second request or another
+// host.
 const ours = new Set([
   'connection',
   'content-length',

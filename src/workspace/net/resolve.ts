@@ -6,8 +6,8 @@ export type Address = { readonly address: string; readonly family: number }
 export type Resolver = (host: string) => Promise<readonly Address[]>
 
 /**
- * The addresses that may be dialled for a host. A name is resolved once, here, and every address it has must pass: a name with one
- * private address among public ones is refused, because it is not known which one a client picks.
+ * The addresses that may be dialled for a host. A name is resolved once, here, and every address it has must pass: a
+ * name with one private address among public ones is refused, because it is not known which one a client picks.
  */
 export async function resolveChecked(
   host: string,

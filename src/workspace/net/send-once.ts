@@ -8,9 +8,9 @@ import type { Wire } from './wire.js'
 /**
  * One request and the head of its answer, over a connection of its own to one of the checked addresses.
  *
- * Node's own client rather than a pooling one: a pool hands out connections by name, so a later request could ride on one that other
- * checks opened. Proxy variables of the environment are not read either: with a proxy the name would be resolved again, by
- * another process, after the check.
+ * Node's own client rather than a pooling one: a pool hands out connections by name, so a later request could ride on
+ * one that other checks opened. Proxy variables of the environment are not read either: with a proxy the name would be
+ * resolved again, by another process, after the check.
  */
 export async function sendOnce(
   { url, host, port }: Destination,

@@ -4,15 +4,19 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readIfThere } from './read-if-there.js'
 
-/** How long the holder of a lock may take, and how long others wait for it. Reading and writing a rule file takes milliseconds. */
+/**
+ * How long the holder of a lock may take, and how long others wait for it. Reading and writing a rule file takes
+ * milliseconds.
+ */
 export type LockTimes = { readonly staleAfterMs: number; readonly giveUpAfterMs: number }
 
 const usualTimes: LockTimes = { staleAfterMs: 10_000, giveUpAfterMs: 20_000 }
 
 /**
  * Runs work on a file exclusively: one after the other in this process, and with a lock file next to it against other
- * processes. A lock whose holder is gone, or too old, is taken over; the work must ask `assertMine` right before it changes the file,
- * since the lock of a process that slept may have been taken too. The directory of the file must exist.
+ * processes. A lock whose holder is gone, or too old, is taken over; the work must ask `assertMine` right before it
+ * changes the file, since the lock of a process that slept may have been taken too. The directory of the file must
+ * exist.
  */
 export async function exclusively<Result>(
   file: string,
@@ -106,7 +110,10 @@ function isGone(content: string): boolean {
   }
 }
 
-/** Two may find the same stale lock, and the slower must not remove the lock that the faster has made since: it is put back. */
+/**
+ * Two may find the same stale lock, and the slower must not remove the lock that the faster has made since: it is put
+ * back.
+ */
 async function takeAway(lock: string, staleAfterMs: number): Promise<void> {
   const aside = `${lock}.${randomUUID()}`
   try {

@@ -3,8 +3,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The text of a file, or undefined where there is none. A link in place of the file, or of its directory, may be an attack: it could
- * lead to a file that was confirmed elsewhere. No more than `maxBytes` are ever read.
+ * The text of a file, or undefined where there is none. A link in place of the file, or of its directory, may be an
+ * attack: it could lead to a file that was confirmed elsewhere. No more than `maxBytes` are ever read.
  */
 export async function readIfThere(file: string, maxBytes: number): Promise<string | undefined> {
   try {

@@ -23,8 +23,9 @@ export type RuleFilesOptions = {
 }
 
 /**
- * The rules of one project, in two files that people read and edit. The user's own lies in the user's directory and counts. The one
- * in the workspace, `.capstan/rules`, came with the repository: until the user confirms its very text, it may only hold back.
+ * The rules of one project, in two files that people read and edit. The user's own lies in the user's directory and
+ * counts. The one in the workspace, `.capstan/rules`, came with the repository: until the user confirms its very text,
+ * it may only hold back.
  */
 export interface RuleFiles {
   /** The user's own file; named in messages. */
@@ -32,11 +33,15 @@ export interface RuleFiles {
   readonly workspaceFile: string
   load(scope: Scope): Promise<LoadedRules>
   /**
-   * Adds a rule that the user agreed to for good. Throws {@link RuleFileError}, and writes nothing, when the file would then say
-   * anything but what it said before and this rule. `scope` is what the rules' examples are tried in; absent: the workspace itself.
+   * Adds a rule that the user agreed to for good. Throws {@link RuleFileError}, and writes nothing, when the file would
+   * then say anything but what it said before and this rule. `scope` is what the rules' examples are tried in; absent:
+   * the workspace itself.
    */
   add(rule: Rule, scope?: Scope): Promise<void>
-  /** Removes the rules of the user's own file that `isRemoved` picks, and returns them. Comments and all other rules stay. */
+  /**
+   * Removes the rules of the user's own file that `isRemoved` picks, and returns them. Comments and all other rules
+   * stay.
+   */
   remove(isRemoved: (rule: Rule) => boolean, scope?: Scope): Promise<Rule[]>
   /** The user has read the workspace's file as it is now, and its rules count from here on. */
   confirm(confirmation: string): Promise<void>
@@ -118,7 +123,10 @@ function placeOf(root: string): Scope {
   }
 }
 
-/** The words of a rule may come from a model: what is written is read again first, and must be the old rules and this one. */
+/**
+ * The words of a rule may come from a model: what is written is read again first, and must be the old rules and this
+ * one.
+ */
 function withRule(text: string, rule: Rule, scope: Scope): string {
   if (rule.untrusted) throw new Error('a rule that is not confirmed does not belong there')
   const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])
@@ -133,7 +141,10 @@ function withRule(text: string, rule: Rule, scope: Scope): string {
   return next
 }
 
-/** The text without some rules and the lines that say more about them. It is read again first, and must be the other rules. */
+/**
+ * The text without some rules and the lines that say more about them. It is read again first, and must be the other
+ * rules.
+ */
 function withoutRules(
   text: string,
   rules: readonly Rule[],

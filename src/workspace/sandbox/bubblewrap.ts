@@ -12,7 +12,10 @@ export type SandboxProfile = {
   readonly home: string
   /** Directories that look empty inside, files that look like `/dev/null`. */
   readonly hidden: readonly PathOfKind[]
-  /** The workspace, and what else is shown although what is around it may be hidden. Of two for one path the later holds. */
+  /**
+   * The workspace, and what else is shown although what is around it may be hidden. Of two for one path the later
+   * holds.
+   */
   readonly shown: readonly Shown[]
   /** Places inside what is writable that are held, in this order: a directory before what is inside it. */
   readonly pins: readonly Pin[]
@@ -20,7 +23,10 @@ export type SandboxProfile = {
   readonly masked?: readonly PathOfKind[] | undefined
   /** Files that have other content inside: `source` is shown at `path`. */
   readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
-  /** An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a change. */
+  /**
+   * An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a
+   * change.
+   */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
   readonly sockets: readonly string[]
@@ -47,9 +53,9 @@ export const insideNode = '/run/capstan/node'
 export const insideGuard = '/run/capstan/guard'
 
 /**
- * The arguments for bubblewrap up to and including `--`. Order matters, since later mounts cover earlier ones: everything
- * read-only, then what is hidden, then what is shown of it, then what is held inside that. What is hidden inside something
- * shown comes after it, and what is shown inside that again.
+ * The arguments for bubblewrap up to and including `--`. Order matters, since later mounts cover earlier ones:
+ * everything read-only, then what is hidden, then what is shown of it, then what is held inside that. What is hidden
+ * inside something shown comes after it, and what is shown inside that again.
  */
 export function bubblewrapArgs(profile: SandboxProfile): string[] {
   const shown = profile.shown.toSorted((a, b) => a.path.length - b.path.length)
@@ -90,7 +96,10 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
 export const seccompDescriptor = 3
 /** Where the guard reports what it refused. */
 export const reportDescriptor = 4
-/** Where bubblewrap finds the guard. Copied into the sandbox, so the file on the host needs no permission to be executed. */
+/**
+ * Where bubblewrap finds the guard. Copied into the sandbox, so the file on the host needs no permission to be
+ * executed.
+ */
 export const guardDescriptor = 5
 
 /** As process 1 the guard cannot be killed from inside, and its end is the end of every process. */
@@ -122,9 +131,9 @@ function deepest(path: string, around: readonly string[]): number {
 }
 
 /**
- * The directories directly below `/tmp` that lead to something shown, now or (where it is hidden) in a later command. `/tmp` is
- * kept from command to command, and a process that replaced one of them by a link would decide where the next command's mounts are
- * made: so they are new each time.
+ * The directories directly below `/tmp` that lead to something shown, now or (where it is hidden) in a later command.
+ * `/tmp` is kept from command to command, and a process that replaced one of them by a link would decide where the next
+ * command's mounts are made: so they are new each time.
  */
 function waysThroughTmp({ shown, hidden }: SandboxProfile): string[] {
   const bases = hidden.flatMap(({ kind, path }) => (kind === 'directory' ? [`${path}/`] : [path]))
@@ -151,8 +160,9 @@ function hide({ kind, path }: PathOfKind): string[] {
 }
 
 /**
- * Takes no writes that would silently be lost, by its permissions: a read-only mount would be one more step for each. It lives
- * in memory, so it is small in case its owner opens it; what is meant for writing, `/tmp` and the home, is on disk.
+ * Takes no writes that would silently be lost, by its permissions: a read-only mount would be one more step for each.
+ * It lives in memory, so it is small in case its owner opens it; what is meant for writing, `/tmp` and the home, is on
+ * disk.
  */
 function emptyDirectory(path: string): string[] {
   return ['--perms', '0555', '--size', '1048576', '--tmpfs', path]

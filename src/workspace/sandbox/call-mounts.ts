@@ -67,7 +67,9 @@ function as(how: Shown['how'], paths: readonly string[]): Shown[] {
   return paths.map((path) => ({ path, how }))
 }
 
-/** Never more than the workspace, whatever a command made of the path since the grant was read: a link leads elsewhere. */
+/**
+ * Never more than the workspace, whatever a command made of the path since the grant was read: a link leads elsewhere.
+ */
 function isGrantable(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(root, path)) && isRealDirectory(path)
 }

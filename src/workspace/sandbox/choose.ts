@@ -18,13 +18,19 @@ export type SandboxOptions = {
   /** Paths to hide in addition to home directories, `/run`, `/tmp` and the like. */
   readonly hidden?: readonly string[] | undefined
   /**
-   * The session's own scratch directory, once there is one: writable, at its real path. Asked at the start of each command; one
-   * that is made later is seen by the next command.
+   * The session's own scratch directory, once there is one: writable, at its real path. Asked at the start of each
+   * command; one that is made later is seen by the next command.
    */
   readonly scratch?: () => string | undefined
-  /** The directory of all sessions' scratch directories, which is hidden. Made if missing, so that it is hidden from the start. */
+  /**
+   * The directory of all sessions' scratch directories, which is hidden. Made if missing, so that it is hidden from the
+   * start.
+   */
   readonly scratchBase?: string | undefined
-  /** Names in the workspace to protect in addition to `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the like. */
+  /**
+   * Names in the workspace to protect in addition to `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the
+   * like.
+   */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined
@@ -85,7 +91,8 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
 
 async function madeBase(base: string | undefined): Promise<string[]> {
   if (base === undefined) return []
-  // Where it cannot be created there is nothing to hide; a caller that wants a scratch directory gets an error that says why.
+  // Where it cannot be created there is nothing to hide; a caller that wants a scratch directory gets an error that
+  // says why.
   const made = mkdir(base, { recursive: true, mode: 0o700 }).then(() => realpath(base))
   return made.then(
     (path) => [path],

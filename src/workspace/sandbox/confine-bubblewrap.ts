@@ -37,7 +37,10 @@ import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = {
   readonly bwrap: string
-  /** The program that keeps missing names from being made, where it works; without it placeholders are made in the workspace. */
+  /**
+   * The program that keeps missing names from being made, where it works; without it placeholders are made in the
+   * workspace.
+   */
   readonly guard: Uint8Array | undefined
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
@@ -264,8 +267,8 @@ type GuardedGit = {
 }
 
 /**
- * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot read it
- * cannot start, in submodules too, where git takes no settings from its environment.
+ * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot
+ * read it cannot start, in submodules too, where git takes no settings from its environment.
  */
 async function guardGit(
   options: BubblewrapOptions,
@@ -293,7 +296,10 @@ async function guardGit(
   }
 }
 
-/** Without this `git add .` would add the placeholders. In the place where git looks for what a person ignores everywhere. */
+/**
+ * Without this `git add .` would add the placeholders. In the place where git looks for what a person ignores
+ * everywhere.
+ */
 function describeGit(home: string, ignored: readonly string[]): void {
   const directory = join(home, '.config', 'git')
   // Small and at once: by way of the thread pool it would take ten times as long.

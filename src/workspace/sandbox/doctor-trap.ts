@@ -32,7 +32,9 @@ export type Trap = {
 const secret = 'capstan-canary-5f1c'
 const deniedName = 'denied.secret'
 
-/** `guarded`: commands must not be able to make a repository anywhere. Without a guard one is found when it is there. */
+/**
+ * `guarded`: commands must not be able to make a repository anywhere. Without a guard one is found when it is there.
+ */
 export async function buildTrap(place: string, { guarded }: { readonly guarded: boolean }): Promise<Trap> {
   const root = join(place, 'work')
   const tmp = join(place, 'tmp')
@@ -119,8 +121,9 @@ type Targets = {
 }
 
 /**
- * Each line reports one thing that could be done or seen; silence is what we want. On a machine whose sandbox does not hold, all
- * of this happens to the host: so nothing here may do harm or stay, and nothing but its own directory is mounted over. Files are removed by `close`, the process ends by itself.
+ * Each line reports one thing that could be done or seen; silence is what we want. On a machine whose sandbox does not
+ * hold, all of this happens to the host: so nothing here may do harm or stay, and nothing but its own directory is
+ * mounted over. Files are removed by `close`, the process ends by itself.
  */
 function escapeScript({ place, outside, tcpPort, udpPort, environment }: Targets): string {
   const q = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
@@ -223,7 +226,8 @@ function judge({ root, outside, output, survivors, reached, guarded }: Evidence)
       'nothing can be reached',
     ),
     check('network UDP', reached.udp > 0 ? ['a datagram arrived'] : [], 'nothing can be reached'),
-    // Without an interface and a route there is no way out, for names neither: nothing has to be sent to strangers to see that.
+    // Without an interface and a route there is no way out, for names neither: nothing has to be sent to strangers to
+    // see that.
     check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out'),
     check('nested namespace', saw('nested', 'mounts', 'mount'), 'refused'),
     check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),

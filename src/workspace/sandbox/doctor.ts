@@ -34,7 +34,10 @@ export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
 
 const proven = new Map<string | undefined, Promise<SandboxDetection>>()
 
-/** Returns the sandbox of this machine if it passes its own test. Tested once per process; after a failure it is tested again (SEC-135). */
+/**
+ * Returns the sandbox of this machine if it passes its own test. Tested once per process; after a failure it is tested
+ * again (SEC-135).
+ */
 export async function provenSandbox(bubblewrap?: string): Promise<SandboxDetection> {
   const known = proven.get(bubblewrap)
   if (known !== undefined) return known

@@ -8,9 +8,9 @@ export type HardLinks = (files: readonly string[]) => Promise<string[]>
 const sliceMs = 8
 
 /**
- * A mount covers a name, not a file: a file that is to be hidden must be covered under all its names. Looks at every file, so it
- * looks only when there is a file with several names, and again only when one of these files changed. (Making or renaming a link
- * changes the file's own change time.)
+ * A mount covers a name, not a file: a file that is to be hidden must be covered under all its names. Looks at every
+ * file, so it looks only when there is a file with several names, and again only when one of these files changed.
+ * (Making or renaming a link changes the file's own change time.)
  */
 export function hardLinks(roots: readonly string[]): HardLinks {
   let known: { readonly key: string; readonly names: string[] } | undefined

@@ -5,8 +5,8 @@ import { isInside, type PathOfKind } from './bubblewrap.js'
 import { SandboxRootError } from './errors.js'
 
 /**
- * Where a machine keeps what is private to people and services, and the sockets of its daemons. Some of it is readable for
- * root only, but the host may be root.
+ * Where a machine keeps what is private to people and services, and the sockets of its daemons. Some of it is readable
+ * for root only, but the host may be root.
  */
 const privatePlaces = [
   '/home',
@@ -36,7 +36,10 @@ const privatePlaces = [
   '/sys/fs/pstore',
 ]
 
-/** What is hidden from every command: the private places that exist, the home of the host's user, and what the host adds. */
+/**
+ * What is hidden from every command: the private places that exist, the home of the host's user, and what the host
+ * adds.
+ */
 export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
   const hidden = new Map<string, PathOfKind>()
   for (const place of [...privatePlaces, ...homes(), ...extra]) {

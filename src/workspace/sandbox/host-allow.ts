@@ -32,8 +32,8 @@ export function hostRules(patterns: readonly string[]): HostRule[] {
 }
 
 /**
- * Reads what one call is held to, in the words of a grant: in addition to the above, `*` is every host, and no port is every port. It
- * only ever narrows an allow-list.
+ * Reads what one call is held to, in the words of a grant: in addition to the above, `*` is every host, and no port is
+ * every port. It only ever narrows an allow-list.
  */
 export function narrowingRules(patterns: readonly string[]): HostRule[] {
   return patterns.map((pattern) => {
@@ -60,8 +60,9 @@ function isNamed(rule: HostRule, host: string): boolean {
 }
 
 /**
- * A host in the one form in which it is compared, resolved and connected to; undefined for anything else. What one of the three
- * would read differently from another must not get in: a NUL byte ends a name for the resolver but not for `endsWith`.
+ * A host in the one form in which it is compared, resolved and connected to; undefined for anything else. What one of
+ * the three would read differently from another must not get in: a NUL byte ends a name for the resolver but not for
+ * `endsWith`.
  */
 export function plainHost(text: string): string | undefined {
   const host = text.toLowerCase().replace(/\.$/, '')

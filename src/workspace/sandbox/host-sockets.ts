@@ -7,10 +7,10 @@ import { ProcessSnapshot } from '../shell/process-table.js'
 export type HostSockets = () => Promise<string[]>
 
 /**
- * Reads the kernel's table of bound Unix sockets before each command, since they come and go; one that appears while a command
- * runs is not covered, which is why the usual places are hidden whole. The table has the name a socket was bound to: a relative
- * one is resolved by the working directory of a process that holds the socket, and where the file is no longer at its name, every
- * socket in that directory is taken, since it may have been renamed.
+ * Reads the kernel's table of bound Unix sockets before each command, since they come and go; one that appears while a
+ * command runs is not covered, which is why the usual places are hidden whole. The table has the name a socket was
+ * bound to: a relative one is resolved by the working directory of a process that holds the socket, and where the file
+ * is no longer at its name, every socket in that directory is taken, since it may have been renamed.
  */
 export function hostSockets(): HostSockets {
   const resolved = new Map<string, string | undefined>()
@@ -37,8 +37,8 @@ export function hostSockets(): HostSockets {
 }
 
 /**
- * The socket files that processes of running sandboxes are bound to, by path: commands may talk to each other. `leaders` are the
- * processes that were started for commands.
+ * The socket files that processes of running sandboxes are bound to, by path: commands may talk to each other.
+ * `leaders` are the processes that were started for commands.
  */
 export function socketsOfCommands(leaders: readonly number[]): Set<string> {
   const own = new Set<string>()
@@ -69,7 +69,8 @@ type Bound = { readonly inode: string; readonly name: string }
 
 function parse(table: string): Bound[] {
   return table.split('\n').flatMap((line) => {
-    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and stays in the network namespace.
+    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and stays in the network
+    // namespace.
     const [, inode, name] = /^\S+(?: +\S+){5} +(\d+) ([^@].*)$/.exec(line) ?? []
     return inode === undefined || name === undefined ? [] : [{ inode, name }]
   })

@@ -13,8 +13,8 @@ export type InsideUser = {
 const unprivileged = 1000
 
 /**
- * The host's own user, or for root an unprivileged one: programs take user 0 for one that can do everything, and inside no user
- * can. `directory` takes the lists of accounts.
+ * The host's own user, or for root an unprivileged one: programs take user 0 for one that can do everything, and inside
+ * no user can. `directory` takes the lists of accounts.
  */
 export function insideUser(directory: string): InsideUser {
   const uid = process.getuid?.() ?? unprivileged

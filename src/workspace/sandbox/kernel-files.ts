@@ -2,8 +2,8 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import type { PathOfKind } from './bubblewrap.js'
 
 /**
- * What a sandbox covers of `/proc`. The kernel lets the host's root write to `/proc/sys` and read `/proc/kpagecount` by its user
- * number alone, without any capability, so a sandbox of root has to cover every such file.
+ * What a sandbox covers of `/proc`. The kernel lets the host's root write to `/proc/sys` and read `/proc/kpagecount` by
+ * its user number alone, without any capability, so a sandbox of root has to cover every such file.
  */
 export type KernelFiles = { readonly masked: readonly PathOfKind[]; readonly readOnly: readonly string[] }
 

@@ -18,10 +18,10 @@ export type ProtectedName = {
 /**
  * What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128).
  *
- * The last four make package managers and shells of the user outside run programs (`script-shell`, `yarnPath`). Installing
- * reads and never writes them, so it works as before; what is refused is setting up a project's registry or its Yarn, and
- * checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much harm, but no one
- * could work with it read-only.
+ * The last four make package managers and shells of the user outside run programs (`script-shell`, `yarnPath`).
+ * Installing reads and never writes them, so it works as before; what is refused is setting up a project's registry or
+ * its Yarn, and checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much
+ * harm, but no one could work with it read-only.
  */
 export const protectedNames: readonly ProtectedName[] = [
   { name: '.git', kind: 'directory' },
@@ -47,7 +47,9 @@ export type Protection = {
   readonly pins: readonly Pin[]
   /** What the guard keeps from being made; undefined where placeholders do. */
   readonly rules: GuardRules | undefined
-  /** Files in the way of git, which would take them for new ones: nothing but placeholders, named from their repository. */
+  /**
+   * Files in the way of git, which would take them for new ones: nothing but placeholders, named from their repository.
+   */
   readonly ignored: readonly string[]
   /** Repositories outside the workspace that a worktree in it belongs to. */
   readonly repositories: readonly { readonly worktree: string; readonly directory: string }[]
@@ -138,12 +140,14 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       pins.push({ path, how: 'read-only' })
     } else if (lstatSync(path).isSymbolicLink()) {
       links.push({ path, target: readlinkSync(path) })
-      // A mount follows the link: what it points to is held. The link itself can be removed, and is put back afterwards.
+      // A mount follows the link: what it points to is held. The link itself can be removed, and is put back
+      // afterwards.
       if (existsSync(path)) pins.push({ path: realpathSync(path), how: 'read-only' })
     } else if (name !== '.git') {
       // A repository is held with all its parts, and may be one that the command works in.
       pins.push({ path, how: 'read-only' })
-      // An editor outside saves by renaming, and the mount of the old file disappears with it: the guard protects the new one.
+      // An editor outside saves by renaming, and the mount of the old file disappears with it: the guard protects the
+      // new one.
       named.push({ path })
     }
   }

@@ -31,8 +31,9 @@ export type FilteringProxy = {
 }
 
 /**
- * An HTTP proxy on a Unix socket, the only way out of a sandbox. Each connection is held to the allow-list by name, then to
- * `checkHost` by address, and goes to that very address: a name that resolves differently a moment later gains nothing.
+ * An HTTP proxy on a Unix socket, the only way out of a sandbox. Each connection is held to the allow-list by name,
+ * then to `checkHost` by address, and goes to that very address: a name that resolves differently a moment later gains
+ * nothing.
  */
 export async function startProxy(options: ProxyOptions): Promise<FilteringProxy> {
   const rules = hostRules(options.allowHosts)

@@ -15,9 +15,10 @@ export const proxyVariables: Readonly<Record<string, string>> = {
 }
 
 /**
- * The command, under a relay from a TCP port to the proxy's Unix socket: few programs can use a socket as a proxy. The relay
- * is the Node that runs the host, shown inside at a place of its own, so it is there wherever Node is installed; it takes some
- * 40 ms to start, which only commands with a network pay. (A host that is not plain Node, such as Electron, has none.)
+ * The command, under a relay from a TCP port to the proxy's Unix socket: few programs can use a socket as a proxy. The
+ * relay is the Node that runs the host, shown inside at a place of its own, so it is there wherever Node is installed;
+ * it takes some 40 ms to start, which only commands with a network pay. (A host that is not plain Node, such as
+ * Electron, has none.)
  */
 export function relayed(argv: readonly string[], node: string): string[] {
   return [node, '-e', script, insideSocket, String(port), ...argv]

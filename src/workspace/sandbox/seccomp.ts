@@ -1,13 +1,15 @@
 import { endianness } from 'node:os'
 
 /**
- * The seccomp filter of a sandbox, as the bytes that bubblewrap's `--seccomp` reads; undefined for a processor it is not written
- * for. Namespaces do not separate what it refuses:
+ * The seccomp filter of a sandbox, as the bytes that bubblewrap's `--seccomp` reads; undefined for a processor it is
+ * not written for. Namespaces do not separate what it refuses:
  *
- * - the kernel's keyrings (`keyctl`, `add_key`, `request_key`): the session keyring of the host would be readable inside;
- * - socket families other than Unix, IPv4, IPv6 and netlink: AF_VSOCK reaches the hypervisor from every network namespace;
- * - `bpf`, `perf_event_open`, `userfaultfd`, `io_uring`, kernel modules and kexec: kernel surface that commands do not need.
- *   `io_uring` could also open sockets that the filter does not see.
+ * - the kernel's keyrings (`keyctl`, `add_key`, `request_key`): the session keyring of the host would be readable
+ *   inside;
+ * - socket families other than Unix, IPv4, IPv6 and netlink: AF_VSOCK reaches the hypervisor from every network
+ *   namespace;
+ * - `bpf`, `perf_event_open`, `userfaultfd`, `io_uring`, kernel modules and kexec: kernel surface that commands do
+ *   not need. `io_uring` could also open sockets that the filter does not see.
  *
  * A refused call fails as on a kernel that lacks it, so programs take their fallback.
  */
@@ -40,7 +42,10 @@ type Abi = {
   readonly foreignFrom?: number | undefined
 }
 
-/** In this order: add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, kexec_load, init_module, finit_module, kexec_file_load. */
+/**
+ * In this order: add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, kexec_load, init_module,
+ * finit_module, kexec_file_load.
+ */
 const x64: Abi = {
   audit: 0xc000003e,
   socket: 41,

@@ -4,9 +4,9 @@ import { type Stub, stubContent } from '../shell/ledger-file.js'
 import { removeStub, stubsOfOthers } from '../shell/sweep.js'
 
 /**
- * Makes placeholders for what must not appear: a mount needs something to cover. They stay as long as any command uses them,
- * of this host or another, because removing one would lift the cover in every sandbox that has it. The ledger knows them too,
- * so they go even if the host is killed.
+ * Makes placeholders for what must not appear: a mount needs something to cover. They stay as long as any command uses
+ * them, of this host or another, because removing one would lift the cover in every sandbox that has it. The ledger
+ * knows them too, so they go even if the host is killed.
  */
 export function holdStubs(stubs: readonly Stub[], ledger: Ledger): () => Promise<void> {
   const fresh = stubs.filter(({ path }) => !holders.has(path))
@@ -17,8 +17,8 @@ export function holdStubs(stubs: readonly Stub[], ledger: Ledger): () => Promise
 }
 
 /**
- * Whether there is nothing of the user's at this path: nothing at all, or only a placeholder that some command holds. A caller that
- * takes a placeholder for a real file would not hold it, and lose its cover when the others let go.
+ * Whether there is nothing of the user's at this path: nothing at all, or only a placeholder that some command holds. A
+ * caller that takes a placeholder for a real file would not hold it, and lose its cover when the others let go.
  */
 export function isAbsent(path: string, ledger: Ledger): boolean {
   if (holders.has(path)) return true
@@ -30,7 +30,9 @@ export function isAbsent(path: string, ledger: Ledger): boolean {
   return empty && stubsOfOthers(ledger.directory, ledger.token).has(path)
 }
 
-/** Waits until no placeholder is being removed. To be called before looking at what is there and holding it, in one go. */
+/**
+ * Waits until no placeholder is being removed. To be called before looking at what is there and holding it, in one go.
+ */
 export async function stubsSettled(): Promise<void> {
   for (let waited: Promise<void> | undefined; waited !== removing; ) {
     waited = removing
@@ -39,8 +41,8 @@ export async function stubsSettled(): Promise<void> {
 }
 
 /**
- * Removing takes its time, since the kernel detaches every mount that a dying sandbox still has there; so it is done off the
- * event loop, one after the other.
+ * Removing takes its time, since the kernel detaches every mount that a dying sandbox still has there; so it is done
+ * off the event loop, one after the other.
  */
 let removing: Promise<void> = Promise.resolve()
 

@@ -18,12 +18,14 @@ export type TreeIndex = (unreadable: UnreadablePaths | undefined) => Promise<Tre
 const maxDirectories = 250_000
 /** How long the event loop is held at a time. */
 const sliceMs = 8
-/** A directory that changed this recently is read again: on some file systems a second change would show the same time. */
+/**
+ * A directory that changed this recently is read again: on some file systems a second change would show the same time.
+ */
 const settledMs = 2500
 
 /**
- * Finds what a sandbox must cover below a directory, at any depth. Each directory is read once and again only when its change
- * time differs, so that a look costs one `lstat` for each directory.
+ * Finds what a sandbox must cover below a directory, at any depth. Each directory is read once and again only when its
+ * change time differs, so that a look costs one `lstat` for each directory.
  */
 export function indexTree(root: string): TreeIndex {
   const knownFor = new WeakMap<object, Map<string, Listing>>()

@@ -16,8 +16,9 @@ const maxFiles = 1_000
 const deepest = 8
 
 /**
- * Copies the plain files below a directory into a new one, for reading and running only. Links are left out, wherever they lead, and no
- * race with a process that changes the directory meanwhile makes anything outside of it appear in the copy.
+ * Copies the plain files below a directory into a new one, for reading and running only. Links are left out, wherever
+ * they lead, and no race with a process that changes the directory meanwhile makes anything outside of it appear in the
+ * copy.
  */
 export async function copyTree(
   source: string,

@@ -3,14 +3,16 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Which process owns a scratch directory, as far as others can tell later whether it still lives. It is part of the directory's
- * name: made in one step with it, and out of reach of whatever works inside.
+ * Which process owns a scratch directory, as far as others can tell later whether it still lives. It is part of the
+ * directory's name: made in one step with it, and out of reach of whatever works inside.
  */
 export type Owner = {
   /** Machine and user. */
   readonly host: string
   readonly boot: string
-  /** The namespace that the process id counts in: containers on one machine use the same ids for different processes. */
+  /**
+   * The namespace that the process id counts in: containers on one machine use the same ids for different processes.
+   */
   readonly namespace: string
   readonly pid: number
   /** When the process began, in clock ticks since boot; `x` where the system does not tell. Ids are used again. */
@@ -39,8 +41,8 @@ export function ownerOf(name: string): Owner | undefined {
 }
 
 /**
- * Whether the owner is surely gone, seen from this process. In doubt it lives: leaving a directory costs space, taking one that is
- * in use costs a user's work.
+ * Whether the owner is surely gone, seen from this process. In doubt it lives: leaving a directory costs space, taking
+ * one that is in use costs a user's work.
  */
 export function isGone(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host) return false

@@ -7,11 +7,11 @@ import { errnoOf, tolerate } from '../files/system-error.js'
 export type Identity = { readonly dev: bigint; readonly ino: bigint }
 
 /**
- * Removes the directory `name` of `base` with all that is in it, if it still is the one meant. Links are removed, never followed,
- * and what is mounted inside stays. False: something else is there, and it was not touched.
+ * Removes the directory `name` of `base` with all that is in it, if it still is the one meant. Links are removed, never
+ * followed, and what is mounted inside stays. False: something else is there, and it was not touched.
  *
- * On Linux everything goes through open directories, so that a link put in place of a directory meanwhile leads nowhere. Deep
- * trees are flattened rather than descended into: two handles do, however deep it is.
+ * On Linux everything goes through open directories, so that a link put in place of a directory meanwhile leads
+ * nowhere. Deep trees are flattened rather than descended into: two handles do, however deep it is.
  */
 export async function removeTree(base: string, name: string, identity?: Identity): Promise<boolean> {
   const path = join(base, name)
@@ -96,7 +96,10 @@ async function removeEmpty(path: string): Promise<boolean> {
   return outcome !== 'full'
 }
 
-/** A directory without write permission can neither be emptied nor moved. Through a handle, since `chmod` would follow a link. */
+/**
+ * A directory without write permission can neither be emptied nor moved. Through a handle, since `chmod` would follow a
+ * link.
+ */
 async function makeWritable(path: string): Promise<void> {
   const handle = await open(path, openPathOnly | directoryFlags)
   try {
@@ -106,7 +109,10 @@ async function makeWritable(path: string): Promise<void> {
   }
 }
 
-/** A mount point, a file with special attributes, or something that changed meanwhile: it stays, and so does its directory. */
+/**
+ * A mount point, a file with special attributes, or something that changed meanwhile: it stays, and so does its
+ * directory.
+ */
 const skipMount = tolerate(
   ['EBUSY', 'ENOTEMPTY', 'EXDEV', 'EROFS', 'EPERM', 'ELOOP', 'ENOTDIR', 'ENOENT'],
   undefined,

@@ -34,8 +34,8 @@ export interface Scratch extends RuntimeScratch {
 }
 
 /**
- * One session's private directory, made when first needed and gone when the session closes. If the process dies before that,
- * the next one to start a scratch directory under the same base takes it away.
+ * One session's private directory, made when first needed and gone when the session closes. If the process dies before
+ * that, the next one to start a scratch directory under the same base takes it away.
  */
 export function createScratch(options: ScratchOptions): Scratch {
   const maxBytes = options.maxBytes ?? 100 * 1024 * 1024

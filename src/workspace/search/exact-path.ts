@@ -2,9 +2,10 @@ import { closeSync, constants, openSync, readlinkSync } from 'node:fs'
 import type { OpenMethod } from '../files/open-directory.js'
 
 /**
- * Uses a directory that is at exactly this real path, by a path that leads to it whatever is put in its place meanwhile; undefined when
- * it is not there or a link is on the way. Where `/proc` does not show our handles (`compare`), the path itself has to do: Node can
- * open nothing relative to a directory, so a swap at that very moment goes unnoticed there.
+ * Uses a directory that is at exactly this real path, by a path that leads to it whatever is put in its place
+ * meanwhile; undefined when it is not there or a link is on the way. Where `/proc` does not show our handles
+ * (`compare`), the path itself has to do: Node can open nothing relative to a directory, so a swap at that very moment
+ * goes unnoticed there.
  */
 export function withExactDirectory<T>(
   method: OpenMethod,

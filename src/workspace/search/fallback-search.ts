@@ -19,8 +19,8 @@ export type FallbackSearchOptions = {
 }
 
 /**
- * Search without ripgrep, with the same answers, some three times slower. The pattern runs in a thread of its own that ends at the
- * deadline, since JavaScript's engine may take for ever on one line.
+ * Search without ripgrep, with the same answers, some three times slower. The pattern runs in a thread of its own that
+ * ends at the deadline, since JavaScript's engine may take for ever on one line.
  */
 export function createFallbackSearch({
   root,

@@ -19,10 +19,12 @@ export type IgnoreTree = {
 }
 
 /**
- * The .gitignore files from `top` downwards, read when first needed. As git has it: the last rule of a file that fits wins, a deeper file
- * beats a higher one, and a file inside an ignored directory cannot be brought back (a walk does not look inside).
+ * The .gitignore files from `top` downwards, read when first needed. As git has it: the last rule of a file that fits
+ * wins, a deeper file beats a higher one, and a file inside an ignored directory cannot be brought back (a walk does
+ * not look inside).
  *
- * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules apply all the same.
+ * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules
+ * apply all the same.
  */
 export function createIgnoreTree(top: string, { repository }: { readonly repository: boolean }): IgnoreTree {
   const scopes = new Map<string, Scope>()
@@ -50,7 +52,10 @@ export function createIgnoreTree(top: string, { repository }: { readonly reposit
   }
 }
 
-/** The rules of one .gitignore text. Braces are alternatives, as in ripgrep (git has none). A rule that cannot be read is left out. */
+/**
+ * The rules of one .gitignore text. Braces are alternatives, as in ripgrep (git has none). A rule that cannot be read
+ * is left out.
+ */
 export function parseIgnoreRules(text: string): Rule[] {
   return text
     .replace(/^\uFEFF/, '')

@@ -8,7 +8,10 @@ export type GlobCollector = {
   outcome(incomplete: string | undefined): Promise<GlobOutcome>
 }
 
-/** Gathers paths in the order asked for, cut at the limit. By name it keeps about as many as it gives, however many come. */
+/**
+ * Gathers paths in the order asked for, cut at the limit. By name it keeps about as many as it gives, however many
+ * come.
+ */
 export function createGlobCollector(
   target: NewestTarget,
   request: GlobRequest,

@@ -14,8 +14,9 @@ type PathPattern = readonly (Segment | '**')[]
 type Segment = readonly GlobToken[]
 
 /**
- * Compiles a pattern as in .gitignore: without a slash it fits a name at any depth, with one it is anchored; `*` and `?` stop at a
- * slash, `**` does not; `[a-z]`, `[!a]`, `{a,b}` and `\\` work as usual; dot files are files like others. A leading `!` inverts it.
+ * Compiles a pattern as in .gitignore: without a slash it fits a name at any depth, with one it is anchored; `*` and
+ * `?` stop at a slash, `**` does not; `[a-z]`, `[!a]`, `{a,b}` and `\\` work as usual; dot files are files like others.
+ * A leading `!` inverts it.
  *
  * A model may write the pattern, so matching takes time proportional to pattern times path, whatever the pattern.
  */

@@ -1,7 +1,9 @@
 import type { GrepLine, GrepOutcome, GrepRequest } from '../../tool/runtime.js'
 
 export type GrepCollector = {
-  /** One file's findings come together, between `open` and `close`; false from `open` means that they are not wanted. */
+  /**
+   * One file's findings come together, between `open` and `close`; false from `open` means that they are not wanted.
+   */
   open(path: string): boolean
   /** Whether the text of the next match (or of its context) would be kept; if not, counting it is enough. */
   wantsText(): boolean
@@ -22,8 +24,8 @@ type FileFindings = { readonly path: string; count: number; kept: number; readon
 export const countBound = 100_000
 
 /**
- * Keeps the first `limit` matches (or files) by path while findings come in any order, in memory that depends on the limit only: once
- * there are enough, a file that sorts after all kept ones is counted and not kept.
+ * Keeps the first `limit` matches (or files) by path while findings come in any order, in memory that depends on the
+ * limit only: once there are enough, a file that sorts after all kept ones is counted and not kept.
  */
 export function createGrepCollector(
   request: Pick<GrepRequest, 'limit' | 'mode' | 'after'>,

@@ -6,9 +6,9 @@ const binaryNote = Buffer.from(': WARNING: stopped searching binary file')
 const maxPathLength = 8_192
 
 /**
- * Reads what `rg --null --line-number --column` (or `rg --null --count`) writes, chunk by chunk, into a collector. A record is
- * `path NUL line NUL column NUL text LF` for a match, `path NUL line-text LF` for context, `path NUL count LF` for a count. Holds one
- * unfinished record at most, and of a long line only its head.
+ * Reads what `rg --null --line-number --column` (or `rg --null --count`) writes, chunk by chunk, into a collector. A
+ * record is `path NUL line NUL column NUL text LF` for a match, `path NUL line-text LF` for context, `path NUL count
+ * LF` for a count. Holds one unfinished record at most, and of a long line only its head.
  */
 export function createGrepReader(
   collector: GrepCollector,

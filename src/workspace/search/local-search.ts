@@ -25,8 +25,9 @@ export type LocalSearchOptions = {
 }
 
 /**
- * Search on this machine: ripgrep in a process of its own, or the slower fallback where it cannot run. Obeys .gitignore (in a
- * repository or not), looks into hidden files, never into `.git`, binary files or through links, and never past its deadline.
+ * Search on this machine: ripgrep in a process of its own, or the slower fallback where it cannot run. Obeys .gitignore
+ * (in a repository or not), looks into hidden files, never into `.git`, binary files or through links, and never past
+ * its deadline.
  */
 export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
   const settings: Settings = {
@@ -107,8 +108,8 @@ type Attempt<T> = {
 }
 
 /**
- * Searches, and once more when files were moved about meanwhile: what ripgrep then says may be about files elsewhere (see
- * `startSteady`). Undefined when they still were; the fallback, which goes by handles, is for that.
+ * Searches, and once more when files were moved about meanwhile: what ripgrep then says may be about files elsewhere
+ * (see `startSteady`). Undefined when they still were; the fallback, which goes by handles, is for that.
  */
 async function whileSteady<T>(
   settings: Settings,

@@ -14,12 +14,14 @@ export const tickMs = 20
 const sliceSize = 512
 
 /**
- * Detects whether files were moved while ripgrep was reading. Ripgrep goes by paths: a directory or file below the searched one
- * that is swapped for a link after ripgrep has listed it is followed to wherever the link leads. Putting a link anywhere changes the
- * directory it is put in, and so that directory's change time, which no process can set. Hence: when every directory from the top down
- * to a result is a directory, last changed before the start, then what ripgrep read is what is there.
+ * Detects whether files were moved while ripgrep was reading. Ripgrep goes by paths: a directory or file below the
+ * searched one that is swapped for a link after ripgrep has listed it is followed to wherever the link leads. Putting a
+ * link anywhere changes the directory it is put in, and so that directory's change time, which no process can set.
+ * Hence: when every directory from the top down to a result is a directory, last changed before the start, then what
+ * ripgrep read is what is there.
  *
- * A file server whose clock is slower than ours by more than the tick makes changes look old; there a swap may go unnoticed.
+ * A file server whose clock is slower than ours by more than the tick makes changes look old; there a swap may go
+ * unnoticed.
  */
 export async function watchForMoves(target: OpenTarget): Promise<MoveWatch> {
   // Without handles the way from the root to the searched directory can be swapped too.
@@ -43,7 +45,8 @@ export async function watchForMoves(target: OpenTarget): Promise<MoveWatch> {
   return {
     note,
     async holds() {
-      // Deepest first: that what was asked about below a directory was really below it follows from asking the directory afterwards.
+      // Deepest first: that what was asked about below a directory was really below it follows from asking the
+      // directory afterwards.
       const paths = [...directories].sort((one, other) => other.length - one.length)
       for (const [index, path] of paths.entries()) {
         if (index % sliceSize === sliceSize - 1) await new Promise<void>((done) => setImmediate(done))

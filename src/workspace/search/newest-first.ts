@@ -9,8 +9,8 @@ export type NewestTarget = SearchTarget & { readonly at?: string }
 const sliceSize = 256
 
 /**
- * The `limit` paths that changed last, newest first, equal times by name; files gone meanwhile come last. Gives way to other work, and
- * when it is stopped knows only the times it has seen.
+ * The `limit` paths that changed last, newest first, equal times by name; files gone meanwhile come last. Gives way to
+ * other work, and when it is stopped knows only the times it has seen.
  */
 export async function newestFirst(
   target: NewestTarget,
@@ -56,8 +56,8 @@ function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
 }
 
 /**
- * Never the times of files after a link: through the open directory, or, when the target is held open, by path, since the holder
- * finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
+ * Never the times of files after a link: through the open directory, or, when the target is held open, by path, since
+ * the holder finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
  */
 function timesIn(target: NewestTarget, directory: string, names: readonly string[]): number[] | undefined {
   const { at, root, prefix } = target

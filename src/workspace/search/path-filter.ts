@@ -8,7 +8,9 @@ export type PathFilter = {
   readonly names: readonly string[] | undefined
 }
 
-/** What every result has to pass, wherever it comes from: the glob, relative to the searched directory, and the permit. */
+/**
+ * What every result has to pass, wherever it comes from: the glob, relative to the searched directory, and the permit.
+ */
 export function createPathFilter(
   target: SearchTarget,
   pattern: string | undefined,
@@ -30,8 +32,8 @@ function relativeTo(target: SearchTarget, pattern: string): string {
 }
 
 /**
- * The rules of directories above the searched one, outside of a repository. Ripgrep would take such rules from every directory up to `/`
- * or from none; ours end at the root, so they are applied to its results.
+ * The rules of directories above the searched one, outside of a repository. Ripgrep would take such rules from every
+ * directory up to `/` or from none; ours end at the root, so they are applied to its results.
  */
 export function createAncestorFilter(target: SearchTarget): ((path: string) => boolean) | undefined {
   if (target.repository !== undefined || target.prefix === '' || target.fileName !== undefined)

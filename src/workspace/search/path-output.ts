@@ -1,4 +1,7 @@
-/** Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is passed over: no other tool could name it. */
+/**
+ * Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is passed over: no other tool could name
+ * it.
+ */
 export function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {
   let held: Buffer | undefined
   return (chunk) => {

@@ -14,13 +14,18 @@ export type WorkerSetup = {
   readonly exact: boolean
 }
 export type FoundLine = { readonly line: number; readonly at: number; readonly bytes: Uint8Array }
-/** For each file: how many lines match and the first of them (`at` is -1 for context); null when it could not be read. */
+/**
+ * For each file: how many lines match and the first of them (`at` is -1 for context); null when it could not be read.
+ */
 export type WorkerAnswer = readonly ({
   readonly count: number
   readonly lines: readonly FoundLine[]
 } | null)[]
 
-/** The program of the worker that runs a model's pattern, as text: a file of its own would not be found from sources and bundles alike. */
+/**
+ * The program of the worker that runs a model's pattern, as text: a file of its own would not be found from sources and
+ * bundles alike.
+ */
 export function regexWorkerProgram(): string {
   return `(${searchFiles.toString()})(require('node:worker_threads'), require('node:fs'))`
 }
@@ -41,7 +46,8 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
       return null
     }
     try {
-      // A directory on the way may have been swapped for a link since it was listed. Without `/proc` that goes unnoticed.
+      // A directory on the way may have been swapped for a link since it was listed. Without `/proc` that goes
+      // unnoticed.
       if (setup.exact && fs.readlinkSync(`/proc/self/fd/${fd}`) !== path) return null
       const stat = fs.fstatSync(fd)
       return stat.isFile() && stat.size <= maxFileBytes ? fs.readFileSync(fd) : null
@@ -79,7 +85,8 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     let lastMatch = Number.NEGATIVE_INFINITY
     for (let index = 0; index < texts.length; index += 1) {
       const text = texts[index] ?? ''
-      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found after it is not in this line.
+      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found after it is not in
+      // this line.
       const found = regex.exec(ended || index < texts.length - 1 ? `${text}\n` : text)
       const match = found !== null && found.index <= text.length ? found : null
       const keeping = count < request.keep

@@ -3,7 +3,8 @@ import type { SearchTarget } from './search-target.js'
 
 /** Options for searching the directory ripgrep is started in, or one file of it. */
 export function walkArgs(target: SearchTarget, names: readonly string[] | undefined): string[] {
-  // A file named outright is searched whatever ignore rules say. Not passed as a path: ripgrep then searches binary files too.
+  // A file named outright is searched whatever ignore rules say. Not passed as a path: ripgrep then searches binary
+  // files too.
   if (target.fileName !== undefined) {
     return ['--hidden', '--no-ignore', '--max-depth=1', `--glob=/${escapeGlob(target.fileName)}`]
   }
@@ -27,7 +28,8 @@ export function grepArgs(request: GrepRequest): string[] {
         '--no-heading',
         '--line-number',
         '--column',
-        // Ripgrep leaves the column out for an empty match at the very end of a file; with `:` that would look like text.
+        // Ripgrep leaves the column out for an empty match at the very end of a file; with `:` that would look like
+        // text.
         '--field-match-separator=\\x00',
         '--no-context-separator',
         `--before-context=${request.before ?? 0}`,

@@ -9,15 +9,16 @@ export type TranslatedRegex = {
 }
 
 /**
- * A pattern in the syntax of Rust's regex crate (ripgrep's) as a JavaScript one with the same meaning within a line. What both
- * engines do not read alike is refused rather than guessed, so that a search gives the same answer with and without ripgrep:
+ * A pattern in the syntax of Rust's regex crate (ripgrep's) as a JavaScript one with the same meaning within a line.
+ * What both engines do not read alike is refused rather than guessed, so that a search gives the same answer with and
+ * without ripgrep:
  *
  * - look-around and backreferences: ripgrep refuses them too
- * - flags other than a leading `(?i)`, nested classes, class operators (`&&`, `--`, `~~`), `\A`, `\z`, `\<`, `\>`, `\b{…}`, `\r`,
- *   `\n`, and a repetition of a repetition: valid there, refused here
+ * - flags other than a leading `(?i)`, nested classes, class operators (`&&`, `--`, `~~`), `\A`, `\z`, `\<`, `\>`,
+ *   `\b{…}`, `\r`, `\n`, and a repetition of a repetition: valid there, refused here
  *
- * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` fit next to one, as with ripgrep's `--crlf`. Text that is
- * not UTF-8 is searched as U+FFFD here and as bytes there.
+ * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` fit next to one, as with ripgrep's
+ * `--crlf`. Text that is not UTF-8 is searched as U+FFFD here and as bytes there.
  */
 export function translateRegex(pattern: string, ignoreCase: boolean): TranslatedRegex {
   const insensitive = pattern.startsWith('(?i)')

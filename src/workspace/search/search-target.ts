@@ -13,7 +13,10 @@ export type SearchTarget = {
   /** From the root to the directory, with forward slashes and a final one; empty for the root itself. */
   readonly prefix: string
   readonly fileName: string | undefined
-  /** The top of the git repository that holds the root, if one does. Ignore rules then apply from there, else from the root. */
+  /**
+   * The top of the git repository that holds the root, if one does. Ignore rules then apply from there, else from the
+   * root.
+   */
   readonly repository: string | undefined
   readonly method: OpenMethod
 }
@@ -22,8 +25,8 @@ export type SearchTarget = {
 export type OpenTarget = SearchTarget & { readonly at: string }
 
 /**
- * Finds a target and keeps its directory open while it is used. Where `/proc` does not show our handles, `at` is the path that was
- * checked: another process cannot be started in a directory that only we have open.
+ * Finds a target and keeps its directory open while it is used. Where `/proc` does not show our handles, `at` is the
+ * path that was checked: another process cannot be started in a directory that only we have open.
  */
 export async function withTarget<T>(
   root: string,

@@ -6,8 +6,8 @@ import type { SearchTarget } from './search-target.js'
 const entriesPerTurn = 512
 
 /**
- * The files ripgrep would look at, relative to the root, in batches, giving way to other work between them. Links are not followed, and
- * only regular files count.
+ * The files ripgrep would look at, relative to the root, in batches, giving way to other work between them. Links are
+ * not followed, and only regular files count.
  */
 export async function* walk(
   target: SearchTarget,

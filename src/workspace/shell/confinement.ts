@@ -28,8 +28,8 @@ export type ConfinedCommand = {
 }
 
 /**
- * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can hold a
- * command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
+ * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can
+ * hold a command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
  */
 export type CallConfinement = {
   /**
@@ -40,18 +40,22 @@ export type CallConfinement = {
   /** Hosts among those that rules deny, asked for each connection. Absent: none. */
   readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   /**
-   * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads elsewhere,
-   * is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either way.
+   * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads
+   * elsewhere, is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either
+   * way.
    */
   readonly writable?: readonly string[] | undefined
   /**
-   * Real paths to hide: a file cannot be opened, a directory looks empty, and neither takes writes. Other hard links of a hidden
-   * file in the workspace are hidden too. A copy of it, such as an object in `.git`, is not found.
+   * Real paths to hide: a file cannot be opened, a directory looks empty, and neither takes writes. Other hard links of
+   * a hidden file in the workspace are hidden too. A copy of it, such as an object in `.git`, is not found.
    */
   readonly masked?: readonly string[] | undefined
   /** Which files to hide in the same way, wherever they are in the workspace; looked for before each command. */
   readonly unreadable?: UnreadablePaths | undefined
-  /** What a command that only runs git may change in the repositories it works in. Absent: every git directory is read-only. */
+  /**
+   * What a command that only runs git may change in the repositories it works in. Absent: every git directory is
+   * read-only.
+   */
   readonly git?: GitWork | undefined
 }
 

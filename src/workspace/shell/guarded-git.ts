@@ -1,17 +1,18 @@
 import { harmlessNames } from '../git/safe-config.js'
 
 /**
- * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on no other tree
- * than the one the repository lies in. The settings here are passed in git's environment, where they outrank every configuration file
- * (SEC-095, SEC-097); in front of that comes no more than reading the configuration. Fails closed when git does not listen.
+ * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on
+ * no other tree than the one the repository lies in. The settings here are passed in git's environment, where they
+ * outrank every configuration file (SEC-095, SEC-097); in front of that comes no more than reading the configuration.
+ * Fails closed when git does not listen.
  */
 export function guardedGit(command: string): readonly string[] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', script(command), 'guarded-git', command]
 }
 
 /**
- * The same for `git clone`, which works on no repository that is there: no configuration of the machine or the user is read, HTTP is the
- * only transport, redirects are not followed, and what arrives is checked before it is used.
+ * The same for `git clone`, which works on no repository that is there: no configuration of the machine or the user is
+ * read, HTTP is the only transport, redirects are not followed, and what arrives is checked before it is used.
  */
 export function guardedClone(command: string): readonly string[] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', cloneScript, 'guarded-git', command]

@@ -69,8 +69,9 @@ export async function launch(
 }
 
 /**
- * Takes what is still in the pipe after the command has gone. Short, since another process that holds the pipe may hold it for ever:
- * until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True when no process holds it.
+ * Takes what is still in the pipe after the command has gone. Short, since another process that holds the pipe may hold
+ * it for ever: until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True
+ * when no process holds it.
  */
 export async function drain(running: Running): Promise<boolean> {
   let open = true
@@ -98,7 +99,10 @@ export async function drain(running: Running): Promise<boolean> {
 /** In all, for a command that left behind a process which writes without end. */
 const maxWritingMs = 5_000
 
-/** Waits while output is being written to its file, and gives how long that took; what came meanwhile is still in the pipe. */
+/**
+ * Waits while output is being written to its file, and gives how long that took; what came meanwhile is still in the
+ * pipe.
+ */
 async function untilWritten(running: Running, maxMs: number): Promise<number> {
   const began = performance.now()
   while (running.isWriting() && performance.now() - began < maxMs) await withTimeout(running.ended, 10)

@@ -7,8 +7,8 @@ const format = 'capstan-ledger-1'
 export type Stub = { readonly kind: 'file' | 'directory'; readonly path: string }
 
 /**
- * What a placeholder file holds. Nothing, except where git does not accept an empty file: `commondir` names the git directory
- * itself, which changes nothing.
+ * What a placeholder file holds. Nothing, except where git does not accept an empty file: `commondir` names the git
+ * directory itself, which changes nothing.
  */
 export function stubContent(path: string): string {
   return path.endsWith('/commondir') ? '.\n' : ''

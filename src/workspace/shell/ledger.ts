@@ -9,9 +9,9 @@ import { newToken } from './run-marker.js'
 import { sweepLedgers } from './sweep.js'
 
 /**
- * What this host has on the machine at the moment, in a file: the process groups it started and the placeholders it made. If
- * the host is killed its watcher clears up after it, from this file; if the watcher is killed too, the next host to open the
- * same directory does.
+ * What this host has on the machine at the moment, in a file: the process groups it started and the placeholders it
+ * made. If the host is killed its watcher clears up after it, from this file; if the watcher is killed too, the next
+ * host to open the same directory does.
  */
 export class Ledger {
   readonly token = newToken()

@@ -51,7 +51,9 @@ export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfi
 export interface LocalShell extends RuntimeShell {
   run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
   start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>
-  /** Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended. */
+  /**
+   * Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended.
+   */
   open(
     argv: readonly string[],
     options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
@@ -68,7 +70,8 @@ const killMs = 2000
  * Commands on this machine, each in a fresh `/bin/bash` that reads no start-up file.
  *
  * ```ts
- * const shell = createLocalShell({ root: '/srv/project', ledgerDir: '/home/me/.capstan/processes', sandbox: 'required' })
+ * const ledgerDir = '/home/me/.capstan/processes'
+ * const shell = createLocalShell({ root: '/srv/project', ledgerDir, sandbox: 'required' })
  * const { exitCode, output } = await shell.run('npm test', { timeoutMs: 60_000 })
  * await shell.close()
  * ```
@@ -318,13 +321,17 @@ async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promis
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {
   const groups = new Map<number, string>()
   for (const { pid, pgid, startTime } of entries) {
-    // A group whose leader is gone has no start time to be checked against, and needs none: its number is not given out again.
+    // A group whose leader is gone has no start time to be checked against, and needs none: its number is not given out
+    // again.
     if (pid === pgid || !groups.has(pgid)) groups.set(pgid, pid === pgid ? startTime : '0')
   }
   return Array.from(groups, ([pid, startTime]) => ({ pid, startTime }))
 }
 
-/** Fresh for each command, so that no `.gitconfig` or start-up file written by one changes what the next one does (SEC-114). */
+/**
+ * Fresh for each command, so that no `.gitconfig` or start-up file written by one changes what the next one does
+ * (SEC-114).
+ */
 async function removeHome(home: string): Promise<void> {
   await rmdir(home).catch(() => rm(home, { recursive: true, force: true }))
 }

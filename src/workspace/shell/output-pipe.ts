@@ -15,8 +15,8 @@ export type OutputPipe = {
 }
 
 /**
- * Makes pipes. Node gives a child socket pairs instead, and then `echo x > /dev/stderr` fails inside; it also has no way to
- * make a pipe, so named ones are made by the dozen with `mkfifo` and lose their name when they are opened.
+ * Makes pipes. Node gives a child socket pairs instead, and then `echo x > /dev/stderr` fails inside; it also has no
+ * way to make a pipe, so named ones are made by the dozen with `mkfifo` and lose their name when they are opened.
  */
 export class OutputPipes {
   readonly #directory: string

@@ -11,9 +11,9 @@ export type WatchOptions = {
 }
 
 /**
- * One small process per host that ends what the host leaves behind, even if the host is killed with SIGKILL: it reads from a
- * pipe that only the host holds open, and the end of that pipe is the host's death. It runs in a session of its own, so what
- * kills the host's group or closes its terminal does not reach it. Commands cost nothing extra.
+ * One small process per host that ends what the host leaves behind, even if the host is killed with SIGKILL: it reads
+ * from a pipe that only the host holds open, and the end of that pipe is the host's death. It runs in a session of its
+ * own, so what kills the host's group or closes its terminal does not reach it. Commands cost nothing extra.
  */
 export function startParentWatch(options: WatchOptions): ParentWatch {
   let closing = false
@@ -70,14 +70,18 @@ function unref(stream: object): void {
   if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/** A watcher that could not be started or is gone is handled where it exits; the ledger is swept at the next start anyway. */
+/**
+ * A watcher that could not be started or is gone is handled where it exits; the ledger is swept at the next start
+ * anyway.
+ */
 function ignoreBrokenPipe(_error: Error): void {
   return
 }
 
 /**
- * Plain sh and grep, since Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`: those that
- * carry the token or the mark, those in the recorded groups (checked by start time), and all their descendants; kills until there are none.
+ * Plain sh and grep, since Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`:
+ * those that carry the token or the mark, those in the recorded groups (checked by start time), and all their
+ * descendants; kills until there are none.
  */
 const script = `
 file=$1 token=$2 private=$3 mark=$4

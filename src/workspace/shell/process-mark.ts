@@ -2,13 +2,15 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /**
- * A mark on every process of a command that no `setsid`, double fork, cleared environment or closed output removes: the limit of
- * file locks (RLIMIT_LOCKS), which Linux passes on through fork and exec, shows to everyone, and has not enforced since 2.4.
- * Its value is the number of the host followed by six digits of the command.
+ * A mark on every process of a command that no `setsid`, double fork, cleared environment or closed output removes: the
+ * limit of file locks (RLIMIT_LOCKS), which Linux passes on through fork and exec, shows to everyone, and has not
+ * enforced since 2.4. Its value is the number of the host followed by six digits of the command.
  */
 const perHost = 1_000_000
 
-/** Draws the number of a host. Undefined where marks cannot be set: no `/proc`, or the limit is too low to leave room. */
+/**
+ * Draws the number of a host. Undefined where marks cannot be set: no `/proc`, or the limit is too low to leave room.
+ */
 export function newHostMark(): number | undefined {
   const own = lockLimit('self')
   if (own === undefined) return undefined

@@ -12,8 +12,8 @@ export type ProcessEntry = {
 }
 
 /**
- * The processes of one moment, as the kernel lists them; none where there is no `/proc`. What else is asked about them is read
- * when it is asked, and once.
+ * The processes of one moment, as the kernel lists them; none where there is no `/proc`. What else is asked about them
+ * is read when it is asked, and once.
  */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
@@ -63,7 +63,9 @@ export class ProcessSnapshot {
 
 let next: Promise<ProcessSnapshot> | undefined
 
-/** A snapshot taken after this call, shared by all who ask in the same turn: ending many runs at once costs one look. */
+/**
+ * A snapshot taken after this call, shared by all who ask in the same turn: ending many runs at once costs one look.
+ */
 export function nextSnapshot(): Promise<ProcessSnapshot> {
   next ??= new Promise((resolve) => {
     setImmediate(() => {
@@ -102,8 +104,8 @@ export function processScope(): string {
   return `${boot}/${linkTarget('/proc/self/ns/pid') ?? 'unknown'}`
 }
 
-// A process may go away between being listed and being read, and other users' processes may not be read at all: both are
-// answers ("not there for us"), not faults.
+// A process may go away between being listed and being read, and other users' processes may not be read at all: both
+// are answers ("not there for us"), not faults.
 function readQuietly(path: string): string | undefined {
   try {
     // Node reads a small file as UTF-8 in a third of the time of other encodings.

@@ -18,9 +18,9 @@ export type StartOptions = {
 }
 
 /**
- * The words in front of a command that prepare its process: close every inherited descriptor but 0 to 2, set the limits, and join
- * the two output streams unless they stay apart. A limit that cannot be raised stays as low as it is. Core dumps are always off:
- * they hold the memory, and with it the secrets, of what crashed (SEC-120).
+ * The words in front of a command that prepare its process: close every inherited descriptor but 0 to 2, set the
+ * limits, and join the two output streams unless they stay apart. A limit that cannot be raised stays as low as it is.
+ * Core dumps are always off: they hold the memory, and with it the secrets, of what crashed (SEC-120).
  */
 export function limited(
   argv: readonly string[],

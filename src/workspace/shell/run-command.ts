@@ -20,8 +20,8 @@ export type RunEnd = Exit & {
 }
 
 /**
- * Waits for a command that was started. It is over when it exits, even if a child still holds its pipe. When the time is up or
- * the host aborts, it and everything it started is ended.
+ * Waits for a command that was started. It is over when it exits, even if a child still holds its pipe. When the time
+ * is up or the host aborts, it and everything it started is ended.
  */
 export async function runCommand(running: Running, limits: RunLimits): Promise<RunEnd> {
   const stop = watchForStop(limits)

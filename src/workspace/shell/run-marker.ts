@@ -4,16 +4,16 @@ import { randomBytes } from 'node:crypto'
 export const markerVariable = 'CAPSTAN_RUN_ID'
 
 /**
- * A word that no other process has. Not taken from the session's id generator: a replayed session must not mistake the processes of
- * another one for its own, since what carries the word is killed.
+ * A word that no other process has. Not taken from the session's id generator: a replayed session must not mistake the
+ * processes of another one for its own, since what carries the word is killed.
  */
 export function newToken(): string {
   return randomBytes(12).toString('hex')
 }
 
 /**
- * The marker's value for one run. A host that itself runs under Capstan keeps the outer words in front, so that the outer run
- * still finds what the inner one started.
+ * The marker's value for one run. A host that itself runs under Capstan keeps the outer words in front, so that the
+ * outer run still finds what the inner one started.
  */
 export function markerValue(hostToken: string, runToken: string, outer: string | undefined): string {
   const own = `${hostToken}.${runToken}`

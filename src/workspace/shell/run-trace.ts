@@ -11,7 +11,9 @@ import {
 
 /** What is known of a run's processes: enough to find them all in the process table, whatever they did to get away. */
 export type RunTrace = {
-  /** Carried in the environment of every process of the run: finds those that left the group (`setsid`, double fork). */
+  /**
+   * Carried in the environment of every process of the run: finds those that left the group (`setsid`, double fork).
+   */
   readonly token: string
   /** The process we started, which leads the group. */
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
@@ -32,8 +34,9 @@ export type RunTrace = {
 export type EndOptions = { readonly graceMs: number; readonly killMs: number } & Pick<FindOptions, 'youngMs'>
 
 /**
- * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a process
- * may fork while it is being looked for). Gives back what could not be killed: nothing, unless the kernel holds on to it.
+ * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a
+ * process may fork while it is being looked for). Gives back what could not be killed: nothing, unless the kernel holds
+ * on to it.
  */
 export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {
   const { graceMs, killMs, youngMs } = options
@@ -83,8 +86,8 @@ export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEnt
 }
 
 /**
- * The living processes of a run: those in its group, those that carry its token or its mark, those that hold its pipe (asked for only when
- * someone does), and all their descendants.
+ * The living processes of a run: those in its group, those that carry its token or its mark, those that hold its pipe
+ * (asked for only when someone does), and all their descendants.
  */
 export function findMembers(
   trace: RunTrace,
@@ -142,8 +145,8 @@ function addDescendants(members: Map<number, ProcessEntry>, entries: readonly Pr
 }
 
 /**
- * Every command ends with a look for leftovers, so it must be cheap. Pids rise, hence after a few seconds without a wrap only
- * those above the leader's can belong to the run. Undefined when that cannot be said.
+ * Every command ends with a look for leftovers, so it must be cheap. Pids rise, hence after a few seconds without a
+ * wrap only those above the leader's can belong to the run. Undefined when that cannot be said.
  */
 function youngerOnly(trace: RunTrace, youngMs: number | undefined): ProcessSnapshot | undefined {
   if (youngMs === undefined || youngMs > 3000) return undefined

@@ -11,7 +11,10 @@ export type UnconfinedOptions = {
   readonly asUser?: boolean | undefined
 }
 
-/** No sandbox: the command has every right of the host's user. Its environment is kept apart, unless it runs as the user does. */
+/**
+ * No sandbox: the command has every right of the host's user. Its environment is kept apart, unless it runs as the user
+ * does.
+ */
 export function unconfined(options: UnconfinedOptions): Confinement {
   const { processes: _onlyInSandbox, ...limits } = options.limits
   return {

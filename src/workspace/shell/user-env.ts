@@ -12,8 +12,9 @@ export type UserEnvironmentOptions = {
 }
 
 /**
- * The environment of a program that the host names and that runs as the user would run it: the user's home, locale, certificates and
- * proxies, and the variables of its entry. A list of what is passed on, so that no key of the host is among them (SEC-181).
+ * The environment of a program that the host names and that runs as the user would run it: the user's home, locale,
+ * certificates and proxies, and the variables of its entry. A list of what is passed on, so that no key of the host is
+ * among them (SEC-181).
  */
 export function userEnvironment(options: UserEnvironmentOptions): ChildEnvironment {
   const own = Object.entries(process.env).flatMap(([name, value]) =>

@@ -18,8 +18,8 @@ const maxYamlLength = 64 * 1024
  * Throws {@link YamlError} with the line.
  *
  * Hand-written because callers are synchronous and `capstan run` reads agents and skills before its first request:
- * loading the package `yaml` takes about 12 ms of CPU more, which is more than the start budget has left. Converting 800
- * bytes of nested `? ` takes that package more than 20 s, and these files are not trusted.
+ * loading the package `yaml` takes about 12 ms of CPU more, which is more than the start budget has left. Converting
+ * 800 bytes of nested `? ` takes that package more than 20 s, and these files are not trusted.
  */
 export function readYaml(text: string, firstLine = 1): YamlFields {
   const source = new SourceText(text, firstLine)

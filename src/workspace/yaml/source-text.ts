@@ -4,7 +4,10 @@ import { trimBlanks, trimBlanksEnd } from './scalars.js'
 /** A text by lines and by characters, with a place in it. */
 export class SourceText {
   readonly text: string
-  /** A sequence's dash is blanked out here once it has been read, so that what follows it stands on a line like any other. */
+  /**
+   * A sequence's dash is blanked out here once it has been read, so that what follows it stands on a line like any
+   * other.
+   */
   readonly lines: string[]
   readonly #starts: number[] = []
   readonly #firstLine: number

@@ -239,7 +239,8 @@ describe.runIf(hasScript)('approvals in a real terminal', { timeout: 120_000 }, 
     await terminal.sees('z'.repeat(39))
     terminal.press('q')
     expect(isThere(place, 'x.sh')).toBe(false)
-    // The question is on the screen again. A key that comes too early is dropped, so it is pressed until it is accepted.
+    // The question is on the screen again. A key that comes too early is dropped, so it is pressed until it is
+    // accepted.
     const pressing = setInterval(() => terminal.press('n'), 500)
     await terminal.sees('Done.').finally(() => clearInterval(pressing))
     expect(isThere(place, 'x.sh')).toBe(false)

@@ -128,7 +128,10 @@ type SavedScreen = {
   home: number
 }
 
-/** The part of a terminal that the command relies on. Other sequences are an error. It wraps long lines when it gets narrower. */
+/**
+ * The part of a terminal that the command relies on. Other sequences are an error. It wraps long lines when it gets
+ * narrower.
+ */
 export class VirtualTerminal {
   #columns: number
   /** Each row, and whether it continues in the next because it was too long. */

@@ -1,4 +1,5 @@
-// Swaps a directory and a link to outside, as fast as it can, until it is stopped. Usage: attacker.mjs <workspace> <outside>
+// Swaps a directory and a link to outside, as fast as it can, until it is stopped. Usage: attacker.mjs <workspace>
+// <outside>
 import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -51,7 +51,10 @@ function expectUntouched(scene: Scene): void {
   expect(readdirSync(join(scene.base, 'W-evil'))).toEqual(['x'])
 }
 
-/** The code of the error that it ends with; `done` when it ends well. An error that is not ours, or that shows secrets, fails. */
+/**
+ * The code of the error that it ends with; `done` when it ends well. An error that is not ours, or that shows secrets,
+ * fails.
+ */
 export async function codeOf(scene: Scene, work: Promise<unknown>): Promise<string> {
   try {
     await work

@@ -34,8 +34,8 @@ const readTargets = [
   'O!',
   'O!/C',
 ]
-// Where things are moved, a link that climbs could climb further from its new place. Absolute ones end where they point: were
-// containment broken, the test would fail without harm to the machine it runs on.
+// Where things are moved, a link that climbs could climb further from its new place. Absolute ones end where they
+// point: were containment broken, the test would fail without harm to the machine it runs on.
 const writeTargets = ['.', 'W!', 'W!/a', 'W!/a/b', 'B!', 'E!', 'E!/x', 'O!', 'O!/C', 'O!/new']
 const planted = (targets: readonly string[]): fc.Arbitrary<Planted[]> =>
   fc.array(

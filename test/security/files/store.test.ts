@@ -1,4 +1,7 @@
-/** A session store inside the workspace is closed to the tools and commands of sessions, with and without a sandbox, like `.git`. */
+/**
+ * A session store inside the workspace is closed to the tools and commands of sessions, with and without a sandbox,
+ * like `.git`.
+ */
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -33,8 +33,8 @@ const commands: PermissionPolicy = {
 }
 
 /**
- * A workspace with links: `out` leads to a directory outside and `file` to a file in it, `chain` to `file`, `gone` to a file outside
- * that does not exist, `in` to a file inside, `dir` to a directory inside.
+ * A workspace with links: `out` leads to a directory outside and `file` to a file in it, `chain` to `file`, `gone` to a
+ * file outside that does not exist, `in` to a file inside, `dir` to a directory inside.
  */
 async function linked(command: string, options: SessionOptions = {}): Promise<Opened & { outside: string }> {
   const opened = await openSession(

@@ -43,7 +43,10 @@ function git(directory: string, ...args: string[]): string {
   })
 }
 
-/** The workspace with a submodule, a nested repository in the index, and changes everywhere. Made once, and copied for each test. */
+/**
+ * The workspace with a submodule, a nested repository in the index, and changes everywhere. Made once, and copied for
+ * each test.
+ */
 function prepare(): void {
   if (!existsSync(join(prepared, 'work'))) makeRepositories(join(prepared, 'lib'), join(prepared, 'work'))
   cpSync(join(prepared, 'work'), root, { recursive: true, preserveTimestamps: true })
@@ -209,8 +212,8 @@ describe('the git tool and the programs that a repository names', () => {
     120_000,
   )
 
-  // In the sandbox git reads only what is harmless, so that all of it works: no place keeps another from being reached, and one run
-  // tries them all. `npm run faults` tries each by itself too.
+  // In the sandbox git reads only what is harmless, so that all of it works: no place keeps another from being reached,
+  // and one run tries them all. `npm run faults` tries each by itself too.
   const all = Object.keys(places)
   const sets: (readonly [string, readonly string[]])[] = [
     ['them together', all],

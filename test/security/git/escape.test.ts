@@ -63,7 +63,10 @@ const canary = (): string => join(base, 'PWN')
 const evilConfig = (trace = canary()): string =>
   `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${trace}'; false"\n`
 
-/** Looks around as a person or an editor does, everywhere that a repository could be. One shell does it: starting git from here is slow. */
+/**
+ * Looks around as a person or an editor does, everywhere that a repository could be. One shell does it: starting git
+ * from here is slow.
+ */
 function userLooksAround(): void {
   const script = `find "$1" -type d -not -path '*/objects/*' | while IFS= read -r place; do
     for words in status 'add -A --dry-run' diff 'stash list' branch; do

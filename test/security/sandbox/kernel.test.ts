@@ -5,7 +5,9 @@ import { keyctlNumber, seccompFilter } from '../../../src/workspace/sandbox/secc
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 import { runAsModel } from './support/session.js'
 
-/** Opens for appending and writes nothing: a sandbox that does not hold must not harm the machine that runs the test. */
+/**
+ * Opens for appending and writes nothing: a sandbox that does not hold must not harm the machine that runs the test.
+ */
 const openEverySetting = `
   find /proc/sys /proc/irq /proc/bus /proc/fs /proc/pressure -type f 2>/dev/null | while read -r f; do (: >> "$f") 2>/dev/null && echo "opened $f"; done
   find /proc -maxdepth 1 -type f -o -maxdepth 1 -type c | while read -r f; do (: >> "$f") 2>/dev/null && echo "opened $f"; done

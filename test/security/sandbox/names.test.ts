@@ -30,7 +30,9 @@ function controlFiles(root: string): string[] {
     .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
 }
 
-/** A command that shows by a file in `signal/`, which git ignores, that it runs, and continues when the test says so. */
+/**
+ * A command that shows by a file in `signal/`, which git ignores, that it runs, and continues when the test says so.
+ */
 const waits = 'touch signal/started; until [ -e signal/go ]; do sleep 0.02; done'
 
 async function whileRunning(

@@ -11,7 +11,9 @@ import { ORDINARY, READS, RUNS, WRITES } from './attack-forms.js'
 
 const canary = 'c4n4ry-0f-the-env-file'
 
-/** A session on a workspace worth attacking. The model runs the command that it is asked for, and repeats what it saw. */
+/**
+ * A session on a workspace worth attacking. The model runs the command that it is asked for, and repeats what it saw.
+ */
 async function openAttacked(options: SessionOptions): Promise<{ session: Session; root: string }> {
   const { root, userDir } = await makeWorkspace({
     'package.json': '{\n  "name": "x"\n}\n',

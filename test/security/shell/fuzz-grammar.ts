@@ -5,7 +5,10 @@
 export const MARKERS: readonly string[] = Array.from({ length: 10 }, (_, digit) => `m${digit}`)
 /** The marker that a policy denies. */
 export const DENIED = 'm9'
-/** What is in the directory of every script: `f9` to read, and files that a policy denies to read (`r`) or to write (`w`). */
+/**
+ * What is in the directory of every script: `f9` to read, and files that a policy denies to read (`r`) or to write
+ * (`w`).
+ */
 export const GIVEN_FILES: Readonly<Record<string, string>> = {
   f9: 'nine\n',
   r0: 'secret zero\n',

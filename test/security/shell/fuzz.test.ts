@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { fuzz } from './fuzz.js'
 
 /**
- * 150 scripts by default; `npm run fuzz` takes 50,000. What bash really opened and ran decides: strace writes it down, and where
- * there is none, files are compared afterwards.
+ * 150 scripts by default; `npm run fuzz` takes 50,000. What bash really opened and ran decides: strace writes it down,
+ * and where there is none, files are compared afterwards.
  */
 const CASES = Number(process.env['FUZZ_CASES'] ?? 150)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20260)

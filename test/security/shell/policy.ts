@@ -15,8 +15,8 @@ export function policy(patterns: {
 }
 
 /**
- * What a session with this policy makes of a command that its model wants to run. Nothing runs: whatever the rules let through
- * is stopped by the budget guard, which is asked last.
+ * What a session with this policy makes of a command that its model wants to run. Nothing runs: whatever the rules let
+ * through is stopped by the budget guard, which is asked last.
  */
 export async function decide(command: string, permissionPolicy: PermissionPolicy = p0): Promise<Decision> {
   let decision: Decision | undefined

@@ -189,7 +189,8 @@ describe('whatever the command', () => {
 })
 
 describe('time', () => {
-  // Exponential work on any of these would run into the time limit of the test; `npm run bench -- limits` has the figures.
+  // Exponential work on any of these would run into the time limit of the test; `npm run bench -- limits` has the
+  // figures.
   const within = (text: string): void => {
     expect(analyzeCommand(text)).toBeDefined()
   }

@@ -1,6 +1,8 @@
 import type { CommandAnalysis } from '../../../src/authority/shell/analysis.js'
 
-/** Why a command cannot be allowed by any pattern: doubts, unread script files, words that are only known when it runs. */
+/**
+ * Why a command cannot be allowed by any pattern: doubts, unread script files, words that are only known when it runs.
+ */
 export function reasons({ doubts, units }: CommandAnalysis): string[] {
   return [
     ...doubts,

@@ -36,7 +36,10 @@ const calls = [
   ...['link', 'linkat', 'symlink', 'symlinkat', 'mkdir', 'mkdirat', 'mknod', 'mknodat', 'rmdir', 'truncate'],
 ]
 
-/** The command that runs another one and records every file that it and its children open or change, and every program they start. */
+/**
+ * The command that runs another one and records every file that it and its children open or change, and every program
+ * they start.
+ */
 export function traced(log: string, argv: readonly [string, ...string[]]): [string, ...string[]] {
   if (!canTrace()) return [...argv]
   // Some calls exist on some processors only: `?` lets strace ignore an unknown one.
@@ -59,7 +62,9 @@ export function traced(log: string, argv: readonly [string, ...string[]]): [stri
   ]
 }
 
-/** What happened below the directories `c0`, `c1`, … and what was started from the directories `p0`, `p1`, … of a root. */
+/**
+ * What happened below the directories `c0`, `c1`, … and what was started from the directories `p0`, `p1`, … of a root.
+ */
 export async function readTrace(log: string, root: string): Promise<Trace> {
   const text = await readFile(log, 'utf8').catch(() => '')
   const begun = new Map<string, string>()
@@ -101,7 +106,9 @@ function openedFile(line: string): Touched[] {
   return [{ path, writes: /O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|\bcreat\(/.test(line) }]
 }
 
-/** The names that a call makes, moves, changes or removes. Of a link only the new name: what it leads to stays as it is. */
+/**
+ * The names that a call makes, moves, changes or removes. Of a link only the new name: what it leads to stays as it is.
+ */
 function changedNames(line: string, current: string): Touched[] {
   const [, call = '', rest = ''] = /^\d+ +(\w+)\((.*)\) += 0$/.exec(line) ?? []
   const paths = Array.from(

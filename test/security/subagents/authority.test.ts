@@ -1,6 +1,7 @@
 /**
- * SEC-231, SEC-232: over random policies, modes and trees of subagents, nothing reaches what an ancestor may not do. What each session
- * of a tree may is taken from its own gate, with real sessions and calls; the judgement of the root is the measure.
+ * SEC-231, SEC-232: over random policies, modes and trees of subagents, nothing reaches what an ancestor may not do.
+ * What each session of a tree may is taken from its own gate, with real sessions and calls; the judgement of the root
+ * is the measure.
  */
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
@@ -36,7 +37,10 @@ const tree = fc.record({
   ),
 })
 
-/** What becomes of every probe in the session that these agents lead to: handed from one to the next, the last one calls. */
+/**
+ * What becomes of every probe in the session that these agents lead to: handed from one to the next, the last one
+ * calls.
+ */
 async function outcomes(
   agent: Agent,
   workspace: string,

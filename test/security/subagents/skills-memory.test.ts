@@ -1,6 +1,6 @@
 /**
- * Over random policies, modes and skills: no skill, run by itself or loaded, and no recalled memory reaches what the session may not do.
- * The session without any of them is the measure, with real sessions and calls.
+ * Over random policies, modes and skills: no skill, run by itself or loaded, and no recalled memory reaches what the
+ * session may not do. The session without any of them is the measure, with real sessions and calls.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -40,7 +40,9 @@ const setting = fc.record({
 
 type Way = 'plain' | 'loaded' | 'recalled' | number
 
-/** What becomes of every probe: after a skill was loaded, with a memory, or in the skill that so many skills lead to. */
+/**
+ * What becomes of every probe: after a skill was loaded, with a memory, or in the skill that so many skills lead to.
+ */
 async function outcomes(agent: Agent, workspace: string, options: SessionOptions, way: Way): Promise<Ran[]> {
   const skills = typeof way === 'number' ? way : 0
   let seen = ''

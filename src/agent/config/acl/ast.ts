@@ -1,4 +1,6 @@
-/** A position in a text: line and column start at 1, `offset` and `end` at 0 (`end` is the first character after it). */
+/**
+ * A position in a text: line and column start at 1, `offset` and `end` at 0 (`end` is the first character after it).
+ */
 export type Span = {
   readonly line: number
   readonly column: number
@@ -7,8 +9,8 @@ export type Span = {
 }
 
 /**
- * A configuration as a tree. ACL text and configuration objects are both converted to it, so that the same readers work for both. Only
- * nodes from text have spans.
+ * A configuration as a tree. ACL text and configuration objects are both converted to it, so that the same readers work
+ * for both. Only nodes from text have spans.
  */
 export type Item = Attribute | Block
 

@@ -4,7 +4,10 @@ import { propertyRuns } from '../../../../test/support/property-runs.js'
 import type { Item, Value } from './ast.js'
 import { parseAcl } from './parse.js'
 
-/** The tree without its spans, as short as it can be told: blocks as `[name, labels, body]`, attributes as `[name, value]`. */
+/**
+ * The tree without its spans, as short as it can be told: blocks as `[name, labels, body]`, attributes as `[name,
+ * value]`.
+ */
 function plainItems(items: readonly Item[]): unknown[] {
   return items.map((item) =>
     item.type === 'block'

@@ -110,7 +110,10 @@ const search: Shape<SearchConfig> = {
   engine: field(groups(engine), 'one block for each engine; its label is the name of the engine', 'engines'),
 }
 
-/** All fields of a configuration. The table is used to read it, to warn about unknown names, to mask secrets and to write the documentation. */
+/**
+ * All fields of a configuration. The table is used to read it, to warn about unknown names, to mask secrets and to
+ * write the documentation.
+ */
 export const agentShape: Shape<AgentConfig> = {
   defaultModel: field(modelName, 'model of a session that sets none (default: the first declared model)'),
   fallbackModels: field(

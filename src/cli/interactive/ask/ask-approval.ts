@@ -65,7 +65,10 @@ const maxRecordRows = 60
 
 type AskChoice = Choice & { readonly answer: AskAnswer['decision'] | 'reject-with-reason' }
 
-/** The rules that `session` and `always` add: a label for the choices, and lines with the full rules if the label has no room for them. */
+/**
+ * The rules that `session` and `always` add: a label for the choices, and lines with the full rules if the label has no
+ * room for them.
+ */
 type Offer = { readonly label: string | undefined; readonly lines: readonly string[] }
 
 /** A rule is shown in full, or not offered: the user must be able to read what they approve. */

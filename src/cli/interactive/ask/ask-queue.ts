@@ -1,14 +1,15 @@
 /**
- * Asks the user one question at a time, in the order of arrival. A question is prepared and shown when its turn comes, so an answer can
- * only be for the question on the screen.
+ * Asks the user one question at a time, in the order of arrival. A question is prepared and shown when its turn comes,
+ * so an answer can only be for the question on the screen.
  */
 export class AskQueue {
   #lastTurn: Promise<void> = Promise.resolve()
   readonly #open = new Set<AbortController>()
 
   /**
-   * Calls `ask` once all earlier questions are answered. `isOpen` returns whether the caller still waits for an answer. When it does not,
-   * a question that is not shown yet is never shown, and the signal of a question on the screen aborts.
+   * Calls `ask` once all earlier questions are answered. `isOpen` returns whether the caller still waits for an answer.
+   * When it does not, a question that is not shown yet is never shown, and the signal of a question on the screen
+   * aborts.
    */
   async put<Answer>(
     isOpen: () => boolean,

@@ -2,8 +2,8 @@ import { safeText } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
 
 /**
- * Formats a text for a question. Long runs of spaces and of empty lines are counted instead of shown, so that they cannot push the rest off
- * the screen.
+ * Formats a text for a question. Long runs of spaces and of empty lines are counted instead of shown, so that they
+ * cannot push the rest off the screen.
  */
 export function foldedText(text: string, columns: number): string[] {
   return foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>

@@ -3,7 +3,10 @@ import { lettersOf, widthOf, widthOfLetter } from '../../terminal/width.js'
 import type { LiveInput } from '../screen/screen.js'
 import type { TextBuffer } from './text-buffer.js'
 
-/** The rows of a text after a prompt, and the position of its cursor. If there is not enough room, the rows around the cursor are shown. */
+/**
+ * The rows of a text after a prompt, and the position of its cursor. If there is not enough room, the rows around the
+ * cursor are shown.
+ */
 export function layout(
   { text, cursor }: TextBuffer,
   { prompt, columns, rows }: { readonly prompt: string; readonly columns: number; readonly rows: number },

@@ -15,8 +15,8 @@ export interface AnswerStream {
 }
 
 /**
- * Formats streamed markdown. A block is final once the next one has started; the finished lines of a long list or code block are final
- * earlier. Only the last block is parsed again, so the cost per text stays constant in a long answer.
+ * Formats streamed markdown. A block is final once the next one has started; the finished lines of a long list or code
+ * block are final earlier. Only the last block is parsed again, so the cost per text stays constant in a long answer.
  */
 export class MarkdownStream implements AnswerStream {
   readonly #colors: Colors

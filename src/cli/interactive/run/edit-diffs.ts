@@ -8,8 +8,8 @@ import { createLocalFiles, type LocalFiles } from '../../../workspace/files/inde
 type Texts = ReadonlyMap<string, string | undefined>
 
 /**
- * Reports the changes of each file tool call as unified diffs, for the session and its subagents. A call whose diff was part of a question
- * is skipped, because the user has seen it.
+ * Reports the changes of each file tool call as unified diffs, for the session and its subagents. A call whose diff was
+ * part of a question is skipped, because the user has seen it.
  */
 export class EditDiffs {
   readonly middleware: AgentMiddleware

@@ -23,8 +23,8 @@ export interface Pane {
 type PageOpener = (title: string, lines: (columns: number) => readonly string[]) => void
 
 /**
- * A question with several choices: by key, or with the arrows and Enter. Nothing is selected at first, so Enter alone answers nothing. The
- * keys are listed only while they work.
+ * A question with several choices: by key, or with the arrows and Enter. Nothing is selected at first, so Enter alone
+ * answers nothing. The keys are listed only while they work.
  */
 export class ChoicePane implements Pane {
   readonly direct: boolean

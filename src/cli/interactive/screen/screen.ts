@@ -10,8 +10,8 @@ export type LiveInput = { readonly lines: readonly string[]; readonly cursor: Cu
 export type ScreenSize = { columns(): number; rows(): number }
 
 /**
- * A terminal in two parts: printed lines, which scroll up, and a few live lines below them, which are redrawn. All lines must be safe to
- * print, and live lines must be narrower than the terminal.
+ * A terminal in two parts: printed lines, which scroll up, and a few live lines below them, which are redrawn. All
+ * lines must be safe to print, and live lines must be narrower than the terminal.
  */
 export class Screen {
   readonly #out: Writable
@@ -60,7 +60,8 @@ export class Screen {
       ...printed.map((line) => `${eraseLine}${line}\r\n`),
       shown.map((line) => eraseLine + line).join('\r\n'),
     ]
-    // A synchronized update, which older terminals ignore. Lines are erased one by one, because clearing the screen first would flicker.
+    // A synchronized update, which older terminals ignore. Lines are erased one by one, because clearing the screen
+    // first would flicker.
     this.#out.write(
       [
         '\u001b[?2026h\u001b[?25l',
@@ -77,7 +78,10 @@ export class Screen {
     this.#cursor = at
   }
 
-  /** Moves to the first live row. A terminal that became narrower has wrapped the live lines, so the cursor is further down. */
+  /**
+   * Moves to the first live row. A terminal that became narrower has wrapped the live lines, so the cursor is further
+   * down.
+   */
   #toTop(): string {
     const columns = Math.max(1, this.#size.columns())
     const above = this.#live.slice(0, this.#cursor.row)

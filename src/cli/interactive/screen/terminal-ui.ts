@@ -197,8 +197,8 @@ export class TerminalUi {
   }
 
   /**
-   * A key answers a question only while the question lists its keys. Before that, the key was meant for something else: text goes to the
-   * prompt, and a key that would be an answer is dropped.
+   * A key answers a question only while the question lists its keys. Before that, the key was meant for something else:
+   * text goes to the prompt, and a key that would be an answer is dropped.
    */
   #keyWhileAsked(key: Key, pane: Pane): void {
     const focus = this.#focus

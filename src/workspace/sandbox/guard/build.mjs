@@ -2,8 +2,8 @@
 //
 //   node src/workspace/sandbox/guard/build.mjs
 //
-// The same compiler makes the same bytes: no build id, no paths, no time. A test compiles again and compares, where it finds the
-// version that binaries.ts names.
+// The same compiler makes the same bytes: no build id, no paths, no time. A test compiles again and compares, where it
+// finds the version that binaries.ts names.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

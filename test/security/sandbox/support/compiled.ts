@@ -3,7 +3,10 @@ import { copyFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** A copy of the compiled shell for test hosts that run as processes of their own, or as another user. The global set-up has compiled it. */
+/**
+ * A copy of the compiled shell for test hosts that run as processes of their own, or as another user. The global set-up
+ * has compiled it.
+ */
 export function compileShell(): { readonly directory: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'capstan-compiled-'))
   const repository = resolve(import.meta.dirname, '../../../..')

@@ -1,6 +1,6 @@
-// A host in a process of its own: opens a shell with the given options, runs the given commands, and prints the results.
-// node host.mjs COMPILED_DIRECTORY JSON     one request
-// node host.mjs COMPILED_DIRECTORY          requests as lines of standard input
+// A host in a process of its own: opens a shell with the given options, runs the given commands, and prints the
+// results. node host.mjs COMPILED_DIRECTORY JSON     one request node host.mjs COMPILED_DIRECTORY          requests as
+// lines of standard input
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

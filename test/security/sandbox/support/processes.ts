@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Living processes whose environment or arguments hold the word: read from the kernel, not asked of the code under test. */
+/**
+ * Living processes whose environment or arguments hold the word: read from the kernel, not asked of the code under
+ * test.
+ */
 export function processesWith(word: string): string[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^[0-9]+$/.test(name)) return []
@@ -18,7 +21,10 @@ export function processesWith(word: string): string[] {
   })
 }
 
-/** Waits until the process table has the wanted number of processes, or the limit passes. Returns those that are there then. */
+/**
+ * Waits until the process table has the wanted number of processes, or the limit passes. Returns those that are there
+ * then.
+ */
 export async function waitForProcesses(
   word: string,
   wanted: (count: number) => boolean,

@@ -1,7 +1,10 @@
 import type { SessionOptions } from '../../../../src/session/options.js'
 import { bash, type Opened, openSession, toolResults } from '../../../contract/open-session.js'
 
-/** Lets a model run commands, one answer each, in a sandbox unless the options say otherwise; every question is answered with yes. */
+/**
+ * Lets a model run commands, one answer each, in a sandbox unless the options say otherwise; every question is answered
+ * with yes.
+ */
 export async function runAsModel(
   commands: readonly string[],
   options: SessionOptions & Readonly<Record<string, unknown>> = {},
