@@ -133,6 +133,7 @@ type SavedScreen = {
  * narrower.
  */
 export class VirtualTerminal {
+  #unfinished = ''
   #columns: number
   /** Each row, and whether it continues in the next because it was too long. */
   #rows: { cells: string[]; isWrapped: boolean }[] = [{ cells: [], isWrapped: false }]
@@ -190,8 +191,13 @@ export class VirtualTerminal {
   }
 
   take(output: string): void {
+    // A pipe can cut a sequence in two: its beginning waits for the rest.
+    const text = this.#unfinished + output
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences
-    for (const piece of output.match(/\x1b\[[?\d;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x9f]+/g) ??
+    this.#unfinished = /\x1b(?:\[[?\d;]*)?$/.exec(text)?.[0] ?? ''
+    const whole = text.slice(0, text.length - this.#unfinished.length)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences
+    for (const piece of whole.match(/\x1b\[[?\d;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x9f]+/g) ??
       [])
       if (piece.startsWith('\u001b')) this.#obey(piece)
       else if (piece === '\r') this.#column = 0

@@ -196,6 +196,15 @@ describeWithBubblewrap('names that a command must not make', () => {
     for (const name of names) expect(result).toContain(name)
   })
 
+  it('cannot be made in another spelling where the usual one exists', async () => {
+    const spellings = ['.MCP.JSON', '.Mcp.json', '.mcp.json ', '.mcp\u200b.json', '.NPMRC']
+    const script = spellings.map((name) => `echo evil > "${name}"; mkdir "${name}"; ln -s a.txt "${name}"`)
+    const files = { 'a.txt': 'a\n', '.mcp.json': '{}\n', '.npmrc': 'audit=false\n' }
+    const { session, root } = await openSession([bash(`${script.join('; ')}; true`), 'done'], options, files)
+    await session.send('go')
+    expect(readdirSync(root).sort()).toEqual(['.mcp.json', '.npmrc', 'a.txt'])
+  })
+
   it('can be made by git commands that were approved, and only by those', async () => {
     const commands = [
       'git init -q made && git clone -q . cloned && ls -d made/.git cloned/.git',
