@@ -8,6 +8,9 @@ import { WRAPPERS } from './wrapper-table.js'
 describe('hazards are described', () => {
   it.each([
     ['git log --output=f', 'git log --output writes a file'],
+    ["git log --format='%h %G?'", 'git log checks signatures with another program'],
+    ['git show --pretty=format:%GS', 'git show checks signatures with another program'],
+    ["git branch --format '%(signature:grade)'", 'git branch checks signatures with another program'],
     ['git log --outp f', 'git log --output writes a file'],
     ['git -c a=b log', 'git -c sets configuration, which can run programs'],
     ['git wat', 'git wat is not among the git commands known to be harmless'],

@@ -61,5 +61,9 @@ function gitHazards(args: readonly Word[]): string[] {
         ? [`git ${subcommand} ${value} runs a transport program`]
         : [],
     ),
+    // A format can ask for the signature of a commit or tag, as `--show-signature` does.
+    ...(rest.some(({ value }) => value !== undefined && /%G|%\(signature/.test(value))
+      ? [`git ${subcommand} checks signatures with another program`]
+      : []),
   ]
 }
