@@ -149,7 +149,7 @@ export class RemoteSession {
     this.sessionId = sessionId
   }
 
-  /** Starts a run. It goes on when nobody watches it. */
+  /** Starts a run. It continues when no reader watches it. */
   async run(prompt: string, { attachments, metadata, idempotencyKey }: RunOptions = {}): Promise<RemoteRun> {
     const { runId } = await this.client.call('startRun', {
       params: { sessionId: this.sessionId },

@@ -84,7 +84,7 @@ async function chat({ core, principal, body }: RouteContext): Promise<Response> 
   if (waiting !== undefined) return continueChat(core, principal, session, waiting)
   if (trigger === 'regenerate-message') await rewindLast(session)
   const { prompt, attachments, key } = lastUserMessage(messages)
-  // A request that is sent again must not start a second run; a message that is answered anew is another request.
+  // A request that is sent again must not start a second run; a message that is answered again is another request.
   const run = await core.startRun(
     principal,
     session,

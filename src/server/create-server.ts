@@ -55,7 +55,7 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     const found = match(routes, request.method, url.pathname)
     if ('route' in found && found.route.access === 'public') {
       seen.action = found.route.action
-      return found.route.handle(contextOf(core, request, url, found, nobody, {}))
+      return found.route.handle(contextOf(core, request, url, found, noPrincipal, {}))
     }
     const principal = await authenticate(request)
     core.usage.request(principal)
@@ -122,7 +122,7 @@ function allRoutes(document: () => Body): readonly Route[] {
 }
 
 const version = '1.0.0'
-const nobody: Principal = { id: '' }
+const noPrincipal: Principal = { id: '' }
 
 type Seen = { action: string }
 type Compiled = Route & {

@@ -11,7 +11,7 @@ export type Principal = {
 /** A token that the server accepts, and who has it. */
 export type ServerToken = { readonly token: string } & Partial<Principal>
 
-/** What `authorize` is told about the session that a request is about. */
+/** What `authorize` learns about the session that a request is about. */
 export type SessionFacts = {
   readonly sessionId: string
   readonly workspace: string

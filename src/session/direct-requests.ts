@@ -1,4 +1,5 @@
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 
 export type GitCommand = {
   readonly command: string
@@ -40,7 +41,7 @@ export function gitArgs(command: string | GitCommand, places: object): Record<st
     includeUntracked: include_untracked,
     ...rest
   } = given as GitCommand
-  return definedOf({ ...rest, new_branch, max_count, include_untracked })
+  return omitUndefined({ ...rest, new_branch, max_count, include_untracked })
 }
 
 /** The arguments of the tool `program`. */
@@ -48,9 +49,5 @@ export function programArgs({
   allowedTools: allowed_tools,
   ...rest
 }: ProgramRequest): Record<string, unknown> {
-  return definedOf({ type: 'script', ...rest, allowed_tools })
-}
-
-function definedOf(fields: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  return omitUndefined({ type: 'script', ...rest, allowed_tools })
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { directory, readEvents, startServer } from './support.js'
+import { type AllEvent, directory, readAllEvents, readEvents, startServer } from './support.js'
 
 const writing = [
   {
@@ -225,14 +225,22 @@ describe('the server', () => {
     const { call, url } = await startServer({
       session: { model: scriptedModel(['One two.', 'Three four.']) },
     })
-    const ids = []
-    const reading = readEvents(url, '/v1/events', { count: 6 })
+    const ids: string[] = []
+    const ends = (events: readonly AllEvent[]): number =>
+      events.filter(({ data }) => data.includes('"agent_end"')).length
+    const reading = readAllEvents(url, undefined, (events) => ends(events) === 2)
     for (const prompt of ['a', 'b']) {
       const { sessionId } = (await call('POST', '/v1/sessions', {})).body
       ids.push(sessionId)
       await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt })
     }
-    const events = (await reading).map(({ event }) => event as unknown as { sessionId: string })
-    expect(ids).toContain(events[0]?.sessionId)
+    const all = await reading
+    const seen = new Set(all.map(({ data }) => JSON.parse(data).sessionId))
+    expect([...seen].sort()).toEqual([...ids].sort())
+    for (const cut of [0, Math.floor(all.length / 2)]) {
+      const missed = all.slice(cut + 1)
+      const resumed = await readAllEvents(url, all[cut]?.id, (events) => events.length === missed.length)
+      expect(resumed.map(({ data }) => data).sort()).toEqual(missed.map(({ data }) => data).sort())
+    }
   })
 })

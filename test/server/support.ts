@@ -90,3 +90,27 @@ export async function readEvents(
   leaving.abort()
   return events
 }
+
+/** An event of the stream of all sessions, with the id that resumes the stream after it. */
+export type AllEvent = { readonly id: string | undefined; readonly data: string }
+
+/** The events of all sessions, until the given ones are enough. */
+export async function readAllEvents(
+  url: string,
+  lastEventId: string | undefined,
+  isEnough: (events: readonly AllEvent[]) => boolean,
+): Promise<AllEvent[]> {
+  const leaving = new AbortController()
+  const response = await fetch(`${url}/v1/events`, {
+    headers: { ...headers, ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) },
+    signal: leaving.signal,
+  })
+  if (!response.ok || response.body === null) throw new Error(`${response.status}: ${await response.text()}`)
+  const events: AllEvent[] = []
+  for await (const { id, data } of readEventStream(response.body)) {
+    events.push({ id, data })
+    if (isEnough(events)) break
+  }
+  leaving.abort()
+  return events
+}
