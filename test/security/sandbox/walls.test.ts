@@ -276,6 +276,14 @@ for (const { who, front, uid } of users) {
       expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain(mark)
     })
 
+    it('SEC-132 a process that still runs when its command ends prints no error of a call that was cut off', async () => {
+      const openers = '(while :; do : > /dev/null; done) &'
+      const outcomes = await run(
+        Array.from({ length: 10 }, () => `${openers} ${openers} ${openers} ${openers} sleep 0.05; echo done`),
+      )
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ exitCode: 0, output: 'done\n' })
+    })
+
     it('SEC-133 limits of a process hold: size of a file, open files, processes', async () => {
       const limits = { fileBytes: 100_000, openFiles: 30, processes: 40 }
       const { output } = await runOne(

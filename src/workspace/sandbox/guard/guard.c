@@ -1217,8 +1217,13 @@ static void reap(long program)
 		int status = 0;
 		long pid = CALL(wait4, -1, &status, WNOHANG, 0);
 		if (pid <= 0) return;
-		/* As bubblewrap says it: the exit code, or 128 and the signal. */
-		if (pid == program) leave((status & 0x7f) == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f));
+		if (pid == program) {
+			/* The guard's end closes the listener before it ends the other processes, and their calls would fail with ENOSYS
+			 * in between: a background process could still print that error. So they are killed first. */
+			CALL(kill, -1, SIGKILL);
+			/* As bubblewrap says it: the exit code, or 128 and the signal. */
+			leave((status & 0x7f) == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f));
+		}
 		for (int at = worker_count - 1; at >= 0; at--) {
 			if (workers[at].pid != pid) continue;
 			/* Without effect when it has answered. */
