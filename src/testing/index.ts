@@ -10,6 +10,7 @@ export {
 } from './model-server/start-model-server.js'
 export type { ModelScript, ModelStep, ScriptedToolCall } from './model-step.js'
 export { type RecordedCall, recordToolCall } from './record-tool-call.js'
+export { checkRunQueue, type RunQueueKitOptions } from './run-queue-kit.js'
 export {
   type ScriptedModel,
   type ScriptedModelOptions,

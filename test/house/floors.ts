@@ -7,6 +7,8 @@ export const floors: Readonly<Record<string, number>> = {
   authority: 2,
   workspace: 3,
   store: 4,
+  // Runs that wait for a worker: above the store that it is saved in, below the databases that implement it.
+  'run-queue': 4.5,
   model: 4,
   toolbox: 5,
   program: 5,
@@ -25,6 +27,7 @@ export const floors: Readonly<Record<string, number>> = {
   objects: 7,
   session: 8,
   agent: 9,
+  cluster: 9.5,
   acp: 10,
   server: 10,
   client: 10,

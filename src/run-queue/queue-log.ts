@@ -1,0 +1,144 @@
+import type { RunRow, SessionRecord } from '../store/records.js'
+import { schemaVersion } from '../store/records.js'
+import type { AppendOptions, SessionLog, SessionStore } from '../store/session-store.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import type { PlacedRun } from './claimable.js'
+import type { CounterTotals, RunMessage } from './run-queue.js'
+
+/** The id of the log in which the queue of one process is stored, next to the sessions of its store. */
+export const queueLogId = 'capstan-run-queue'
+
+/** A run as the log has it. */
+export type StoredRun = PlacedRun & { readonly messages: readonly RunMessage[] }
+
+/** Everything that the log has. */
+export type QueueState = {
+  readonly runs: Map<string, StoredRun>
+  readonly counters: Map<string, CounterTotals>
+  takeovers: number
+}
+
+/** Ended runs beyond this number are removed when the log is opened. */
+const maxEndedRuns = 1_000
+
+/** Writes the changes of a queue to a log of the session store. The lease of the log allows one process at a time. */
+export class QueueLog {
+  readonly #log: SessionLog
+  readonly #now: () => number
+  /** Settles when everything so far is written, and never fails. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  private constructor(log: SessionLog, now: () => number) {
+    this.#log = log
+    this.#now = now
+  }
+
+  /** Opens the log and reads what an earlier process left. */
+  static async open(
+    store: SessionStore,
+    now: () => number,
+  ): Promise<{ readonly log: QueueLog; readonly state: QueueState }> {
+    const opener = { holder: 'a queue of runs', now }
+    const isThere = (await store.read(queueLogId)) !== undefined
+    if (isThere) await store.rewrite?.(queueLogId, (records) => shortened(records, now), opener)
+    const log = await store.open(queueLogId, opener)
+    try {
+      const records = (await store.read(queueLogId))?.records ?? []
+      if (records.length === 0) await log.append([sessionRecord({}, now())])
+      return { log: new QueueLog(log, now), state: stateOf(records) }
+    } catch (error) {
+      await log.close()
+      throw error
+    }
+  }
+
+  /** Resolves when the changes survive the process and a power cut. */
+  write(runs: readonly StoredRun[]): Promise<void> {
+    return this.#append(runs.map(runRecord))
+  }
+
+  writeTotals({ counters, takeovers }: QueueState): Promise<void> {
+    const options = { counters: Object.fromEntries(counters), takeovers }
+    return this.#append([sessionRecord(options, this.#now())], { soon: true })
+  }
+
+  async close(): Promise<void> {
+    await this.#last
+    await this.#log.close()
+  }
+
+  /** Appends in the order of the calls. Without records it waits for those before. */
+  #append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void> {
+    const appended = this.#last.then(async () => {
+      if (records.length > 0) await this.#log.append(records, options)
+    })
+    this.#last = appended.catch(() => undefined)
+    return appended
+  }
+}
+
+function runRecord(run: StoredRun): SessionRecord {
+  const { runId, sessionId, submittedAtMs, updatedAtMs } = run
+  const row: RunRow & { readonly queued: JsonObject } = {
+    id: runId,
+    sessionId,
+    status: run.state === 'queued' ? 'queued' : 'interrupted',
+    // The prompt is in `queued`.
+    prompt: '',
+    createdAtMs: submittedAtMs,
+    updatedAtMs,
+    // Plain data, which is written as JSON right away.
+    queued: run as unknown as JsonObject,
+  }
+  return { type: 'run', data: row }
+}
+
+function sessionRecord(options: JsonObject, now: number): SessionRecord {
+  const data = {
+    id: queueLogId,
+    schemaVersion,
+    createdAtMs: now,
+    updatedAtMs: now,
+    title: 'Queue of runs',
+    options,
+  }
+  return { type: 'session', data }
+}
+
+function stateOf(records: readonly SessionRecord[]): QueueState {
+  const state: QueueState = { runs: new Map(), counters: new Map(), takeovers: 0 }
+  for (const record of records) {
+    if (record.type === 'run') {
+      const stored = storedRun(record.data)
+      if (stored !== undefined) state.runs.set(stored.runId, stored)
+    } else if (record.type === 'session') takeTotals(state, record.data.options ?? {})
+  }
+  return state
+}
+
+function storedRun(row: RunRow): StoredRun | undefined {
+  const queued = 'queued' in row ? row.queued : undefined
+  // It was written by `runRecord`.
+  return isRecord(queued) && typeof queued['runId'] === 'string'
+    ? (queued as unknown as StoredRun)
+    : undefined
+}
+
+function takeTotals(state: QueueState, { counters, takeovers }: JsonObject): void {
+  if (typeof takeovers === 'number') state.takeovers = takeovers
+  for (const [name, totals] of Object.entries(isRecord(counters) ? counters : {})) {
+    const { tokens, costUsd } = isRecord(totals) ? totals : {}
+    if (typeof tokens === 'number' && typeof costUsd === 'number')
+      state.counters.set(name, { tokens, costUsd })
+  }
+}
+
+/** The last row of each run, without the oldest runs that have ended. */
+function shortened(records: readonly SessionRecord[], now: () => number): readonly SessionRecord[] {
+  const { runs, counters, takeovers } = stateOf(records)
+  const all = [...runs.values()]
+  const ended = all.filter(({ state }) => ['completed', 'failed', 'cancelled'].includes(state))
+  const dropped = new Set(ended.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).slice(0, -maxEndedRuns))
+  const options = { counters: Object.fromEntries(counters), takeovers }
+  return [sessionRecord(options, now()), ...all.filter((run) => !dropped.has(run)).map(runRecord)]
+}

@@ -1,0 +1,218 @@
+import type { JsonObject, JsonValue } from '../tool/json.js'
+
+/** A run as it is submitted: everything that a worker needs to execute it. */
+export type RunSubmission = {
+  /** Chosen by the submitter. A second submission with the same id is the same run. */
+  readonly runId: string
+  readonly sessionId: string
+  readonly prompt: string
+  readonly tenantId?: string | undefined
+  /** The name of the tenant's limit in `TenantLimits.tiers`. */
+  readonly tier?: string | undefined
+  /** A class of runs that workers serve or not; `default` unless given. */
+  readonly lane: string
+  /** Higher first; 0 unless given. Runs of one session stay in the order of their submission. */
+  readonly priority: number
+  /** The run does not start before this time, in milliseconds since 1970. */
+  readonly notBeforeMs?: number | undefined
+  /** Further data for the worker. A queue stores it and does not read it. */
+  readonly request: JsonObject
+  /** A digest of what was submitted: the same id with another digest is refused. */
+  readonly digest: string
+}
+
+/** All states of a run in a queue. */
+export const queuedRunStates = [
+  'queued',
+  'active',
+  'waiting',
+  'completed',
+  'failed',
+  'cancelled',
+  'dead',
+] as const
+/**
+ * The state of a run in a queue. `waiting`: it has no slot, because a person must answer first. `dead`: it was taken
+ * over too often without progress, and waits for `redrive`.
+ */
+export type QueuedRunState = (typeof queuedRunStates)[number]
+
+/** A run in a queue. */
+export type QueuedRun = RunSubmission & {
+  readonly state: QueuedRunState
+  readonly submittedAtMs: number
+  readonly updatedAtMs: number
+  /** Grows with every claim. Reports about an earlier claim change nothing. */
+  readonly attempt: number
+  /** How often the node of the run ended since the run last made progress. */
+  readonly takeovers: number
+  /** How far the log had come at the last claim; a number that only grows with progress. */
+  readonly position: number
+  /** The node that executes it, while it is active. */
+  readonly nodeId?: string | undefined
+  readonly cancelRequested: boolean
+  /** Why it failed, or is dead. */
+  readonly error?: { readonly code: string; readonly message: string } | undefined
+}
+
+/** Limits what a caller sees: with a tenant, only the runs of that tenant exist. */
+export type TenantScope = { readonly tenantId?: string | undefined }
+
+/** Selects runs, newest first. */
+export type RunFilter = TenantScope & {
+  readonly sessionId?: string | undefined
+  readonly states?: readonly QueuedRunState[] | undefined
+  readonly lane?: string | undefined
+  /** The largest number of runs; 100 unless given. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+}
+
+/** A page of a list of runs. */
+export type RunPage = { readonly runs: readonly QueuedRun[]; readonly next?: string | undefined }
+
+/** What became of a submission. `conflict`: the id belongs to another submission. */
+export type SubmitOutcome =
+  | { readonly outcome: 'submitted' | 'known'; readonly run: QueuedRun }
+  | { readonly outcome: 'conflict' }
+
+/** What became of a request to cancel. `requested`: the node of the run ends it. */
+export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
+
+/** A message to a run: a steering text, an answer to a question. A queue does not read its body. */
+export type RunMessage = { readonly id: string; readonly body: JsonObject }
+
+/** An event of a run under its sequence number, for readers on other nodes. */
+export type LiveEvent = {
+  readonly sequence: number
+  readonly timestampMs: number
+  readonly event: JsonValue
+}
+
+/** How many runs of one tenant are active at once, in the whole cluster. Absent: no limit. */
+export type TenantLimits = {
+  readonly default?: number | undefined
+  readonly tiers?: Readonly<Record<string, number>> | undefined
+}
+
+/** What a node says about itself when it joins. */
+export type NodeDescription = {
+  readonly name: string
+  readonly host: string
+  readonly pid: number
+  readonly version: string
+  readonly slots: number
+  readonly lanes: readonly string[]
+}
+
+/** A node as others see it. */
+export type NodeStatus = NodeDescription & {
+  readonly id: string
+  readonly startedAtMs: number
+  readonly seenAtMs: number
+  readonly active: number
+  readonly isDraining: boolean
+}
+
+/** The state of one lane. */
+export type LaneStatus = {
+  readonly lane: string
+  readonly queued: number
+  readonly active: number
+  /** How long the oldest run that could start has waited; 0 when none waits. */
+  readonly oldestWaitMs: number
+}
+
+/** The state of a cluster. */
+export type ClusterStatus = {
+  readonly nodes: readonly NodeStatus[]
+  readonly lanes: readonly LaneStatus[]
+  /** Runs that wait for a person. */
+  readonly waiting: number
+  readonly dead: number
+  /** How often a run was taken from a node that had ended, since the queue was created. */
+  readonly takeovers: number
+}
+
+/** Sums under one name: what a tenant has used in a period. */
+export type CounterTotals = { readonly tokens: number; readonly costUsd: number }
+
+/** A run that this node executes, until it is settled or another node takes it over. */
+export type RunClaim = { readonly run: QueuedRun; readonly attempt: number }
+
+/** Which runs a node claims. */
+export type ClaimOptions = {
+  readonly lanes: readonly string[]
+  readonly max: number
+  readonly tenantLimits?: TenantLimits | undefined
+}
+
+/**
+ * The end of a claim. `waiting`: the run has no slot until a message that wakes it arrives; one that has arrived
+ * already queues it at once. `queued`: the node gives the run back, which is not a takeover.
+ */
+export type Settlement = {
+  readonly state: Exclude<QueuedRunState, 'active'>
+  readonly error?: QueuedRun['error']
+}
+
+/** What a node should look at. `drain`: it must take no more runs. */
+export type WakeReason = 'work' | 'messages' | 'cancel' | 'drain'
+
+/** The membership of one node. */
+export interface QueueMember {
+  readonly nodeId: string
+  /** Takes runs that can start, in order: at most one of each session, and none beyond the limit of its tenant. */
+  claim(options: ClaimOptions): Promise<readonly RunClaim[]>
+  /** Saves how far the log of a run has come and how often it was taken over without progress. */
+  mark(claim: RunClaim, mark: { readonly position: number; readonly takeovers: number }): Promise<boolean>
+  /** Ends a claim. False when the run belongs to another claim by now: then nothing has changed. */
+  settle(claim: RunClaim, settlement: Settlement): Promise<boolean>
+  /** The state of a claimed run, undefined when the claim was lost; and its messages that are not acknowledged. */
+  inspect(
+    claim: RunClaim,
+  ): Promise<{ readonly cancelRequested: boolean; readonly messages: readonly RunMessage[] } | undefined>
+  /** Removes messages that the run has taken. */
+  acknowledge(claim: RunClaim, messageIds: readonly string[]): Promise<void>
+  /** Publishes events of a claimed run to readers on all nodes. They are stored for a short time only. */
+  publish(claim: RunClaim, events: readonly LiveEvent[]): Promise<void>
+  /** Calls back when there may be something to do. A queue can miss a call, so callers also look from time to time. */
+  onWake(listener: (reason: WakeReason) => void): () => void
+  /** Leaves. Runs that are still claimed are taken over by other nodes. */
+  leave(): Promise<void>
+}
+
+/**
+ * Runs that wait for a worker, and what nodes know of each other. The session's log remains the truth about what a run
+ * did; the queue only decides which node executes it, and when. `checkRunQueue` of `capstan/testing` tests an
+ * implementation.
+ */
+export interface RunQueue {
+  readonly backend: string
+  /** Adds a run, once for each id. When it resolves, the run survives every process. */
+  submit(submission: RunSubmission): Promise<SubmitOutcome>
+  get(runId: string, scope?: TenantScope): Promise<QueuedRun | undefined>
+  list(filter?: RunFilter): Promise<RunPage>
+  /** Ends a run that has not started; asks the node of one that has. A waiting run is queued so that a node ends it. */
+  cancel(runId: string, scope?: TenantScope): Promise<CancelOutcome>
+  /** Adds a message. With `wakes`, a waiting run is queued before all others of its lane. False when it has ended. */
+  post(
+    runId: string,
+    message: RunMessage,
+    options?: TenantScope & { readonly wakes?: boolean | undefined },
+  ): Promise<boolean>
+  /** Queues a dead or failed run again. False when it is neither. */
+  redrive(runId: string, scope?: TenantScope): Promise<boolean>
+  /** The published events of a run after a number, as far as they are still there. */
+  live(runId: string, from: number, scope?: TenantScope): Promise<readonly LiveEvent[]>
+  /** Calls back when a run has new events or another state. A queue can miss a call. */
+  watch(runId: string, onChange: () => void): () => void
+  /** Adds to a counter and returns its totals. */
+  count(name: string, add: CounterTotals): Promise<CounterTotals>
+  join(node: NodeDescription): Promise<QueueMember>
+  /** Asks a node to take no more runs and to end. False when there is no such node. */
+  drain(nodeId: string): Promise<boolean>
+  status(): Promise<ClusterStatus>
+  close(): Promise<void>
+}
