@@ -43,7 +43,7 @@ export function claimable<Run extends PlacedRun>(
 }
 
 /** The largest number of active runs of the tenant of this run. */
-export function limitOf({ tier }: Pick<QueuedRun, 'tier'>, limits: TenantLimits = {}): number {
+function limitOf({ tier }: Pick<QueuedRun, 'tier'>, limits: TenantLimits = {}): number {
   const { tiers, default: fallback = Number.POSITIVE_INFINITY } = limits
   if (tier === undefined || tiers === undefined || !Object.hasOwn(tiers, tier)) return fallback
   return tiers[tier] ?? fallback

@@ -6,7 +6,7 @@ import type { PlacedRun } from './claimable.js'
 import type { CounterTotals, RunMessage } from './run-queue.js'
 
 /** The id of the log in which the queue of one process is stored, next to the sessions of its store. */
-export const queueLogId = 'capstan-run-queue'
+const queueLogId = 'capstan-run-queue'
 
 /** A run as the log has it. */
 export type StoredRun = PlacedRun & { readonly messages: readonly RunMessage[] }
