@@ -58,6 +58,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/mcp.js')).command,
   },
   {
+    name: 'acp',
+    summary: 'Serve an editor over the Agent Client Protocol, on standard input and output',
+    load: async () => (await import('./commands/acp.js')).command,
+  },
+  {
     name: 'rules',
     summary: 'List, add, remove and test permission rules; confirm rule files of this directory',
     load: async () => (await import('./commands/rules.js')).command,

@@ -21,6 +21,7 @@ const usual: LineLimits = { maxLineBytes: maxMessageBytes, maxNoiseBytes: 16 * 1
 export class LineReader {
   readonly #take: (message: Message) => void
   readonly #limits: LineLimits
+  readonly #onSkipped: ((line: string) => void) | undefined
   #parts: Buffer[] = []
   #bytes = 0
   #noise = 0
@@ -29,9 +30,14 @@ export class LineReader {
   /** The first of them, for whoever has to explain. */
   firstSkipped: string | undefined
 
-  constructor(take: (message: Message) => void, limits: LineLimits = usual) {
+  constructor(
+    take: (message: Message) => void,
+    limits: LineLimits = usual,
+    onSkipped?: (line: string) => void,
+  ) {
     this.#take = take
     this.#limits = limits
+    this.#onSkipped = onSkipped
   }
 
   /** Undefined as long as it can go on. */
@@ -67,6 +73,7 @@ export class LineReader {
     if (text.trim() === '') return undefined
     this.skipped++
     this.firstSkipped ??= text.slice(0, 200)
+    this.#onSkipped?.(text)
     this.#noise += bytes
     return this.#noise > this.#limits.maxNoiseBytes
       ? `it sent ${this.#noise} bytes that are no messages`

@@ -1,0 +1,232 @@
+import type { AgentEvent } from '../loop/events.js'
+import type { ToolKind } from '../tool/contract.js'
+import { parseToolArgs } from '../tool/serialize.js'
+import { callTitle } from './call-title.js'
+import type { SessionUpdate, WireToolCall, WireToolContent } from './wire.js'
+
+/** What the updates of one session need to know about it. */
+export type UpdateSource = {
+  /** How much the model can read. */
+  contextSize(): number
+  costUsd(): number | undefined
+  /** What a call changed in files, when it has ended. */
+  changesOf(toolId: string): readonly WireToolContent[]
+  now(): number
+}
+
+/** Turns the events of a session's runs into updates for the client. */
+export class UpdateWriter {
+  readonly #source: UpdateSource
+  readonly #calls = new Map<string, Call>()
+  /** How often the client has seen the id of a call: providers use the same ids again in later rounds. */
+  readonly #ids = new Map<string, number>()
+  #messages = 0
+  #messageId = ''
+  #compactions = 0
+
+  constructor(source: UpdateSource) {
+    this.#source = source
+  }
+
+  write(event: AgentEvent): readonly SessionUpdate[] {
+    switch (event.type) {
+      case 'turn_start':
+      case 'agent_start':
+      case 'answer_restarted':
+        this.newMessage()
+        return []
+      case 'text_delta':
+        return [this.#chunk('agent_message_chunk', event.text)]
+      case 'reasoning_delta':
+        return [this.#chunk('agent_thought_chunk', event.text)]
+      case 'steered':
+        return [this.#chunk('user_message_chunk', event.prompt)]
+      case 'tool_start':
+        return [this.announce(event.toolId, event)]
+      case 'tool_execution_start':
+        return this.#started(event)
+      case 'tool_output_delta':
+        return this.#output(event)
+      case 'tool_end':
+        return [this.#ended(event)]
+      case 'planning_end':
+        return [planOf(event.plan)]
+      case 'task_updated':
+        return [planOf(event.tasks)]
+      case 'turn_end':
+        return [this.usage(event.usage.totalTokens)]
+      case 'context_compacted':
+        return [
+          {
+            sessionUpdate: 'compaction_update',
+            compactionId: `compaction-${++this.#compactions}`,
+            status: 'completed',
+            summary: event.summary === undefined ? undefined : [{ type: 'text', text: event.summary }],
+          },
+          this.usage(event.afterTokens),
+        ]
+      case 'compaction_failed':
+        return [
+          {
+            sessionUpdate: 'compaction_update',
+            compactionId: `compaction-${++this.#compactions}`,
+            status: 'failed',
+            error: event.error,
+          },
+        ]
+      case 'notice':
+        return [warning(event.message)]
+      case 'model_retry':
+        return [warning(`A request to the model failed and is sent again: ${event.reason}`)]
+      case 'model_fallback':
+        return [warning(`${event.to} answers in place of ${event.from}: ${event.reason}`)]
+      case 'budget_threshold_hit':
+        return [warning(event.message ?? `The budget of ${event.resource} is nearly used up.`)]
+      case 'persistence_failed':
+        return [warning(`The session could not be saved: ${event.error}`)]
+      default:
+        return []
+    }
+  }
+
+  /** The next chunks belong to another message. */
+  newMessage(): void {
+    this.#messageId = `message-${++this.#messages}`
+  }
+
+  /** Makes a call known to the client under an id of its own. */
+  announce(
+    toolId: string,
+    facts: {
+      readonly toolName: string
+      readonly title?: string | undefined
+      readonly kind?: ToolKind | undefined
+    },
+    args?: unknown,
+  ): SessionUpdate {
+    const seen = (this.#ids.get(toolId) ?? 0) + 1
+    this.#ids.set(toolId, seen)
+    const call: Call = {
+      id: seen === 1 ? toolId : `${toolId}#${seen}`,
+      title: facts.title ?? facts.toolName,
+      output: '',
+      sentAtMs: undefined,
+    }
+    this.#calls.set(toolId, call)
+    return {
+      sessionUpdate: 'tool_call',
+      toolCallId: call.id,
+      title: callTitle(call.title, args),
+      name: facts.toolName,
+      kind: facts.kind ?? 'other',
+      status: 'pending',
+      rawInput: args,
+    }
+  }
+
+  /** The id under which the client knows an active call; undefined when it does not know it. */
+  idOf(toolId: string): string | undefined {
+    return this.#calls.get(toolId)?.id
+  }
+
+  /** Ends the calls that no event ends: those inside other calls, and those of a run that was cancelled. */
+  endOpenCalls(status: 'completed' | 'failed'): readonly SessionUpdate[] {
+    const open = [...this.#calls.values()]
+    this.#calls.clear()
+    return open.map(({ id }) => ({ sessionUpdate: 'tool_call_update', toolCallId: id, status }))
+  }
+
+  usage(used: number): SessionUpdate {
+    const costUsd = this.#source.costUsd()
+    return {
+      sessionUpdate: 'usage_update',
+      used,
+      size: this.#source.contextSize(),
+      cost: costUsd === undefined ? undefined : { amount: costUsd, currency: 'USD' },
+    }
+  }
+
+  #chunk(
+    sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk',
+    text: string,
+  ): SessionUpdate {
+    // One message has chunks of one kind: the model thinks, writes, and thinks again.
+    return {
+      sessionUpdate,
+      content: { type: 'text', text },
+      messageId: `${this.#messageId}-${sessionUpdate.split('_')[1]}`,
+    }
+  }
+
+  #started(event: Extract<AgentEvent, { type: 'tool_execution_start' }>): readonly SessionUpdate[] {
+    const args = readArgs(event.args)
+    const known = this.#calls.has(event.toolId) ? [] : [this.announce(event.toolId, event)]
+    const call = this.#calls.get(event.toolId)
+    if (call === undefined) return known
+    const update: WireToolCall = {
+      toolCallId: call.id,
+      title: callTitle(call.title, args),
+      status: 'in_progress',
+      rawInput: args,
+      locations: event.paths?.map((path) => ({ path })),
+    }
+    return [...known, { sessionUpdate: 'tool_call_update', ...update }]
+  }
+
+  /** An update carries all of the content, so the output is sent at most four times a second, and only its end. */
+  #output(event: Extract<AgentEvent, { type: 'tool_output_delta' }>): readonly SessionUpdate[] {
+    const call = this.#calls.get(event.toolId)
+    if (call === undefined) return []
+    call.output = `${event.whole === true ? '' : call.output}${event.text}`.slice(-maxLiveOutput)
+    const now = this.#source.now()
+    if (call.sentAtMs !== undefined && now - call.sentAtMs < outputPauseMs) return []
+    call.sentAtMs = now
+    return [{ sessionUpdate: 'tool_call_update', toolCallId: call.id, content: [textContent(call.output)] }]
+  }
+
+  #ended(event: Extract<AgentEvent, { type: 'tool_end' }>): SessionUpdate {
+    const call = this.#calls.get(event.toolId)
+    this.#calls.delete(event.toolId)
+    const isFailed = event.isError || event.exitCode !== 0
+    const changes = this.#source.changesOf(event.toolId)
+    return {
+      sessionUpdate: 'tool_call_update',
+      toolCallId: call?.id ?? event.toolId,
+      status: isFailed ? 'failed' : 'completed',
+      content: changes.length > 0 && !isFailed ? changes : [textContent(event.toolOutput)],
+      rawOutput: { output: event.toolOutput, exitCode: event.exitCode, isError: event.isError },
+      locations: event.paths?.map((path) => ({ path })),
+    }
+  }
+}
+
+export function planOf(
+  todos: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[],
+): SessionUpdate {
+  return {
+    sessionUpdate: 'plan',
+    entries: todos.map(({ content, status }) => ({ content, status, priority: 'medium' })),
+  }
+}
+
+export function textContent(text: string): WireToolContent {
+  return { type: 'content', content: { type: 'text', text } }
+}
+
+type Call = { readonly id: string; readonly title: string; output: string; sentAtMs: number | undefined }
+
+const maxLiveOutput = 8_000
+const outputPauseMs = 250
+
+function warning(title: string): SessionUpdate {
+  return { sessionUpdate: 'notice', severity: 'warning', title }
+}
+
+function readArgs(args: string): unknown {
+  try {
+    return parseToolArgs(args)
+  } catch {
+    // The gate refuses them; the client sees what the model wrote.
+    return args
+  }
+}
