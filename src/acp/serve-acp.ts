@@ -41,7 +41,7 @@ export function serveAcp(options: AcpOptions): AcpServing {
       return found(params, { ...call, host })
     },
   })
-  // At once, and not after the handlers: work that goes on holds them up.
+  // At once: handlers wait for the work that this ends.
   connection.signal.addEventListener('abort', () => {
     for (const session of host.sessions()) session.cancel()
   })
