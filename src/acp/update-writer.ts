@@ -200,7 +200,7 @@ export class UpdateWriter {
   }
 }
 
-export function planOf(
+function planOf(
   todos: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[],
 ): SessionUpdate {
   return {
@@ -209,7 +209,7 @@ export function planOf(
   }
 }
 
-export function textContent(text: string): WireToolContent {
+function textContent(text: string): WireToolContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
