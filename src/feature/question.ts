@@ -8,8 +8,12 @@ export type QuestionSource = {
   readonly description: string
 }
 
+/** The call that asks. A run that is resumed asks again under the same id. */
+export type QuestionCall = { readonly callId: string }
+
 /** Answers the questions of a model. */
 export type QuestionHandler = (
   questions: readonly Question[],
   from?: QuestionSource,
+  call?: QuestionCall,
 ) => QuestionAnswers | Promise<QuestionAnswers>

@@ -279,6 +279,8 @@ export type ConfirmationEvent =
   | {
       readonly type: 'user_question'
       readonly questions: readonly Question[]
+      /** The call that asks; absent for questions of subagents and MCP servers. */
+      readonly toolId?: string | undefined
       /** The subagent that asks, and its task. */
       readonly agent?: string | undefined
       readonly taskId?: string | undefined

@@ -2,7 +2,7 @@ import type { RunEvent } from '../session/run-events.js'
 import type { Session } from '../session/session.js'
 import { isRecord } from '../tool/json.js'
 import { type AgUiEvent, createAgUiWriter } from './ag-ui-writer.js'
-import { answerApproval } from './approval-routes.js'
+import { answerApproval, unlessAnswered } from './approval-routes.js'
 import { sessionOf } from './chat.js'
 import { followRun } from './follow-run.js'
 import type { Principal } from './options.js'
@@ -108,18 +108,13 @@ async function answerInterrupts(
     const isResolved = entry['status'] === 'resolved'
     if (known.kind === 'question') {
       const answers = Array.isArray(payload['answers']) ? payload['answers'] : []
-      core.questions.answer(session.sessionId, known.id, {
-        answers: answers.map((one) => (Array.isArray(one) ? one.map(String) : [String(one)])),
-      })
+      const lists = answers.map((one) => (Array.isArray(one) ? one.map(String) : [String(one)]))
+      await unlessAnswered(core.answerQuestion(session, known.id, { answers: lists }))
       continue
     }
     const approved = isResolved && payload['approved'] === true
     const reason = typeof payload['reason'] === 'string' ? payload['reason'] : undefined
-    try {
-      await answerApproval(core, session, known.id, approved ? 'once' : 'reject', reason)
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
-    }
+    await unlessAnswered(answerApproval(core, session, known.id, approved ? 'once' : 'reject', reason))
   }
   if (place === undefined) throw new ProblemError('invalid_request', 'resume has no answers.')
   return place
@@ -153,8 +148,9 @@ function agUiResponse(
   const source = followRun(session, place.runId, {
     from: place.sequence,
     signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
-    store: core.pool.store,
-    resume: (run) => core.resumeForReader(session, run),
+    pool: core.pool,
+    resume: (current, cut) => core.resumeForReader(current, cut),
+    now: core.now,
   })
   return eventStreamResponse(written(core, session, source, place, request), {
     heartbeatMs: core.limits.heartbeatMs,

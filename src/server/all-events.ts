@@ -102,8 +102,9 @@ class AllEvents {
     const source = followRun(session, runId, {
       from,
       signal,
-      store: this.#core.pool.store,
-      resume: (run) => this.#core.resumeForReader(session, run),
+      pool: this.#core.pool,
+      resume: (current, cut) => this.#core.resumeForReader(current, cut),
+      now: this.#core.now,
     })
     for await (const one of source) {
       if (signal.aborted) return

@@ -41,7 +41,7 @@ export const approvalRoutes: readonly Route[] = [
       ['decision'],
     ),
     responses: { 200: { description: 'The decision was taken.', schema: ref('Decision') } },
-    problems: ['approval_not_found', 'already_answered'],
+    problems: ['approval_not_found', 'already_answered', 'session_locked'],
     async handle({ core, session, params, body }) {
       const callId = params['callId'] ?? ''
       const decision = decisionOf(body['decision'])
@@ -62,7 +62,7 @@ export const approvalRoutes: readonly Route[] = [
         schema: objectOf({ questions: listOf(ref('Question')) }, ['questions']),
       },
     },
-    handle: async ({ core, session }) => json(200, { questions: core.questions.list(session.sessionId) }),
+    handle: async ({ core, session }) => json(200, { questions: await core.pendingQuestions(session) }),
   },
   {
     method: 'POST',
@@ -75,10 +75,16 @@ export const approvalRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'The answers were taken.',
-        schema: objectOf({ questionId: text() }, ['questionId']),
+        schema: objectOf({ questionId: text(), runId: text() }, ['questionId']),
       },
     },
-    problems: ['question_not_found', 'already_answered'],
+    problems: [
+      'question_not_found',
+      'already_answered',
+      'session_locked',
+      'run_not_resumable',
+      'server_stopping',
+    ],
     handle: answerQuestion,
   },
 ]
@@ -88,13 +94,8 @@ async function answerQuestion({ core, session, params, body }: SessionContext): 
   const answers = Array.isArray(body['answers'])
     ? body['answers'].map((one) => (Array.isArray(one) ? one.map(String) : []))
     : []
-  const pending = core.questions.list(session.sessionId).find((one) => one.questionId === questionId)
-  if (pending !== undefined && pending.questions.length !== answers.length)
-    throw new ProblemError('invalid_request', `There must be ${pending.questions.length} lists of answers.`)
-  const outcome = core.questions.answer(session.sessionId, questionId, { answers })
-  if (outcome === 'unknown') throw new ProblemError('question_not_found')
-  if (outcome === 'already_answered') throw new ProblemError('already_answered')
-  return json(200, { questionId })
+  const runId = await core.answerQuestion(session, questionId, { answers })
+  return json(200, { questionId, runId })
 }
 
 export type Decision = 'once' | 'session' | 'always' | 'reject'
@@ -111,6 +112,8 @@ export async function answerApproval(
   message?: string | undefined,
 ): Promise<string | undefined> {
   const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
+  // The process that waits for the answer is the only one that can take it.
+  if (pending?.fromBefore === true) await core.refuseElsewhere(session)
   const isTaken =
     pending !== undefined &&
     (await session.confirmToolUse(
@@ -133,6 +136,15 @@ export async function answerApproval(
   const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
   const resumed = cut === undefined ? undefined : await core.resumeForReader(session, cut)
   return resumed !== undefined && 'runId' in resumed ? resumed.runId : undefined
+}
+
+/** Waits for an answer that can be given already: a request that is sent again finds its answers given. */
+export async function unlessAnswered(answering: Promise<unknown>): Promise<void> {
+  try {
+    await answering
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
+  }
 }
 
 function decisionOf(given: unknown): Decision {

@@ -7,7 +7,7 @@ import { readUiApprovals, type UiApprovals } from '../session/ui-approvals.js'
 import type { UiMessageChunk } from '../session/ui-message-chunk.js'
 import { toUiMessageChunks } from '../session/ui-message-stream.js'
 import { isRecord } from '../tool/json.js'
-import { answerApproval } from './approval-routes.js'
+import { answerApproval, unlessAnswered } from './approval-routes.js'
 import { earlierInChain, followRun } from './follow-run.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
@@ -103,12 +103,7 @@ async function continueChat(
   await core.authorize(principal, 'answerApproval', session)
   if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
   for (const { approvalId, approved, reason } of answers)
-    try {
-      await answerApproval(core, session, approvalId, approved ? 'once' : 'reject', reason)
-    } catch (error) {
-      // A request that is sent again finds its answers given.
-      if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
-    }
+    await unlessAnswered(answerApproval(core, session, approvalId, approved ? 'once' : 'reject', reason))
   return uiResponse(core, principal, session, runId, { from: sequence, messageId })
 }
 
@@ -128,8 +123,9 @@ async function uiResponse(
   const source = followRun(session, runId, {
     from,
     signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
-    store: core.pool.store,
-    resume: (run) => core.resumeForReader(session, run),
+    pool: core.pool,
+    resume: (current, cut) => core.resumeForReader(current, cut),
+    now: core.now,
   })
   const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })
   const chunks = toUiMessageChunks(events, { endAtApproval: true, messageId })

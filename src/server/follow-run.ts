@@ -6,14 +6,17 @@ import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
+import type { SessionPool } from './session-pool.js'
+import { tailRun } from './tail-run.js'
 
 export type FollowOptions = {
   /** The last number that the reader has; 0 for none. */
   readonly from: number
   readonly signal: AbortSignal
-  readonly store: SessionStore
+  readonly pool: Pick<SessionPool, 'store' | 'isElsewhere' | 'current'>
   /** Resumes a run that was cut off; undefined when that is not wanted, or cannot be done now. */
-  readonly resume: (run: RunSnapshot) => Promise<Resumed | undefined>
+  readonly resume: (session: Session, run: RunSnapshot) => Promise<Resumed | undefined>
+  now(): number
 }
 
 /** What became of a run that was cut off: another run continues it, or it had given its answer already. */
@@ -21,17 +24,19 @@ export type Resumed = { readonly runId: string } | { readonly result: AgentResul
 
 /**
  * The events of a run, from a number on, to its end: through restarts too. The run that resumes another continues its
- * stream; each process has numbers of its own, so no number is used twice. Events that are not in memory any more are
- * read from the log.
+ * stream; each process has numbers of its own, so no number is used twice. Events that are not in memory any more, and
+ * those of a run that another process works on, are read from the log.
  */
 export async function* followRun(
-  session: Session,
+  opened: Session,
   runId: string,
-  { from, signal, store, resume }: FollowOptions,
+  { from, signal, pool, resume, now }: FollowOptions,
 ): AsyncGenerator<RunEvent, void, undefined> {
+  const { store } = pool
+  let session = opened
   let last = from
   let current = runId
-  for (let base = 0; ; base += sequencesPerProcess) {
+  for (let base = 0; ; ) {
     let isFirst = true
     for await (const one of session.watch(current, { from: Math.max(0, last - base), signal })) {
       // Another process has the session: this reader comes back when that has ended, or reads there.
@@ -48,7 +53,18 @@ export async function* followRun(
     }
     const run = await session.runSnapshot(current)
     if (signal.aborted || run?.status !== 'interrupted') return
-    const next = await successor(session, run, resume)
+    const known = await continuation(session, run)
+    if (known === undefined && (await pool.isElsewhere(session))) {
+      const place = { from: Math.max(0, last - base), signal, now }
+      for await (const one of tailRun(store, session.sessionId, current, place)) {
+        last = base + one.sequence
+        yield { ...one, sequence: last }
+      }
+      if (signal.aborted) return
+      session = await pool.current(session.sessionId)
+      continue
+    }
+    const next = known ?? (await resume(session, run))
     if (next === undefined || signal.aborted) return
     const place = { sequence: base + sequencesPerProcess, timestampMs: run.updatedAtMs }
     if ('result' in next) {
@@ -64,6 +80,7 @@ export async function* followRun(
       }
     }
     current = next.runId
+    base += sequencesPerProcess
   }
 }
 
@@ -81,13 +98,10 @@ async function fromLog(
   return restoredEvents(state, run).filter(({ sequence }) => sequence > from && sequence <= to)
 }
 
-async function successor(
-  session: Session,
-  run: RunSnapshot,
-  resume: FollowOptions['resume'],
-): Promise<Resumed | undefined> {
-  const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === run.id)
-  return known === undefined ? resume(run) : { runId: known.id }
+/** The run that continues one that was cut off, when there is one already. */
+async function continuation(session: Session, { id }: RunSnapshot): Promise<Resumed | undefined> {
+  const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === id)
+  return known && { runId: known.id }
 }
 
 function isElsewhere(event: AgentEvent): boolean {

@@ -1,4 +1,9 @@
 import type { QuestionHandler } from '../feature/question.js'
+import { load, type RestoredSession } from '../session/journal/restore.js'
+import type { AskedStep } from '../session/services.js'
+import type { Session } from '../session/session.js'
+import type { SessionStore } from '../store/session-store.js'
+import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 
 /** A question of the model that waits for an answer. */
@@ -8,6 +13,8 @@ export type PendingQuestion = {
   readonly askedAtMs: number
   /** The subagent that asks. */
   readonly agent?: string | undefined
+  /** It was asked by a process that has ended: the answer resumes the run. */
+  readonly fromBefore?: true
 }
 
 /** The questions of all sessions that wait for answers of clients. Each is answered once. */
@@ -21,19 +28,22 @@ export class Questions {
     this.#newId = newId
   }
 
-  /** Puts the questions of one session before its clients. */
+  /** Puts the questions of one session to its clients. A call of the model has its own id as the id of its question. */
   handlerOf(sessionId: () => string): QuestionHandler {
-    return (questions, from) =>
-      new Promise((resolve) => {
-        const asked = this.#of(sessionId())
-        const pending = {
-          questionId: this.#newId(),
-          questions,
-          askedAtMs: this.#now(),
-          ...(from !== undefined && { agent: from.agent }),
-        }
-        asked.set(pending.questionId, { pending, resolve })
+    return (questions, from, call) => {
+      const asked = this.#of(sessionId())
+      const questionId = call?.callId ?? this.#newId()
+      const known = asked.get(questionId)
+      if (known?.given !== undefined && isSame(known.pending.questions, questions)) {
+        const { given } = known
+        known.given = undefined
+        return given
+      }
+      const pending = { questionId, questions, askedAtMs: this.#now(), agent: from?.agent }
+      return new Promise((resolve) => {
+        asked.set(questionId, { pending, resolve })
       })
+    }
   }
 
   list(sessionId: string): PendingQuestion[] {
@@ -56,10 +66,23 @@ export class Questions {
     return 'answered'
   }
 
+  /** Takes the answer to a question of an earlier process, for the run that asks it again. */
+  answerSaved(sessionId: string, pending: PendingQuestion, given: QuestionAnswers): void {
+    this.#of(sessionId).set(pending.questionId, { pending, resolve: undefined, given })
+  }
+
+  /** Forgets an answer that no run asks for. */
+  forgetSaved(sessionId: string, questionId: string): void {
+    this.#sessions.get(sessionId)?.delete(questionId)
+  }
+
   /** The run that asked has ended: nothing waits for answers any more. */
   withdraw(sessionId: string): void {
     const asked = this.#sessions.get(sessionId)
-    for (const one of asked?.values() ?? []) one.resolve = undefined
+    for (const one of asked?.values() ?? []) {
+      one.resolve = undefined
+      one.given = undefined
+    }
     for (const id of [...(asked?.keys() ?? [])].slice(0, -maxAnswered)) asked?.delete(id)
   }
 
@@ -77,7 +100,42 @@ export class Questions {
   }
 }
 
+/** The questions that a process left unanswered when it ended, as the log has them. */
+export async function savedQuestions(store: SessionStore, session: Session): Promise<PendingQuestion[]> {
+  if ((await session.currentRun()) !== null) return []
+  if ((await session.runs()).at(-1)?.status !== 'interrupted') return []
+  const state = await load(store, session.sessionId)
+  return state === undefined ? [] : questionsIn(state)
+}
+
+/** The calls of the last answer that have asked and have no result. */
+function questionsIn({ messages, openSteps }: RestoredSession): PendingQuestion[] {
+  const last = messages.findLast(({ hidden }) => !hidden)
+  if (last?.message.role !== 'assistant') return []
+  return last.message.content.flatMap((part): PendingQuestion[] => {
+    if (part.type !== 'tool_call' || part.function.name !== 'question') return []
+    const known = openSteps.get(part.id)
+    const step: unknown = known?.messageId === last.id && !known.over ? known.steps[0]?.step : undefined
+    if (!isAskedStep(step)) return []
+    const { questions, askedAtMs } = step
+    return [{ questionId: part.id, questions, askedAtMs, fromBefore: true }]
+  })
+}
+
+function isAskedStep(step: unknown): step is AskedStep {
+  return isRecord(step) && Array.isArray(step['questions']) && typeof step['askedAtMs'] === 'number'
+}
+
+function isSame(a: readonly Question[], b: readonly Question[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
 /** So many answered questions of a session are remembered, to refuse a second answer. */
 const maxAnswered = 100
 
-type Asked = { readonly pending: PendingQuestion; resolve: ((answers: QuestionAnswers) => void) | undefined }
+type Asked = {
+  readonly pending: PendingQuestion
+  resolve: ((answers: QuestionAnswers) => void) | undefined
+  /** The answer to a question of an earlier process, until the resumed run takes it. */
+  given?: QuestionAnswers | undefined
+}

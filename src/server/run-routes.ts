@@ -196,8 +196,9 @@ async function watchRun(context: SessionContext): Promise<Response> {
   const source = followRun(session, run.id, {
     from,
     signal,
-    store: core.pool.store,
-    resume: (cut) => core.resumeForReader(session, cut),
+    pool: core.pool,
+    resume: (current, cut) => core.resumeForReader(current, cut),
+    now: core.now,
   })
   return eventStreamResponse(sent(source), {
     heartbeatMs: core.limits.heartbeatMs,

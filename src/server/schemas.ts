@@ -95,10 +95,19 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     ['callId', 'toolName', 'reasons', 'rules', 'digest'],
   ),
   Decision: shape({ callId: text(), decision: text(), runId: text() }, ['callId', 'decision']),
-  Question: shape({ questionId: text(), questions: listOf(anything), askedAtMs: number, agent: text() }, [
-    'questionId',
-    'questions',
-  ]),
+  Question: shape(
+    {
+      questionId: text(),
+      questions: listOf(anything),
+      askedAtMs: number,
+      agent: text(),
+      fromBefore: {
+        type: 'boolean',
+        description: 'Asked by a process that has ended; the answer resumes the run.',
+      },
+    },
+    ['questionId', 'questions'],
+  ),
   Message: shape({ id: text(), role: text(), text: text(), createdAtMs: number, runId: text() }, [
     'id',
     'role',

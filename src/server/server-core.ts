@@ -4,13 +4,15 @@ import type { Agent } from '../agent/agent.js'
 import type { Attachment } from '../session/request.js'
 import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
+import type { QuestionAnswers } from '../tool/runtime.js'
 import type { Resumed } from './follow-run.js'
 import { Metrics } from './metrics.js'
 import { defaultLimits, type Principal, type ServerLimits, type ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
-import { Questions } from './questions.js'
+import { type PendingQuestion, Questions, savedQuestions } from './questions.js'
 import { SessionPool } from './session-pool.js'
 import { UsageLimits } from './usage-limits.js'
 
@@ -137,8 +139,17 @@ export class ServerCore {
     const key = `${session.sessionId}/${runId}`
     const known = this.#resuming.get(key)
     if (known !== undefined) return known
-    if (this.#isDraining) return Promise.reject(new ProblemError('server_stopping'))
-    const resuming = new Promise<Resumed>((resolve, reject) => {
+    const resuming = this.#resume(session, runId)
+    this.#resuming.set(key, resuming)
+    const forget = (): unknown => this.#resuming.delete(key)
+    resuming.then(forget, forget)
+    return resuming
+  }
+
+  async #resume(session: Session, runId: string): Promise<Resumed> {
+    if (this.#isDraining) throw new ProblemError('server_stopping')
+    await this.refuseElsewhere(session)
+    return new Promise<Resumed>((resolve, reject) => {
       const onStart = (newRunId: string): void => {
         resolve({ runId: newRunId })
         for (const listener of this.#starts) listener(session, newRunId)
@@ -147,10 +158,56 @@ export class ServerCore {
       ended.then((result) => resolve({ result }), reject)
       this.#watchEnd(session, `${runId}+`, ended, () => undefined)
     })
-    this.#resuming.set(key, resuming)
-    const forget = (): unknown => this.#resuming.delete(key)
-    resuming.then(forget, forget)
-    return resuming
+  }
+
+  /** Throws when another living process has the session: only that process can change it. */
+  async refuseElsewhere(session: Session): Promise<void> {
+    if (await this.pool.isElsewhere(session)) throw new ProblemError('session_locked')
+  }
+
+  /** The questions of a session that wait for answers: of this process, and of one that has ended. */
+  async pendingQuestions(session: Session): Promise<PendingQuestion[]> {
+    const live = this.questions.list(session.sessionId)
+    const saved = await savedQuestions(this.pool.store, session)
+    return [...live, ...saved.filter(({ questionId }) => !live.some((one) => one.questionId === questionId))]
+  }
+
+  /**
+   * Answers a question. One of a process that has ended is answered by resuming its run: gives the run that continues
+   * it then.
+   */
+  async answerQuestion(
+    session: Session,
+    questionId: string,
+    answers: QuestionAnswers,
+  ): Promise<string | undefined> {
+    const { sessionId } = session
+    const pending = (await this.pendingQuestions(session)).find((one) => one.questionId === questionId)
+    if (pending !== undefined && pending.questions.length !== answers.answers.length)
+      throw new ProblemError('invalid_request', `There must be ${pending.questions.length} lists of answers.`)
+    if (pending?.fromBefore === true) return this.#answerSaved(session, pending, answers)
+    const outcome = this.questions.answer(sessionId, questionId, answers)
+    if (outcome === 'answered') return undefined
+    if (outcome === 'already_answered' || hasAsked(session, questionId))
+      throw new ProblemError('already_answered')
+    throw new ProblemError('question_not_found')
+  }
+
+  async #answerSaved(
+    session: Session,
+    pending: PendingQuestion,
+    answers: QuestionAnswers,
+  ): Promise<string | undefined> {
+    const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
+    if (cut === undefined) throw new ProblemError('question_not_found')
+    this.questions.answerSaved(session.sessionId, pending, answers)
+    try {
+      const resumed = await this.resume(session, cut.id)
+      return 'runId' in resumed ? resumed.runId : undefined
+    } catch (error) {
+      this.questions.forgetSaved(session.sessionId, pending.questionId)
+      throw error
+    }
   }
 
   /** The run that continues one that was cut off, started if need be; undefined when it cannot be resumed. */
@@ -224,6 +281,17 @@ function runIdOf({ id, tenantId = '' }: Principal, sessionId: string, key: strin
     .update(JSON.stringify([tenantId, id, sessionId, key]))
     .digest('hex')
   return `run-${digest.slice(0, 32)}`
+}
+
+/** Whether a call of this id has put a question, in a process that has ended. */
+function hasAsked(session: Session, callId: string): boolean {
+  return kernelOf(session).conversation.messages.some(
+    ({ role, content }) =>
+      role === 'assistant' &&
+      content.some(
+        (part) => part.type === 'tool_call' && part.id === callId && part.function.name === 'question',
+      ),
+  )
 }
 
 const maxAnswers = 10_000

@@ -5,6 +5,8 @@ import { load } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import { retentionCaps } from '../session/retention.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
+import { isHeld } from '../store/is-held.js'
 import { MemorySessionStore } from '../store/memory-store.js'
 import type { SessionStore } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
@@ -72,7 +74,7 @@ export class SessionPool {
 
   /** The session of this id, when the principal can see it. */
   async find(principal: Principal, sessionId: string): Promise<Session> {
-    const session = await this.#opened(sessionId)
+    const session = await this.current(sessionId)
     const isVisible =
       (session.tenantId ?? undefined) === principal.tenantId && this.workspaces.includes(session.workspace)
     if (!isVisible) throw new ProblemError('session_not_found')
@@ -144,12 +146,28 @@ export class SessionPool {
     return this.#entries.has(sessionId) || (await this.store.read(sessionId)) !== undefined
   }
 
-  #opened(sessionId: string): Promise<Session> {
+  /** Whether another living process has the session open for writing. */
+  async isElsewhere(session: Session): Promise<boolean> {
+    if (kernelOf(session).recorder?.isHeld === true) return false
+    return isHeld(this.store, session.sessionId, this.#now)
+  }
+
+  /** The session as the store has it now. */
+  async current(sessionId: string): Promise<Session> {
     const known = this.#entries.get(sessionId)
-    if (known !== undefined && known.session?.isClosed !== true) {
-      known.usedAtMs = this.#now()
-      return known.opening
+    if (known === undefined || known.session?.isClosed === true) return this.#open(sessionId)
+    known.usedAtMs = this.#now()
+    const session = await known.opening
+    // A session that another process has written to since is read again.
+    if ((await kernelOf(session).recorder?.isStale()) !== true) return session
+    if (this.#entries.get(sessionId) === known) {
+      this.#entries.delete(sessionId)
+      void session.suspend()
     }
+    return this.current(sessionId)
+  }
+
+  #open(sessionId: string): Promise<Session> {
     const opening = this.#resume(sessionId)
     const entry: Entry = { opening, users: 0, usedAtMs: this.#now() }
     this.#entries.set(sessionId, entry)

@@ -1,6 +1,6 @@
 export type { CommandOption } from '../commands/feature.js'
 export type { SessionLabels } from '../feature/labels.js'
-export type { QuestionHandler, QuestionSource } from '../feature/question.js'
+export type { QuestionCall, QuestionHandler, QuestionSource } from '../feature/question.js'
 export type { HookOption } from '../hooks/feature.js'
 export type { ObjectOptions, ObjectResult } from '../objects/object-for-host.js'
 export type { AgentInfo } from '../subagents/known-agents.js'

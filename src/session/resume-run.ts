@@ -1,12 +1,11 @@
 import type { RunRequest } from '../feature/run-request.js'
-import type { CheckpointRow, RunRow } from '../store/records.js'
+import type { CheckpointRow } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { reportsOf } from '../verify/feature.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { ResumeError } from './errors.js'
 import { featuresWith } from './features-with.js'
 import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
-import { isWhole } from './journal/shorten.js'
 import type { SessionKernel } from './kernel.js'
 import { startRun } from './start-run.js'
 
@@ -28,8 +27,9 @@ export async function resumeRun(
   if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
   const family = familyOf(state, runId)
   const checkpoint = lastCheckpoint(state, family)
-  const start = startOf(kernel, state, run, family, checkpoint)
-  if (start === undefined) throw noCheckpoint(runId)
+  const start = startOf(kernel, state, family, checkpoint)
+  const prompt = start === 'prompt' ? await kernel.recorder.promptOf(run) : undefined
+  if (start === undefined || (start === 'prompt' && prompt === undefined)) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
   const from = { runId, totals, family }
@@ -45,8 +45,9 @@ export async function resumeRun(
     await complete(kernel, answer)
     return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(kernel))
   }
-  const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(kernel, run.prompt)
-  return started({ text: run.prompt, from, ...message })
+  const text = prompt === undefined ? run.prompt : textIn(prompt)
+  const message = prompt === undefined ? reminder(kernel, run.prompt) : { message: prompt }
+  return started({ text, from, ...message })
 }
 
 export type ResumeRunOptions = {
@@ -60,12 +61,11 @@ export type ResumeRunOptions = {
 
 /**
  * Where a run can be resumed: in the conversation as it is, or with its prompt, which its process did not live to write
- * into the conversation. Undefined: nowhere, because what it said was rewound or its prompt is not whole in the log.
+ * into the conversation. Undefined: nowhere, because what it said was rewound.
  */
 function startOf(
   kernel: SessionKernel,
   state: RestoredSession,
-  { prompt }: RunRow,
   family: ReadonlySet<string>,
   checkpoint: CheckpointRow | undefined,
 ): 'conversation' | 'prompt' | undefined {
@@ -78,7 +78,11 @@ function startOf(
   if (kernel.interrupted.unfinishedRound(family) !== undefined) return 'conversation'
   const own = state.messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   if (own.length > 0) return own.some(({ hidden }) => !hidden) ? 'conversation' : undefined
-  return isWhole(prompt) ? 'prompt' : undefined
+  return 'prompt'
+}
+
+function textIn({ content: [first] }: UserMessage): string {
+  return first?.type === 'text' ? first.text : ''
 }
 
 function noCheckpoint(runId: string): ResumeError {

@@ -1,9 +1,18 @@
+import type { QuestionHandler } from '../feature/question.js'
 import type { ServiceCall } from '../feature/session-feature.js'
 import { callInside } from '../loop/call-inside.js'
 import type { Gate } from '../loop/gate.js'
 import type { GateCall, RuntimeRequest } from '../loop/gate-parts.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
-import type { Invocation, RuntimeMode, RuntimeSession, RuntimeTools } from '../tool/runtime.js'
+import type {
+  CallSteps,
+  Invocation,
+  Question,
+  QuestionAnswers,
+  RuntimeMode,
+  RuntimeSession,
+  RuntimeTools,
+} from '../tool/runtime.js'
 import { featuresWith } from './features-with.js'
 import { dataForms } from './host-tools.js'
 import type { SessionKernel } from './kernel.js'
@@ -17,6 +26,7 @@ export function sessionServices(
 ): RuntimeSession {
   const { onQuestion } = kernel.options
   const tools = toolServices(kernel, request, gate)
+  const resumable = stepServices(kernel, request)
   const services: RuntimeSession = {
     todos: {
       list: () => kernel.plan.list(),
@@ -26,14 +36,11 @@ export function sessionServices(
       },
     },
     ...(onQuestion !== undefined && {
-      ask: async (questions) => {
-        kernel.emit({ type: 'user_question', questions })
-        return onQuestion(questions)
-      },
+      ask: (questions) => askUser(kernel, onQuestion, questions, resumable),
     }),
     tools,
     mode,
-    ...stepServices(kernel, request),
+    ...(resumable.steps !== undefined && { steps: resumable.steps }),
   }
   const call: ServiceCall = { request, tools: () => tools }
   for (const [name, create] of featureServices())
@@ -83,12 +90,33 @@ function insideOf(
   }
 }
 
+/**
+ * Puts questions to the user. A call of the model has a step in the log before: a run that is resumed makes the call
+ * again, so the questions outlive the process.
+ */
+async function askUser(
+  kernel: SessionKernel,
+  onQuestion: QuestionHandler,
+  questions: readonly Question[],
+  { steps, toolCallId }: Resumable,
+): Promise<QuestionAnswers> {
+  const saved = steps?.()
+  if (saved?.before.length === 0) {
+    const step: AskedStep = { questions, askedAtMs: kernel.now() }
+    await saved.add([{ step: JSON.parse(JSON.stringify(step)) }])
+  }
+  kernel.emit({ type: 'user_question', questions, toolId: toolCallId })
+  return onQuestion(questions, undefined, toolCallId === undefined ? undefined : { callId: toolCallId })
+}
+
+/** The step of a call that has put questions to the user. */
+export type AskedStep = { readonly questions: readonly Question[]; readonly askedAtMs: number }
+
+type Resumable = { readonly steps?: () => CallSteps; readonly toolCallId?: string }
+
 /** Only a call of the model can be resumed: it is in the log. */
-function stepServices(
-  { recorder }: SessionKernel,
-  { request }: RuntimeRequest,
-): Pick<RuntimeSession, 'steps'> {
+function stepServices({ recorder }: SessionKernel, { request }: RuntimeRequest): Resumable {
   const { toolCallId, origin } = request
   if (recorder === undefined || toolCallId === undefined || origin !== 'model') return {}
-  return { steps: () => recorder.stepsOf(toolCallId) }
+  return { steps: () => recorder.stepsOf(toolCallId), toolCallId }
 }

@@ -38,9 +38,10 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   )
   active.metadata = metadataOf(kernel, request)
   const unfollow = active.follow(request.signal)
-  // A run that waits its turn survives its process, like one at work. The process that has the session open for writing
-  // has its lease. A log that cannot be written fails the run when its turn comes.
-  if (queue.isBusy && kernel.recorder?.isOpen) kernel.recorder.run(record.snapshot()).catch(() => undefined)
+  // A run that waits its turn survives its process, like one at work. A log that cannot be written fails the run when
+  // its turn comes.
+  if (queue.isBusy)
+    kernel.recorder?.run(record.snapshot(), {}, { prompt: request.message }).catch(() => undefined)
   const others = queue.add(active)
   const started =
     others === undefined ? perform(kernel, active, request) : afterOthers(kernel, active, request, others)
@@ -119,9 +120,9 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
 function recordStart(
   { recorder }: SessionKernel,
   { record }: ActiveRun,
-  { trigger }: RunRequest,
+  { trigger, message }: RunRequest,
 ): Promise<void> | undefined {
-  return recorder?.run(record.snapshot(), { ...(trigger !== undefined && { trigger }) })
+  return recorder?.run(record.snapshot(), { ...(trigger !== undefined && { trigger }) }, { prompt: message })
 }
 
 /**
@@ -149,7 +150,7 @@ async function recordEnd(
   await kernel.recorder.run(
     { ...active.record.snapshot(), ...end, updatedAtMs: kernel.now() },
     { usage, spending: spendingRow(active.spending), ...(costUsd !== undefined && { costUsd }) },
-    event,
+    { end: event },
   )
 }
 

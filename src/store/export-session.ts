@@ -37,6 +37,8 @@ function line(type: string, data: unknown): string {
 
 /** Returns the digests of the blobs that a record needs. */
 function digestsIn(record: SessionRecord): string[] {
+  if (record.type === 'run')
+    return (record.data.content ?? []).flatMap((piece) => (piece.type === 'blob' ? [piece.digest] : []))
   if (record.type !== 'part') return []
   const { content } = record.data
   if (content.type === 'blob') return [content.digest]

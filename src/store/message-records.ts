@@ -42,10 +42,11 @@ function messageRow(message: Message, row: MessageRecordsOptions['row']): Messag
   return { ...row, role: row.role ?? message.role, ...(providerId !== undefined && { providerId }) }
 }
 
-async function blobIfLarge(
-  piece: PieceOfMessage,
+/** Stores a large piece as a blob, and returns what the log has of it. */
+export async function blobIfLarge<Piece extends PieceOfMessage>(
+  piece: Piece,
   writeBlob: (bytes: Uint8Array) => Promise<string>,
-): Promise<PieceOfMessage | BlobPart> {
+): Promise<Piece | BlobPart> {
   const json = JSON.stringify(piece)
   // A character takes at most three bytes per unit, so most pieces need not be encoded to know their size.
   if (json.length * 3 <= maxInlineBytes) return piece

@@ -125,6 +125,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     sessionId: text,
     status: oneOf('queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted'),
     prompt: text,
+    content: optional(list((value) => contentProblem(value))),
     createdAtMs: number,
     updatedAtMs: number,
   },

@@ -238,6 +238,11 @@ export type RunRow = {
   readonly sessionId: string
   readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
   readonly prompt: string
+  /**
+   * The prompt with its attachments, when `prompt` is not all of it: until its message is in the log, a run that waits
+   * its turn can be resumed from here. Large pieces are stored as blobs.
+   */
+  readonly content?: readonly (UserContent | BlobPart)[]
   readonly createdAtMs: number
   readonly updatedAtMs: number
   readonly resultText?: string

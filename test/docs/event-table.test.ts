@@ -100,7 +100,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   },
   confirmation_received: { toolId: 'always', approved: 'always', reason: 'maybe' },
   confirmation_timeout: { toolId: 'always', actionTaken: 'always' },
-  user_question: { questions: 'always', agent: 'maybe', taskId: 'maybe' },
+  user_question: { questions: 'always', toolId: 'maybe', agent: 'maybe', taskId: 'maybe' },
   context_compacted: {
     how: 'always',
     beforeMessages: 'always',

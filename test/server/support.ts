@@ -69,11 +69,11 @@ export async function startServer(options: Partial<ServerOptions> = {}): Promise
 
 export type Placed = { readonly sequence: number | undefined; readonly event: AgentEvent }
 
-/** The events of one connection, until it ends or the given number has come. */
+/** The events of one connection, until it ends, or the given number or type has come. */
 export async function readEvents(
   url: string,
   path: string,
-  options: { readonly from?: number; readonly count?: number } = {},
+  options: { readonly from?: number; readonly count?: number; readonly until?: AgentEvent['type'] } = {},
 ): Promise<Placed[]> {
   const leaving = new AbortController()
   const response = await fetch(`${url}${path}`, {
@@ -85,7 +85,7 @@ export async function readEvents(
   const events: Placed[] = []
   for await (const { id, data } of readEventStream(response.body)) {
     events.push({ sequence: id === undefined ? undefined : Number(id), event: JSON.parse(data) })
-    if (events.length === options.count) break
+    if (events.length === options.count || events.at(-1)?.event.type === options.until) break
   }
   leaving.abort()
   return events

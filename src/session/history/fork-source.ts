@@ -1,4 +1,4 @@
-import { SessionLockedError } from '../../store/errors.js'
+import { isHeld } from '../../store/is-held.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { SessionBusyError } from '../errors.js'
 import { load, optionsToKeep } from '../journal/restore.js'
@@ -57,17 +57,7 @@ export async function storedSource(
   const state = await load(store, sessionId)
   if (state === undefined) return undefined
   const atWork = [...state.runs.values()].some(({ status }) => status === 'running' || status === 'queued')
-  if (atWork) await refuseWhenHeld(store, sessionId, now)
+  // A run of a session that no process holds ended with its process.
+  if (atWork && (await isHeld(store, sessionId, now))) throw new SessionBusyError(sessionId, 'forking')
   return { sessionId, ...state }
-}
-
-/** A run that nobody holds ended with its process. */
-async function refuseWhenHeld(store: SessionStore, sessionId: string, now: () => number): Promise<void> {
-  try {
-    const log = await store.open(sessionId, { holder: 'a fork', now })
-    await log.close()
-  } catch (error) {
-    if (error instanceof SessionLockedError) throw new SessionBusyError(sessionId, 'forking')
-    throw error
-  }
 }

@@ -174,6 +174,20 @@ export class Journal {
     await this.#released
   }
 
+  /** Whether this process has the lease of the session, or acquires it now. */
+  get isHeld(): boolean {
+    return this.#log !== undefined
+  }
+
+  /** Whether the store has records that were not read here. The holder of the lease has read all. */
+  async isStale(): Promise<boolean> {
+    await this.#creation
+    if (this.isHeld || this.#closed) return false
+    const { store, sessionId } = this.#options
+    const stored = await store.read(sessionId)
+    return !this.isHeld && (stored?.records.length ?? 0) !== this.#known.records
+  }
+
   /** What is handed over from now on is not written; the session is still had until it is given back. */
   seal(): void {
     void this.#writeRest()

@@ -2,6 +2,8 @@ import type { AskRequest } from '../../loop/ask.js'
 import { type AgentEvent, isTerminal } from '../../loop/events.js'
 import type { StartingCall } from '../../loop/gate-parts.js'
 import type { RoundDone } from '../../loop/run-parts.js'
+import { blobIfLarge } from '../../store/message-records.js'
+import { contentProblem } from '../../store/record-problem.js'
 import {
   type CheckpointRow,
   type FileChangeNote,
@@ -14,6 +16,7 @@ import {
   type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
+import type { UserContent, UserMessage } from '../../tool/completion.js'
 import { isRecord, type JsonValue } from '../../tool/json.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
@@ -29,7 +32,7 @@ import {
   type RecordedConversationOptions,
 } from './recorded-conversation.js'
 import { load, type RestoredSession } from './restore.js'
-import { shorten } from './shorten.js'
+import { isWhole, shorten } from './shorten.js'
 
 export type SessionRecorderOptions = {
   readonly store: SessionStore
@@ -103,6 +106,16 @@ export class SessionRecorder {
     return this.#opened
   }
 
+  /** Whether this process has the lease of the session. */
+  get isHeld(): boolean {
+    return this.#journal.isHeld
+  }
+
+  /** Whether another process has written to the session since it was read here. */
+  isStale(): Promise<boolean> {
+    return this.#journal.isStale()
+  }
+
   /** What the log says by now; undefined when there is none. */
   async state(): Promise<RestoredSession | undefined> {
     const { store, sessionId, restored } = this.#options
@@ -123,21 +136,54 @@ export class SessionRecorder {
 
   /**
    * That a run begins, or how it ended: only the end is told to anybody. `end` is its last event, which is emitted
-   * afterwards.
+   * afterwards. `prompt` is written where the row would not have all of it.
    */
   run(
     snapshot: RunSnapshot,
     more: Pick<RunRow, 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
-    end?: AgentEvent,
+    { end, prompt }: { readonly end?: AgentEvent; readonly prompt?: UserMessage | undefined } = {},
   ): Promise<void> {
     const { eventCount, usage: __, costUsd: ___, ...row } = snapshot
-    const records: SessionRecord[] = [{ type: 'run', data: { ...shorten(row), ...more } }]
+    const data = { ...shorten(row), ...more }
+    const records: SessionRecord[] = [{ type: 'run', data }]
     if (end !== undefined) {
       const place = { runId: row.id, sequence: eventCount + 1, timestampMs: row.updatedAtMs }
       records.push({ type: 'run_event', data: this.#eventRow(place, withoutTexts(end)) })
       this.#ends.set(row.id, place.sequence)
     }
-    return isOpen(row.status) ? this.#journal.put(records) : this.#journal.append(records)
+    if (!isOpen(row.status)) return this.#journal.append(records)
+    const isShort = prompt === undefined || (prompt.content.length === 1 && isWhole(row.prompt))
+    return this.#journal.put(isShort ? records : this.#withContent(data, prompt))
+  }
+
+  async #withContent(data: RunRow, { content }: UserMessage): Promise<SessionRecord[]> {
+    const { redact } = this.#options
+    const clean = redact === undefined ? content : redactValue(content, redact)
+    const stored: NonNullable<RunRow['content']>[number][] = []
+    for (const piece of clean)
+      stored.push(await blobIfLarge(piece, (bytes) => this.#journal.writeBlob(bytes)))
+    return [{ type: 'run', data: { ...data, content: stored } }]
+  }
+
+  /** The prompt of a run as its row has it; undefined when a piece of it is missing. */
+  async promptOf({ prompt, content }: RunRow): Promise<UserMessage | undefined> {
+    if (content === undefined)
+      return isWhole(prompt) ? { role: 'user', content: [{ type: 'text', text: prompt }] } : undefined
+    const pieces: UserContent[] = []
+    for (const piece of content) {
+      const read = piece.type === 'blob' ? await this.#readPiece(piece.digest) : piece
+      if (read === undefined) return undefined
+      pieces.push(read)
+    }
+    return { role: 'user', content: pieces }
+  }
+
+  async #readPiece(digest: string): Promise<UserContent | undefined> {
+    const bytes = await this.readImage(digest)
+    if (bytes === undefined) return undefined
+    const piece: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    // Content of the right digest can still be something else: imported lines can contain anything.
+    return isUserContent(piece) ? piece : undefined
   }
 
   /**
@@ -335,6 +381,11 @@ export class SessionRecorder {
 
 function isOpen(status: RunSnapshot['status']): boolean {
   return status === 'running' || status === 'queued'
+}
+
+function isUserContent(piece: unknown): piece is UserContent {
+  const isOfUser = isRecord(piece) && ['text', 'image', 'document'].includes(String(piece['type']))
+  return isOfUser && contentProblem(piece) === undefined
 }
 
 type EventPlace = Pick<RunEventRow, 'runId' | 'sequence' | 'timestampMs'>

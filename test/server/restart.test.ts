@@ -1,0 +1,150 @@
+import { describe, expect, it, vi } from 'vitest'
+import { MemorySessionStore } from '../../src/store/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { directory, readEvents, type Started, startServer } from './support.js'
+
+const wait = { timeout: 60_000 }
+
+/** Opens a session and starts a run in it. */
+async function startRun({ call }: Started, body: object = { prompt: 'Work.' }) {
+  const { sessionId } = (await call('POST', '/v1/sessions', {})).body
+  const base = `/v1/sessions/${sessionId}`
+  const { runId } = (await call('POST', `${base}/runs`, body)).body
+  return { base, runId, events: `${base}/runs/${runId}/events` }
+}
+
+describe('a server that takes over from another', () => {
+  it('lists a question that the earlier process asked, takes its answer and continues the run', async () => {
+    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
+    const questions = [{ question: 'Which color?', options: [{ label: 'red' }, { label: 'blue' }] }]
+    const asking = { text: 'I ask.', toolCalls: [{ name: 'question', args: { questions }, id: 'ask-1' }] }
+    const first = await startServer({ ...shared, session: { model: scriptedModel([asking]) } })
+    const { base, runId, events } = await startRun(first)
+    await vi.waitFor(
+      async () => expect((await first.call('GET', `${base}/questions`)).body.questions).toHaveLength(1),
+      wait,
+    )
+    await first.stop()
+
+    const model = scriptedModel(['Blue it is.'])
+    const second = await startServer({ ...shared, session: { model } })
+    const path = `${base}/questions/ask-1`
+    expect((await second.call('GET', `${base}/questions`)).body.questions).toMatchObject([
+      { questionId: 'ask-1', questions, fromBefore: true },
+    ])
+    expect((await second.call('POST', path, { answers: [] })).status).toBe(400)
+    const answered = await second.call('POST', path, { answers: [['blue']] })
+    expect(answered).toMatchObject({ status: 200, body: { questionId: 'ask-1', runId: expect.any(String) } })
+    expect((await second.call('POST', path, { answers: [['red']] })).status).toBe(409)
+    const all = await readEvents(second.url, events)
+    expect(all.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'Blue it is.' } })
+    expect(all.find(({ event }) => event.type === 'tool_end')?.event.toolOutput).toContain('blue')
+    expect(JSON.stringify(model.requests)).toContain('blue')
+    expect((await second.call('GET', `${base}/questions`)).body.questions).toEqual([])
+    await second.stop()
+
+    const third = await startServer(shared)
+    expect((await third.call('POST', path, { answers: [['red']] })).body.code).toBe('already_answered')
+    expect((await third.call('POST', `${base}/questions/x`, { answers: [] })).body.code).toBe(
+      'question_not_found',
+    )
+    expect((await third.call('GET', `${base}/runs/${runId}`)).body.status).toBe('interrupted')
+  })
+
+  it('asks a question again for a reader that comes back, and takes the answer then', async () => {
+    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
+    const args = { questions: [{ question: 'Which?' }] }
+    const asking = { toolCalls: [{ name: 'question', args, id: 'ask-1' }] }
+    const first = await startServer({ ...shared, session: { model: scriptedModel([asking]) } })
+    const { base, events } = await startRun(first)
+    const before = await readEvents(first.url, events, { until: 'user_question' })
+    await first.stop()
+    const second = await startServer({ ...shared, session: { model: scriptedModel(['Done.']) } })
+    const rest = readEvents(second.url, events, { from: before.at(-1)?.sequence ?? 0 })
+    await vi.waitFor(async () => {
+      const [one] = (await second.call('GET', `${base}/questions`)).body.questions
+      expect(one).toMatchObject({ questionId: 'ask-1' })
+      expect(one.fromBefore).toBeUndefined()
+    }, wait)
+    expect((await second.call('POST', `${base}/questions/ask-1`, { answers: [['this']] })).status).toBe(200)
+    expect((await rest).at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'Done.' } })
+  })
+
+  it('has the attachments and the whole prompt of a run that waited its turn', async () => {
+    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
+    const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
+    const { base } = await startRun(first)
+    const data = Buffer.from('A document of the user. '.repeat(10_000)).toString('base64')
+    const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
+    const attachments = [
+      { data, mediaType: 'text/plain', name: 'long.txt' },
+      { data: 'aGVsbG8=', mediaType: 'text/plain' },
+    ]
+    const queued = await first.call('POST', `${base}/runs`, { prompt, attachments })
+    expect(queued).toMatchObject({ status: 202, body: { status: 'queued' } })
+    await first.stop()
+
+    const model = scriptedModel(['I have read it.'])
+    const second = await startServer({ ...shared, session: { model } })
+    const events = await readEvents(second.url, `${base}/runs/${queued.body.runId}/events`)
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'I have read it.' } })
+    const content = model.requests[0]?.chatHistory.at(-1)?.content
+    expect(content).toMatchObject([
+      { type: 'text', text: prompt },
+      { type: 'document', data, name: 'long.txt' },
+      { type: 'document', data: 'aGVsbG8=' },
+    ])
+  })
+})
+
+describe('a run that another living process works on', () => {
+  const writing = [
+    {
+      text: 'I write the file now.',
+      toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'hello' }, id: 'call-1' }],
+    },
+    'The file is written.',
+  ]
+
+  it('is followed to its end, and is neither resumed nor answered from here', async () => {
+    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
+    const owner = await startServer({ ...shared, session: { model: scriptedModel(writing) } })
+    const { base, runId, events } = await startRun(owner)
+    const other = await startServer({ ...shared, session: { model: scriptedModel([]) } })
+    const watched = readEvents(other.url, events)
+    const asked = await readEvents(other.url, events, { until: 'confirmation_required' })
+    expect(asked.map(({ event }) => (event.type === 'text_delta' ? event.text : '')).join('')).toBe(
+      'I write the file now.',
+    )
+    const locked = { status: 409, body: { code: 'session_locked' } }
+    expect(await other.call('POST', `${base}/approvals/call-1`, { decision: 'once' })).toMatchObject(locked)
+    expect(await other.call('POST', `${base}/runs/${runId}/resume`)).toMatchObject(locked)
+    expect(await other.call('POST', `${base}/runs`, { prompt: 'Me too.' })).toMatchObject(locked)
+    expect((await owner.call('POST', `${base}/approvals/call-1`, { decision: 'once' })).status).toBe(200)
+    const seen = await watched
+    expect(seen.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'The file is written.' } })
+    const all = await readEvents(owner.url, events)
+    const isPiece = (type: string): boolean => type.endsWith('_delta')
+    expect(seen.filter(({ event }) => !isPiece(event.type))).toEqual(
+      all.filter(({ event }) => !isPiece(event.type)),
+    )
+    expect((await other.call('GET', `${base}/runs`)).body.runs).toMatchObject([
+      { runId, status: 'completed', resultText: 'The file is written.' },
+    ])
+    expect((await other.call('GET', `${base}/history`)).body.history).toHaveLength(4)
+  })
+
+  it('is resumed by the reader when that process ends before the run', async () => {
+    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
+    const owner = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
+    const { events } = await startRun(owner)
+    const other = await startServer({ ...shared, session: { model: scriptedModel(['Finished here.']) } })
+    const started = await readEvents(other.url, events, { until: 'turn_start' })
+    const rest = readEvents(other.url, events, { from: started.at(-1)?.sequence ?? 0 })
+    await owner.stop()
+    expect((await rest).at(-1)?.event).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'Finished here.' },
+    })
+  })
+})
