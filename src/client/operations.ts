@@ -117,6 +117,7 @@ export type Question = {
   questions: Record<string, unknown>[]
   askedAtMs?: number | undefined
   agent?: string | undefined
+  fromBefore?: boolean | undefined
 }
 
 export type Message = {
@@ -356,7 +357,7 @@ export type Operations = {
       headers?: Record<string, string> | undefined
       body: { answers: string[][] }
     }
-    output: { questionId: string }
+    output: { questionId: string; runId?: string | undefined }
   }
   getHistory: {
     input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }

@@ -7,7 +7,7 @@ import { sessionOf } from './chat.js'
 import { followRun } from './follow-run.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
-import { listOf, type Route, type RouteContext, text } from './route.js'
+import { decodeText, listOf, type Route, type RouteContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
@@ -42,7 +42,9 @@ export const agUiRoutes: readonly Route[] = [
     problems: [
       'session_not_found',
       'approval_not_found',
+      'question_not_found',
       'run_not_found',
+      'session_locked',
       'too_many_runs',
       'too_many_streams',
       'server_stopping',
@@ -125,11 +127,12 @@ function readInterruptId(
 ): (Place & { readonly kind: 'approval' | 'question'; readonly id: string }) | undefined {
   const [, kind, sequence, runId, id] =
     /^(approval|question):(\d{1,15}):([^:]+):(.+)$/.exec(String(given)) ?? []
-  if (runId === undefined || id === undefined) return undefined
+  const decoded = runId === undefined ? undefined : decodeText(runId)
+  if (decoded === undefined || id === undefined) return undefined
   return {
     kind: kind === 'question' ? 'question' : 'approval',
     sequence: Number(sequence),
-    runId: decodeURIComponent(runId),
+    runId: decoded,
     id,
   }
 }

@@ -3,7 +3,7 @@ import type { Session } from '../session/session.js'
 import { followRun } from './follow-run.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
-import type { RouteContext } from './route.js'
+import { decodeText, type RouteContext } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
@@ -55,7 +55,7 @@ class AllEvents {
       if (this.#canSee(session)) void this.#follow(session, runId, 0)
     })
     for (const [key, from] of this.#cursor?.runs ?? []) {
-      const [sessionId = '', runId = ''] = key.split('/').map(decodeURIComponent)
+      const [sessionId = '', runId = ''] = key.split('/').map((part) => decodeText(part) ?? '')
       const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
       if (session !== undefined) void this.#follow(session, runId, from)
     }

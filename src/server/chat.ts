@@ -49,6 +49,7 @@ export const chatRoutes: readonly Route[] = [
       'session_not_found',
       'approval_not_found',
       'run_not_found',
+      'session_locked',
       'too_many_runs',
       'too_many_streams',
       'server_stopping',

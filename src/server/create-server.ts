@@ -10,7 +10,7 @@ import { openApiDocument } from './openapi.js'
 import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
 import { readBody } from './read-body.js'
-import { type Body, json, type Route, type RouteContext } from './route.js'
+import { type Body, decodeText, json, type Route, type RouteContext } from './route.js'
 import { runRoutes } from './run-routes.js'
 import { ServerCore } from './server-core.js'
 import { serviceRoutes } from './service-routes.js'
@@ -158,20 +158,12 @@ function paramsOf(parts: readonly string[], given: readonly string[]): Record<st
     if (!part.startsWith('{')) {
       if (part !== value) return undefined
     } else {
-      const decoded = decode(value)
+      const decoded = decodeText(value)
       if (decoded === undefined || decoded === '') return undefined
       params[part.slice(1, -1)] = decoded
     }
   }
   return params
-}
-
-function decode(value: string): string | undefined {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return undefined
-  }
 }
 
 function refusal({ allow }: { readonly allow: readonly string[] }): ProblemError {

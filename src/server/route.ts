@@ -63,6 +63,15 @@ export function json(
   })
 }
 
+/** Decodes a percent-encoded text of a client; undefined when it is malformed. */
+export function decodeText(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return undefined
+  }
+}
+
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 export const text = (more: JsonSchema = {}): JsonSchema => ({ type: 'string', ...more })
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })

@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { MemorySessionStore } from '../../src/store/index.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { MemorySessionStore, type SessionStore } from '../../src/store/index.js'
+import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { directory, readEvents, type Started, startServer } from './support.js'
 
@@ -70,31 +73,39 @@ describe('a server that takes over from another', () => {
     expect((await rest).at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'Done.' } })
   })
 
-  it('has the attachments and the whole prompt of a run that waited its turn', async () => {
-    const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
-    const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
-    const { base } = await startRun(first)
-    const data = Buffer.from('A document of the user. '.repeat(10_000)).toString('base64')
-    const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
-    const attachments = [
-      { data, mediaType: 'text/plain', name: 'long.txt' },
-      { data: 'aGVsbG8=', mediaType: 'text/plain' },
-    ]
-    const queued = await first.call('POST', `${base}/runs`, { prompt, attachments })
-    expect(queued).toMatchObject({ status: 202, body: { status: 'queued' } })
-    await first.stop()
+  it.each<[string, (place: string) => SessionStore]>([
+    ['files', (place) => new FileSessionStore(place)],
+    ['SQLite', (place) => new SqliteSessionStore(place)],
+  ])(
+    'has the attachments and the whole prompt of a run that waited its turn, in %s',
+    async (_, openStore) => {
+      const shared = { store: openStore(join(directory(), 'sessions')), workspaces: [directory()] }
+      const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
+      const { base } = await startRun(first)
+      const data = Buffer.from('A document of the user. '.repeat(10_000)).toString('base64')
+      const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
+      const attachments = [
+        { data, mediaType: 'text/plain', name: 'long.txt' },
+        { data: 'aGVsbG8=', mediaType: 'text/plain' },
+      ]
+      const queued = await first.call('POST', `${base}/runs`, { prompt, attachments })
+      expect(queued).toMatchObject({ status: 202, body: { status: 'queued' } })
+      await first.stop()
 
-    const model = scriptedModel(['I have read it.'])
-    const second = await startServer({ ...shared, session: { model } })
-    const events = await readEvents(second.url, `${base}/runs/${queued.body.runId}/events`)
-    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'I have read it.' } })
-    const content = model.requests[0]?.chatHistory.at(-1)?.content
-    expect(content).toMatchObject([
-      { type: 'text', text: prompt },
-      { type: 'document', data, name: 'long.txt' },
-      { type: 'document', data: 'aGVsbG8=' },
-    ])
-  })
+      const model = scriptedModel(['I have read it.'])
+      const second = await startServer({ ...shared, session: { model } })
+      const events = await readEvents(second.url, `${base}/runs/${queued.body.runId}/events`)
+      expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'I have read it.' } })
+      const content = model.requests[0]?.chatHistory.at(-1)?.content
+      expect(content).toMatchObject([
+        { type: 'text', text: prompt },
+        { type: 'document', data, name: 'long.txt' },
+        { type: 'document', data: 'aGVsbG8=' },
+      ])
+      await second.stop()
+      await shared.store.close?.()
+    },
+  )
 })
 
 describe('a run that another living process works on', () => {
