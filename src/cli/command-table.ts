@@ -28,6 +28,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/tools.js')).command,
   },
   {
+    name: 'models',
+    summary: 'List models with their limits and prices',
+    load: async () => (await import('./commands/models.js')).command,
+  },
+  {
     name: 'program',
     summary: 'Run a sandboxed script that calls tools',
     load: async () => (await import('./commands/program.js')).command,

@@ -9,6 +9,7 @@ export {
   isAiSdkModel,
 } from './ai-sdk/index.js'
 export { AnswerBuilder, type AnswerEnd, type OpenToolCall } from './answer-builder.js'
+export { type CatalogueEntry, catalogueEntries, catalogueEntry } from './catalogue/catalogue.js'
 export { type ChatDialect, type ChatModelOptions, createChatModel } from './chat/index.js'
 export { assertCompletionRequestSupported, CompletionCapabilityError } from './completion-capability.js'
 export {
@@ -33,6 +34,8 @@ export type {
   ModelPrice,
   ModelToolCall,
   ModelUsage,
+  PriceTier,
+  ReasoningLevel,
 } from './model.js'
 export { type OfflineModelOptions, offlineModel } from './offline/index.js'
 export { createModel, type ModelConfig } from './provider.js'

@@ -27,6 +27,8 @@ export type ModelFacts = {
   readonly images: boolean
   readonly documents: boolean
   readonly reasoning: boolean
+  /** The levels of reasoning that it accepts, from little to much. Absent: not known. */
+  readonly reasoningLevels?: readonly ReasoningLevel[]
   /** Whether it accepts a temperature. */
   readonly temperature: boolean
   /** Whether the provider itself enforces a JSON Schema. Absent: not known. */
@@ -34,13 +36,22 @@ export type ModelFacts = {
   /** US dollars per million tokens. */
   readonly price?: ModelPrice
 }
-/** The prices of a model. */
+
+/** How much a model reasons before it answers. */
+export type ReasoningLevel = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/** The prices of a model, in US dollars per million tokens. */
 export type ModelPrice = {
   readonly input: number
   readonly output: number
   readonly cacheRead?: number
   readonly cacheWrite?: number
+  /** Other prices of long requests. */
+  readonly tiers?: readonly PriceTier[]
 }
+
+/** The prices of a request with more than so many input tokens. */
+export type PriceTier = Omit<ModelPrice, 'tiers'> & { readonly aboveInputTokens: number }
 
 /** Options of one request. */
 export type ModelCall = {

@@ -1,4 +1,5 @@
 import type { AiSdkKind } from './ai-sdk/index.js'
+import { catalogueEntry, factsOfEntry } from './catalogue/catalogue.js'
 import { type ChatDialect, chatEndpoint, createChatModel, zhipuEndpoint } from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
 import { ModelError } from './errors.js'
@@ -72,11 +73,15 @@ const familyOfApi = {
   google: 'google',
 } as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
 
+/** What the configuration states, then what the catalogue states about the model, then what is assumed. */
 function factsOf(config: ModelConfig): ModelFacts {
-  const { facts, price } = config
-  const contextAssumed = facts?.contextTokens === undefined
+  const { provider, id, facts, price } = config
+  const entry = catalogueEntry(provider, id)
+  const listed = entry && factsOfEntry(entry)
+  const contextAssumed = facts?.contextTokens === undefined && listed?.contextTokens === undefined
   return {
     ...defaultFacts,
+    ...listed,
     ...(contextAssumed && { contextAssumed }),
     ...(isAtOwnAddress(config) && hasNativeOutput(config.provider) && { structuredOutput: true }),
     ...facts,

@@ -9,6 +9,7 @@ import type { SessionInfo } from '../../store/session-store.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
+import { type ListedModel, usableModels } from '../models/model-list.js'
 import { interruptedRun } from '../sessions/interrupted-run.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
@@ -116,6 +117,11 @@ export class Chat {
         'Start again with --model, or remove --store none.',
       )
     await this.#reopen(this.#session.sessionId, chosen, this.#mode)
+  }
+
+  /** The models that can be used without another key or configuration. */
+  usableModels(): ListedModel[] {
+    return usableModels(this.prepared.config, this.#io.env)
   }
 
   async setMode(mode: ModeName | undefined): Promise<void> {

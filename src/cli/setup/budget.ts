@@ -1,5 +1,6 @@
 import type { BudgetGuard } from '../../loop/budget.js'
 import type { ModelPrice } from '../../model/model.js'
+import { costOf } from '../../model/usage.js'
 import { UsageError } from '../errors.js'
 
 export type Budget =
@@ -38,7 +39,7 @@ export function budgetGuard(budget: Budget, price: ModelPrice | undefined): Budg
     onError: 'deny',
     checkBeforeLlm(_session, estimatedTokens) {
       const next =
-        budget.unit === 'tokens' ? estimatedTokens : (estimatedTokens * (price?.input ?? 0)) / 1_000_000
+        budget.unit === 'tokens' || price === undefined ? estimatedTokens : inputCost(estimatedTokens, price)
       if (spent + next <= budget.limit) return { decision: 'allow' }
       return {
         decision: 'deny',
@@ -50,6 +51,10 @@ export function budgetGuard(budget: Budget, price: ModelPrice | undefined): Budg
       spent += budget.unit === 'tokens' ? usage.totalTokens : (usage.costUsd ?? 0)
     },
   }
+}
+
+function inputCost(inputTokens: number, price: ModelPrice): number {
+  return costOf({ inputTokens, outputTokens: 0, totalTokens: inputTokens }, price)
 }
 
 function shown(amount: number, unit: Budget['unit']): string {

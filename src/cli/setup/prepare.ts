@@ -5,6 +5,7 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import { modeNames } from '../../authority/mode.js'
 import { compilePolicy } from '../../authority/policy.js'
 import type { ModelPrice } from '../../model/model.js'
+import { createModel } from '../../model/provider.js'
 import type { SessionOptions } from '../../session/options.js'
 import { retentionCaps } from '../../session/retention.js'
 import type { Session } from '../../session/session.js'
@@ -142,5 +143,6 @@ function withoutStore({
 }
 
 function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
-  return typeof model === 'string' ? resolveModel(config, model).price : model.facts.price
+  const chosen = typeof model === 'string' ? createModel(resolveModel(config, model)) : model
+  return chosen.facts.price
 }

@@ -1,3 +1,4 @@
+import { catalogueEntry, factsOfEntry } from '../catalogue/catalogue.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelFacts } from '../model.js'
 import type { RetryTiming } from '../retry.js'
@@ -31,9 +32,10 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     )
   }
   const provider = options.provider ?? model.provider.split('.')[0] ?? model.provider
+  const entry = catalogueEntry(provider, model.modelId)
   return aiSdkModel({
     place: { provider, id: model.modelId, url: '' },
-    facts: { ...unknownFacts, ...options.facts },
+    facts: { ...unknownFacts, ...(entry && factsOfEntry(entry)), ...options.facts },
     load: async () => model,
     sessionIdHeader: options.sessionIdHeader,
     retry: options.retry,

@@ -338,6 +338,19 @@ describe('an interactive session', () => {
     await person.left
   })
 
+  it('offers the models that can be used with their prices, and changes to the chosen one', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => 'Hello.')
+    const person = sitDown(place, flags)
+    person.press(`/model${keys.enter}`)
+    await person.sees('Which model? (now test/m)')
+    expect(person.screen()).toContain('test/m  $1 / 1 per 1M')
+    person.press('2')
+    await person.sees('model: offline/rules (was test/m)')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
   it('escapes control sequences from every source', async () => {
     const evil = '\u001b[2J\u001b]0;owned\u0007\u001b]52;c;aGk=\u0007\u009b31m\b\b\u202etxt.exe\r'
     const place = await openPlace({ 'evil.txt': `${evil}\n` })

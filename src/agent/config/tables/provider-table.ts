@@ -29,7 +29,7 @@ const modalities: Shape<Modalities> = {
   output: field(listOf(text), 'output types'),
 }
 
-const cost: Shape<ModelPrice> = {
+const cost: Shape<Omit<ModelPrice, 'tiers'>> = {
   input: field(amount(), 'price of input tokens'),
   output: field(amount(), 'price of output tokens'),
   cacheRead: field(amount(), 'price of tokens that are read from the cache'),

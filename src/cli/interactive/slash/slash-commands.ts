@@ -1,6 +1,7 @@
 import { type ModeName, modeNames, modes } from '../../../authority/mode.js'
 import { parseCommand } from '../../../feature/parse-command.js'
 import type { SessionInfo } from '../../../store/session-store.js'
+import { modelLabels } from '../../models/model-list.js'
 import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'
 import type { Candidate } from '../editor/editor.js'
@@ -45,18 +46,13 @@ const slashCommands: readonly SlashCommand[] = [
   },
   {
     name: 'model',
-    usage: '/model [provider/model]',
-    description: 'Show or change the model',
+    usage: '/model [provider/model or a part of it]',
+    description: 'Show or change the model; lists models with their prices',
     complete: ({ prepared }) => [
       ...prepared.config.providers.flatMap(({ name, models }) => models.map(({ id }) => `${name}/${id}`)),
       'offline',
     ],
-    run: async ({ args, chat }) => {
-      const before = chat.modelName
-      if (args === '') return { text: `model: ${before}` }
-      await chat.useModel(args)
-      return { text: `model: ${chat.modelName} (was ${before})` }
-    },
+    run: changeModel,
   },
   {
     name: 'sessions',
@@ -164,6 +160,26 @@ async function listSessions(chat: Chat): Promise<SlashOutcome> {
 
 function labelsOf(chat: Chat, sessions: readonly SessionInfo[]): Promise<string[]> {
   return Promise.all(sessions.map((info) => sessionLabel(chat.prepared.store, info)))
+}
+
+/** Without a full name, the user chooses from the models that can be used at once. */
+async function changeModel({ args, chat, choose }: SlashCall): Promise<SlashOutcome> {
+  const before = chat.modelName
+  const isName = args.includes('/') || args === 'offline'
+  const listed = isName ? [] : chat.usableModels().filter(({ name }) => name.includes(args))
+  const exact = listed.filter(({ name }) => name.endsWith(`/${args}`))
+  const only = exact.length === 1 ? exact[0] : listed.length === 1 ? listed[0] : undefined
+  if (args !== '' && (isName || listed.length === 0)) return useModel(args)
+  if (args !== '' && only !== undefined) return useModel(only.name)
+  if (choose === undefined || listed.length === 0)
+    return { text: [`model: ${before}`, ...modelLabels(listed)].join('\n') }
+  const chosen = await choose(`Which model? (now ${before})`, [...modelLabels(listed), 'offline'])
+  return chosen === undefined ? {} : useModel(listed[chosen]?.name ?? 'offline')
+
+  async function useModel(name: string): Promise<SlashOutcome> {
+    await chat.useModel(name)
+    return { text: `model: ${chat.modelName} (was ${before})` }
+  }
 }
 
 async function resume({ args, chat, choose }: SlashCall): Promise<SlashOutcome> {

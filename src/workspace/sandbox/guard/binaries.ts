@@ -1,6 +1,6 @@
 /**
- * The guard as a static program for each processor. Written by build.mjs from guard.c: `source` is the SHA-256 digest of guard.c,
- * `digest` that of the program.
+ * The guard as a static program for each processor. Written by build.mjs from guard.c: `source` is the SHA-256
+ * digest of guard.c, `digest` that of the program.
  */
 export const binaries = {
   x64: {

@@ -88,8 +88,8 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   writeFileSync(
     join(directory, 'binaries.ts'),
     `/**
- * The guard as a static program for each processor. Written by build.mjs from guard.c: \`source\` is the SHA-256 digest of guard.c,
- * \`digest\` that of the program.
+ * The guard as a static program for each processor. Written by build.mjs from guard.c: \`source\` is the SHA-256
+ * digest of guard.c, \`digest\` that of the program.
  */
 export const binaries = {
 ${binaryText('x64')}${binaryText('arm64')}} as const

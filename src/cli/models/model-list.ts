@@ -1,0 +1,125 @@
+import { type AgentConfig, resolveModel } from '../../agent/config/index.js'
+import { type CatalogueEntry, catalogueEntries } from '../../model/catalogue/catalogue.js'
+import type { ModelPrice, ReasoningLevel } from '../../model/model.js'
+import { createModel } from '../../model/provider.js'
+import { roughly } from '../interactive/run/figures.js'
+import type { Io } from '../io.js'
+import { keyedProviders } from '../setup/known-models.js'
+import { safeLine } from '../terminal/safe-text.js'
+import { widthOf } from '../terminal/width.js'
+
+/** A model that can be chosen. What is not known is absent. */
+export type ListedModel = {
+  /** `provider/model`. */
+  readonly name: string
+  /** Whether the configuration declares it. */
+  readonly configured: boolean
+  readonly contextTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly images: boolean
+  readonly reasoningLevels?: readonly ReasoningLevel[] | undefined
+  readonly price?: ModelPrice | undefined
+}
+
+/** The models of the configuration, then those of the catalogue that it does not declare. */
+export function listModels(config: AgentConfig): ListedModel[] {
+  const configured = configuredModels(config)
+  const declared = new Set(configured.map(({ name }) => name))
+  return [
+    ...configured,
+    ...catalogueEntries()
+      .map(ofEntry)
+      .filter(({ name }) => !declared.has(name)),
+  ]
+}
+
+/**
+ * The models that can be used at once: those of the configuration, and those of the catalogue whose provider has its
+ * key in the environment.
+ */
+export function usableModels(config: AgentConfig, env: Io['env']): ListedModel[] {
+  const keyed = keyedProviders
+    .filter(({ variables }) => variables.some((name) => (env[name] ?? '').trim() !== ''))
+    .map(({ provider }) => provider)
+    .filter((provider) => config.providers.every(({ name }) => name !== provider))
+  return listModels(config).filter(
+    ({ name, configured }) => configured || keyed.includes(name.slice(0, name.indexOf('/'))),
+  )
+}
+
+/** A table with a heading: name, window, longest answer, prices of input and output, abilities. */
+export function modelTable(models: readonly ListedModel[]): string[] {
+  return aligned([
+    ['model', 'context', 'output', 'input / output $ per 1M', 'abilities'],
+    ...models.map((model) => [
+      safeLine(model.name, 100),
+      tokensText(model.contextTokens),
+      tokensText(model.outputTokens),
+      priceText(model.price),
+      abilities(model),
+    ]),
+  ])
+}
+
+/** One line for each model, for a list to choose from. */
+export function modelLabels(models: readonly ListedModel[]): string[] {
+  return aligned(
+    models.map(({ name, price, contextTokens }) => [
+      safeLine(name, 100),
+      price === undefined ? 'price unknown' : `$${priceText(price)} per 1M`,
+      contextTokens === undefined ? '' : `${tokensText(contextTokens)} context`,
+    ]),
+  )
+}
+
+/** Pads the columns of rows so that they align. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => widthOf(row[at] ?? ''))))
+  return rows.map((row) =>
+    row
+      .map((text, at) => text + ' '.repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text))))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function configuredModels(config: AgentConfig): ListedModel[] {
+  return config.providers.flatMap(({ name: provider, models }) =>
+    models.map(({ id }): ListedModel => {
+      const name = `${provider}/${id}`
+      const { facts } = createModel(resolveModel(config, name))
+      const { contextTokens, outputTokens, images, reasoningLevels, price } = facts
+      return {
+        name,
+        configured: true,
+        contextTokens: facts.contextAssumed === true ? undefined : contextTokens,
+        outputTokens,
+        images,
+        reasoningLevels: reasoningLevels ?? (facts.reasoning ? [] : undefined),
+        price,
+      }
+    }),
+  )
+}
+
+function ofEntry({ provider, id, ...facts }: CatalogueEntry): ListedModel {
+  return { name: `${provider}/${id}`, configured: false, ...facts }
+}
+
+function tokensText(tokens: number | undefined): string {
+  return tokens === undefined ? 'unknown' : roughly(tokens).replace('.0', '')
+}
+
+/** The prices of short requests; `+` marks a model whose long requests have other prices. */
+function priceText(price: ModelPrice | undefined): string {
+  if (price === undefined) return 'unknown'
+  return `${price.input} / ${price.output}${price.tiers === undefined ? '' : ' +'}`
+}
+
+function abilities({ images, reasoningLevels }: ListedModel): string {
+  const reasoning =
+    reasoningLevels === undefined
+      ? []
+      : [`reasoning${reasoningLevels.length > 0 ? ` (${reasoningLevels.join(', ')})` : ''}`]
+  return [...(images ? ['images'] : []), ...reasoning].join(', ')
+}

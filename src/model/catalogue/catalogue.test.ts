@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { createModel } from '../provider.js'
+import { costOf } from '../usage.js'
+import { catalogueEntries, catalogueEntry } from './catalogue.js'
+
+describe('the model catalogue', () => {
+  it('knows window, output, images, reasoning levels and prices of a usual model', () => {
+    expect(catalogueEntry('openai', 'gpt-5-mini')).toEqual({
+      provider: 'openai',
+      id: 'gpt-5-mini',
+      contextTokens: 400_000,
+      outputTokens: 128_000,
+      images: true,
+      reasoningLevels: ['minimal', 'low', 'medium', 'high'],
+      price: { input: 0.25, output: 2, cacheRead: 0.025 },
+    })
+  })
+
+  it.each([
+    ['claude', 'claude-sonnet-4-5'],
+    ['anthropic', 'claude-sonnet-4-5-latest'],
+    ['anthropic', 'claude-sonnet-4-5@20250929'],
+    ['Anthropic', 'claude-sonnet-4-5-20250101'],
+  ])('finds %s/%s under the id that is listed', (provider, id) => {
+    expect(catalogueEntry(provider, id)?.price).toEqual({
+      input: 3,
+      output: 15,
+      cacheRead: 0.3,
+      cacheWrite: 3.75,
+    })
+  })
+
+  it('prefers the entry of a region, and falls back to the entry without one', () => {
+    expect(catalogueEntry('bedrock', 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0')?.price?.input).toBe(3.3)
+    expect(catalogueEntry('bedrock', 'global.anthropic.claude-sonnet-4-5-20250929-v1:0')?.price?.input).toBe(
+      3,
+    )
+  })
+
+  it('knows nothing of a model, a provider or a property that is not listed', () => {
+    expect(catalogueEntry('openai', 'gpt-5-mini-of-ours')).toBeUndefined()
+    expect(catalogueEntry('openai', 'toString')).toBeUndefined()
+    expect(catalogueEntry('my-gateway', 'gpt-5-mini')).toBeUndefined()
+    expect(catalogueEntry('ollama', 'llama3')).toBeUndefined()
+  })
+
+  it('reads every line: positive limits, prices that are numbers, tiers above zero', () => {
+    const entries = catalogueEntries()
+    expect(entries.length).toBeGreaterThan(500)
+    const isAmount = (amount: number | undefined): boolean => amount === undefined || amount >= 0
+    const isLimit = (tokens: number | undefined): boolean => tokens === undefined || tokens > 0
+    const wrong = entries.filter(({ contextTokens, outputTokens, price }) => {
+      const prices = price === undefined ? [] : [price, ...(price.tiers ?? [])]
+      return !(
+        isLimit(contextTokens) &&
+        isLimit(outputTokens) &&
+        prices.every(({ input, output, cacheRead, cacheWrite }) =>
+          [input, output, cacheRead, cacheWrite].every(isAmount),
+        ) &&
+        (price?.tiers ?? []).every(({ aboveInputTokens }) => aboveInputTokens > 0)
+      )
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('adds less than 10 KB to the compressed package', () => {
+    const source = readFileSync(join(import.meta.dirname, 'snapshot.ts'))
+    expect(gzipSync(source, { level: 9 }).length).toBeLessThan(10_000)
+  })
+})
+
+describe('a created model', () => {
+  it('has the facts of the catalogue, and the configuration takes precedence', () => {
+    const { facts } = createModel({ provider: 'anthropic', id: 'claude-sonnet-4-5' })
+    expect(facts).toMatchObject({
+      contextTokens: 200_000,
+      outputTokens: 64_000,
+      reasoning: true,
+      price: { input: 3 },
+    })
+    expect(facts.contextAssumed).toBeUndefined()
+    const own = createModel({
+      provider: 'anthropic',
+      id: 'claude-sonnet-4-5',
+      facts: { contextTokens: 50_000, reasoning: false },
+      price: { input: 1, output: 2 },
+    })
+    expect(own.facts).toMatchObject({
+      contextTokens: 50_000,
+      reasoning: false,
+      price: { input: 1, output: 2 },
+    })
+  })
+
+  it('says that its window is assumed and has no price when nothing is known about it', () => {
+    const { facts } = createModel({ provider: 'vllm', id: 'some-model' })
+    expect(facts).toMatchObject({ contextTokens: 200_000, contextAssumed: true })
+    expect(facts.price).toBeUndefined()
+  })
+})
+
+describe('prices with tiers', () => {
+  const price = {
+    input: 1,
+    output: 10,
+    tiers: [
+      { aboveInputTokens: 500_000, input: 4, output: 40 },
+      { aboveInputTokens: 200_000, input: 2, output: 20 },
+    ],
+  }
+  it.each([
+    [200_000, 0.2 + 1],
+    [200_001, 0.400_002 + 2],
+    [600_000, 2.4 + 4],
+  ])('a request of %i input tokens costs %d dollars', (inputTokens, dollars) => {
+    const usage = { inputTokens, outputTokens: 100_000, totalTokens: inputTokens + 100_000 }
+    expect(costOf(usage, price)).toBeCloseTo(dollars, 9)
+  })
+})
