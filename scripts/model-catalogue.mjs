@@ -128,8 +128,6 @@ writeFileSync(
  * (\`n\` minimal, \`l\` low, \`m\` medium, \`h\` high, \`x\` xhigh, \`a\` max). A zero is not known; without prices, they are not
  * known.
  */
-export const snapshotSource = '${source.name} ${source.version}'
-
 export const snapshot = \`
 ${text}
 \`

@@ -6,8 +6,6 @@
  * (`n` minimal, `l` low, `m` medium, `h` high, `x` xhigh, `a` max). A zero is not known; without prices, they are not
  * known.
  */
-export const snapshotSource = '@earendil-works/pi-ai 1.5.0'
-
 export const snapshot = `
 [openai]
 chat-latest 400000 128000 irnlmh 5 30 0.5
