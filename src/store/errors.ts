@@ -50,3 +50,21 @@ export function damagedLog(sessionId: string, damage: string): StoreError {
     `Session '${sessionId}' cannot be resumed: ${damage}. The undamaged part can still be read.`,
   )
 }
+
+/** Creates the error for a write of a holder whose session another one has now. */
+export function lostLease(sessionId: string): StoreError {
+  return new StoreError(
+    'store_lost_lease',
+    `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to continue.`,
+  )
+}
+
+/** Creates the error for writes after one that failed: a log with a gap would be wrong. */
+export function logFailed(sessionId: string, cause: Error): StoreError {
+  const code = cause instanceof StoreError ? cause.code : 'store_failed'
+  return new StoreError(
+    code,
+    `The log of session '${sessionId}' accepts no more records since a write failed: ${cause.message} Open the session again to continue.`,
+    { cause },
+  )
+}

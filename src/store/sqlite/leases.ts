@@ -1,8 +1,6 @@
 import { hostname } from 'node:os'
-import { isRecord } from '../../tool/json.js'
-import { isGone, type Owner, thisProcess } from '../../workspace/scratch/owner.js'
-import { readProcess } from '../../workspace/shell/process-table.js'
-import { SessionLockedError, StoreError } from '../errors.js'
+import { lostLease, SessionLockedError } from '../errors.js'
+import { describeProcess, holderState } from '../holder-process.js'
 import type { Lease } from '../session-store.js'
 import type { SqlDatabase, SqlRow } from './driver.js'
 import { integerIn, textIn } from './row.js'
@@ -24,7 +22,7 @@ export function takeLease(
       `INSERT INTO leases (session_id, last_seq, last_at, holder, host, acquired_at, process_json, renewed_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, unixepoch()) RETURNING fence`,
     )
-    .get(sessionId, lastSeq, lastAt, holder, hostname(), now, JSON.stringify(thisProcess()))
+    .get(sessionId, lastSeq, lastAt, holder, hostname(), now, describeProcess())
   const fence = integerIn(row, 'fence')
   const lease = { holder, host: hostname(), pid: process.pid, acquiredAtMs: now, fence }
   return { lease, recordCount: lastSeq }
@@ -63,11 +61,7 @@ export function advance(
       renewed_at = unixepoch() WHERE fence = ?3 AND session_id = ?4 AND holder IS NOT NULL RETURNING last_seq`,
     )
     .get(count, lastAt ?? null, fence, sessionId)
-  if (row === undefined)
-    throw new StoreError(
-      'store_lost_lease',
-      `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to continue.`,
-    )
+  if (row === undefined) throw lostLease(sessionId)
   return integerIn(row, 'last_seq')
 }
 
@@ -85,24 +79,6 @@ export function releaseLease(database: SqlDatabase, { fence }: Lease): void {
 }
 
 function isAbandoned(row: SqlRow): boolean {
-  const owner = ownerIn(textIn(row, 'process_json'))
-  const self = thisProcess()
-  if (owner === undefined || !isVisible(owner, self))
-    return integerIn(row, 'age') > expiresAfterSeconds || (owner !== undefined && isGone(owner, self))
-  // A process that ended and was not reaped still has its id, in some containers forever.
-  return isGone(owner, self) || (owner.started !== 'x' && readProcess(owner.pid) === undefined)
-}
-
-/** Returns whether a process id is meaningful here: same machine and user, same boot, same namespace. */
-function isVisible(owner: Owner, self: Owner): boolean {
-  return owner.host === self.host && owner.boot === self.boot && owner.namespace === self.namespace
-}
-
-function ownerIn(json: string): Owner | undefined {
-  const value: unknown = JSON.parse(json)
-  if (!isRecord(value)) return undefined
-  const { host, boot, namespace, pid, started } = value
-  const texts = [host, boot, namespace, started]
-  if (typeof pid !== 'number' || !texts.every((text) => typeof text === 'string')) return undefined
-  return { host: `${host}`, boot: `${boot}`, namespace: `${namespace}`, pid, started: `${started}` }
+  const state = holderState(textIn(row, 'process_json'))
+  return state === 'gone' || (state === 'unknown' && integerIn(row, 'age') > expiresAfterSeconds)
 }

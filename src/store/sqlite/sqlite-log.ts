@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { StoreError } from '../errors.js'
+import { logFailed } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
 import type { AppendOptions, Durability, Lease, SessionLog } from '../session-store.js'
@@ -64,7 +64,7 @@ export class SqliteLog implements SessionLog {
 
   #refuseWhenEnded(): void {
     if (this.#closing !== undefined) throw logClosed(this.#options.sessionId)
-    if (this.#failure !== undefined) throw afterFailure(this.#options.sessionId, this.#failure)
+    if (this.#failure !== undefined) throw logFailed(this.#options.sessionId, this.#failure)
   }
 
   async #write(work: Work<void>['work'], soon = false): Promise<void> {
@@ -74,7 +74,7 @@ export class SqliteLog implements SessionLog {
     await queue.add({
       durable,
       work: (connection) => {
-        if (this.#failure !== undefined) throw afterFailure(sessionId, this.#failure)
+        if (this.#failure !== undefined) throw logFailed(sessionId, this.#failure)
         work(connection)
       },
       failed: (error) => {
@@ -125,12 +125,3 @@ export class SqliteLog implements SessionLog {
 
 /** How long records can wait for the disk when no caller waits for them. */
 const soonMs = { sync: 10, async: 100 }
-
-function afterFailure(sessionId: string, cause: Error): StoreError {
-  const code = cause instanceof StoreError ? cause.code : 'store_failed'
-  return new StoreError(
-    code,
-    `The log of session '${sessionId}' accepts no more records since a write failed: ${cause.message} Open the session again to continue.`,
-    { cause },
-  )
-}

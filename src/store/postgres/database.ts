@@ -1,0 +1,149 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { QueryConfig, QueryResultRow } from 'pg'
+import { StoreError } from '../errors.js'
+import { type ConnectionOptions, openPool, type Pool, type PoolClient } from './driver.js'
+import { isPassing, storeErrorOf } from './faults.js'
+
+export type DatabaseOptions = ConnectionOptions & {
+  readonly poolSize: number
+  /** Whether statements have names, so that a connection plans them once. Not through PgBouncer before 1.21. */
+  readonly prepare: boolean
+  /** How long work waits for a database that cannot be reached. */
+  readonly maxWaitMs: number
+}
+
+/** One statement: its text, its values, and the name under which a connection remembers it. */
+export type Statement = {
+  readonly name?: string
+  readonly text: string
+  readonly values?: readonly unknown[]
+  /** When the answer counts as lost. */
+  readonly timeoutMs?: number
+}
+
+/** Runs statements, inside or outside of a transaction. */
+export type Run = <Row extends QueryResultRow>(statement: Statement) => Promise<Row[]>
+
+/**
+ * The connections to one database. Work whose connection is lost is done again, for a bounded time: each piece of work
+ * must have the same result when it was already done.
+ */
+export class Database {
+  /** For messages: host and name of the database, without the password. */
+  readonly place: string
+  readonly #options: DatabaseOptions
+  #pool: Promise<Pool> | undefined
+  #closed = false
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.place = placeOf(options.url)
+  }
+
+  /** Runs one statement. */
+  query<Row extends QueryResultRow>(statement: Statement, maxWaitMs?: number): Promise<Row[]> {
+    return this.#insist(async () => {
+      const pool = await this.#connect()
+      const { rows } = await pool.query<Row>(this.#config(statement))
+      return rows
+    }, maxWaitMs)
+  }
+
+  /** Runs work in one transaction: all or nothing. */
+  transaction<Result>(work: (run: Run, attempt: number) => Promise<Result>): Promise<Result> {
+    return this.#insist(async (attempt) => {
+      const client = await (await this.#connect()).connect()
+      let failure: unknown
+      try {
+        await client.query('begin')
+        const result = await work((statement) => this.#run(client, statement), attempt)
+        await client.query('commit')
+        return result
+      } catch (thrown) {
+        failure = thrown
+        if (!isPassing(thrown)) await rollBack(client)
+        throw thrown
+      } finally {
+        // The server rolls back what a connection that is closed has begun.
+        client.release(failure !== undefined && isPassing(failure))
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const pool = await this.#pool
+    await pool?.end()
+  }
+
+  #connect(): Promise<Pool> {
+    if (this.#closed)
+      throw new StoreError(
+        'store_closed',
+        `The store on ${this.place} is closed. Create a new one to continue.`,
+      )
+    this.#pool ??= openPool(this.#options, this.#options.poolSize)
+    return this.#pool
+  }
+
+  async #run<Row extends QueryResultRow>(client: PoolClient, statement: Statement): Promise<Row[]> {
+    const { rows } = await client.query<Row>(this.#config(statement))
+    return rows
+  }
+
+  #config({ name, text, values = [], timeoutMs }: Statement): QueryConfig {
+    return {
+      text,
+      values: [...values],
+      ...(name !== undefined && this.#options.prepare && { name }),
+      ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
+    }
+  }
+
+  #insist<Result>(work: (attempt: number) => Promise<Result>, maxWaitMs = this.#options.maxWaitMs) {
+    return insist(work, { maxWaitMs, place: this.place, isClosed: () => this.#closed })
+  }
+}
+
+export type InsistOptions = {
+  readonly maxWaitMs: number
+  /** For the message of the error. */
+  readonly place: string
+  isClosed(): boolean
+}
+
+/** Does work again, with pauses, while what went wrong can pass. Rejects with an error of the store. */
+export async function insist<Result>(
+  work: (attempt: number) => Promise<Result>,
+  { maxWaitMs, place, isClosed }: InsistOptions,
+): Promise<Result> {
+  const giveUpAt = performance.now() + maxWaitMs
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(attempt)
+    } catch (thrown) {
+      if (isClosed() || !isPassing(thrown) || performance.now() > giveUpAt) throw storeErrorOf(thrown, place)
+      await wait(Math.min(1_000, 25 * 2 ** Math.min(attempt - 1, 6)))
+    }
+  }
+}
+
+async function rollBack(client: PoolClient): Promise<void> {
+  try {
+    await client.query('rollback')
+  } catch {
+    // The connection is broken, so the server rolls back by itself; the original error is already being thrown.
+  }
+}
+
+/** Host and name of the database; a URL can contain a password, which no message shows. */
+export function placeOf(url: string): string {
+  try {
+    const { hostname, port, pathname, searchParams } = new URL(url)
+    const host = searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}`
+    return `${host}${pathname}`
+  } catch {
+    return 'of this URL'
+  }
+}

@@ -1,0 +1,65 @@
+import type { Client, Pool, PoolClient } from 'pg'
+import { StoreError } from '../errors.js'
+
+export type { Client, Pool, PoolClient }
+
+/** How connections are made. */
+export type ConnectionOptions = {
+  readonly url: string
+  /** The name that `pg_stat_activity` shows. */
+  readonly applicationName: string
+}
+
+/** Opens a pool of connections with the package `pg`, which is loaded on first use. Connects when it is used. */
+export async function openPool(options: ConnectionOptions, size: number): Promise<Pool> {
+  const { Pool } = await loadDriver()
+  const pool = new Pool({
+    ...common(options),
+    max: size,
+    // An idle pool must not keep the process alive.
+    allowExitOnIdle: true,
+    idleTimeoutMillis: 30_000,
+  })
+  // A connection that breaks while it is idle is replaced with the next query, which reports what is wrong.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Opens one connection that keeps no process alive. */
+export async function openClient(options: ConnectionOptions): Promise<Client> {
+  const { Client } = await loadDriver()
+  const client = new Client(common(options))
+  // Its owner notices with the next query; without a listener Node would end the process.
+  client.on('error', () => undefined)
+  await client.connect()
+  // It exists since pg 8.0, and the types do not have it.
+  if ('unref' in client && typeof client.unref === 'function') client.unref()
+  return client
+}
+
+function common({ url, applicationName }: ConnectionOptions) {
+  return {
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: queryTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  }
+}
+
+/** A connection whose answers are lost is given up after this time. */
+const queryTimeoutMs = 60_000
+
+async function loadDriver(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client'>> {
+  try {
+    const { default: driver } = await import('pg')
+    return driver
+  } catch (thrown) {
+    throw new StoreError(
+      'store_failed',
+      "The Postgres store needs the package 'pg', which could not be loaded. Run 'npm install pg'.",
+      { cause: thrown },
+    )
+  }
+}

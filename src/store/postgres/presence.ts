@@ -1,0 +1,170 @@
+import { hostname } from 'node:os'
+import { describeProcess } from '../holder-process.js'
+import { insist, placeOf } from './database.js'
+import { type Client, type ConnectionOptions, openClient } from './driver.js'
+
+export type PresenceOptions = {
+  readonly connection: ConnectionOptions
+  readonly schema: string
+  readonly maxWaitMs: number
+}
+
+/**
+ * The row of this process in `nodes`, and the connection that shows that it runs: it holds an advisory lock with the id
+ * of the row, and writes the time every second. Other processes take over its sessions when the lock is free and the
+ * time is old; see `leases.ts`.
+ */
+export class Presence {
+  readonly #options: PresenceOptions
+  #joining: Promise<number> | undefined
+  #client: Client | undefined
+  #id: number | undefined
+  #isLocked = false
+  #timer: NodeJS.Timeout | undefined
+  #beating: Promise<void> = Promise.resolve()
+  #backSince: number | undefined
+  #hasLeft = false
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+  }
+
+  /** Returns the id of this process in `nodes`; joins with the first call. */
+  join(): Promise<number> {
+    if (this.#id !== undefined) return Promise.resolve(this.#id)
+    this.#joining ??= this.#join().finally(() => {
+      this.#joining = undefined
+    })
+    return this.#joining
+  }
+
+  /**
+   * Whether this process can judge that others have ended. Not soon after its own connection was lost: after a crash of
+   * the server all processes are away for a moment.
+   */
+  get canJudge(): boolean {
+    return this.#backSince === undefined || performance.now() - this.#backSince > settleMs
+  }
+
+  /** Removes the row, so that what it still holds is free at once. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    clearTimeout(this.#timer)
+    await this.#beating
+    const [client, id] = [this.#client, this.#id]
+    this.#client = undefined
+    if (client === undefined) return
+    try {
+      await client.query({ text: `delete from ${this.#options.schema}.nodes where id = $1`, values: [id] })
+    } catch {
+      // The row of a process that has ended is ignored, and removed by others.
+    }
+    await end(client)
+  }
+
+  async #join(): Promise<number> {
+    const { connection, maxWaitMs } = this.#options
+    const id = await insist(() => this.#connect(), {
+      maxWaitMs,
+      place: placeOf(connection.url),
+      isClosed: () => this.#hasLeft,
+    })
+    this.#schedule(beatEveryMs)
+    return id
+  }
+
+  #schedule(ms: number): void {
+    if (this.#hasLeft) return
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#beat().then(
+        () => this.#schedule(beatEveryMs),
+        () => this.#lose(),
+      )
+    }, ms).unref()
+  }
+
+  async #lose(): Promise<void> {
+    const client = this.#client
+    this.#client = undefined
+    this.#isLocked = false
+    this.#backSince = performance.now()
+    this.#schedule(reconnectAfterMs)
+    if (client !== undefined) await end(client)
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#client === undefined) await this.#connect()
+    else await this.#renew(this.#client)
+  }
+
+  async #connect(): Promise<number> {
+    const client = await openClient(this.#options.connection)
+    try {
+      const id = await this.#renew(client)
+      this.#client = client
+      return id
+    } catch (thrown) {
+      await end(client)
+      throw thrown
+    }
+  }
+
+  async #renew(client: Client): Promise<number> {
+    const { schema } = this.#options
+    const { rowCount } = await client.query({
+      text: `update ${schema}.nodes set seen_at = clock_timestamp() where id = $1`,
+      values: [this.#id ?? 0],
+      ...shortTimeout,
+    })
+    if (rowCount === 0) await this.#enter(client)
+    if (!this.#isLocked) {
+      // The server may not have noticed yet that an earlier connection of this process has ended: then the next beat
+      // takes the lock.
+      const { rows } = await client.query<{ locked: boolean }>({
+        text: `select pg_try_advisory_lock(${lockSpace(schema)}, $1) as locked`,
+        values: [this.#id],
+        ...shortTimeout,
+      })
+      this.#isLocked = rows[0]?.locked === true
+    }
+    return this.#id ?? 0
+  }
+
+  /** Adds the row; where another process has removed it, the sessions that are still held here get the new one. */
+  async #enter(client: Client): Promise<void> {
+    const { schema, connection } = this.#options
+    const { rows } = await client.query<{ id: number }>({
+      text: `with new as (
+          insert into ${schema}.nodes (name, host, pid, process) values ($1, $2, $3, $4) returning id
+        ), old as (
+          delete from ${schema}.nodes where seen_at < clock_timestamp() - interval '1 day'
+        ), moved as (
+          update ${schema}.heads set node = (select id from new) where node = $5
+        )
+        select id from new`,
+      values: [connection.applicationName, hostname(), process.pid, describeProcess(), this.#id ?? 0],
+      ...shortTimeout,
+    })
+    this.#id = rows[0]?.id
+    this.#isLocked = false
+  }
+}
+
+/** The first number of the advisory locks of nodes; the second is the id of the node. */
+export function lockSpace(schema: string): string {
+  return `hashtext('capstan node ${schema}')`
+}
+
+async function end(client: Client): Promise<void> {
+  try {
+    await client.end()
+  } catch {
+    // It has ended already.
+  }
+}
+
+const beatEveryMs = 1_000
+const reconnectAfterMs = 250
+/** How long the others have to come back after a crash of the server. */
+export const settleMs = 5_000
+const shortTimeout = { query_timeout: 5_000 }
