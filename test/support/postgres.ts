@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { migrate } from '../../src/store/postgres/migrate.js'
+import { findPrograms } from './postgres-server.mjs'
+
+/** Whether tests can have a Postgres server. For `describe.skipIf`; prints why they are skipped. */
+export function hasPostgres(): boolean {
+  hasServer ??= process.env['CAPSTAN_TEST_POSTGRES'] !== undefined || findPrograms() !== undefined
+  if (!hasServer)
+    console.warn(
+      'SKIPPED: the tests with Postgres. Install a server (apt-get install postgresql), or set CAPSTAN_TEST_POSTGRES to the URL of one.',
+    )
+  return hasServer
+}
+
+let hasServer: boolean | undefined
+
+/** A database URL and a schema of its own for one test, removed after it. */
+export type TestSchema = { readonly url: string; readonly schema: string }
+
+/**
+ * Creates a schema with the tables of the store on the server that all tests of a run share: `CAPSTAN_TEST_POSTGRES`,
+ * or a private one that is started for the first test that needs it.
+ */
+export async function postgresSchema(): Promise<TestSchema> {
+  const url = await sharedServer()
+  const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`
+  await migrate(url, { schema })
+  onTestFinished(async () => {
+    for (const name of [schema]) await runSql(url, `drop schema if exists ${name} cascade`)
+  })
+  return { url, schema }
+}
+
+/** Runs statements as another program would, on a connection of their own. */
+export async function runSql<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(text, values.length === 0 ? undefined : values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** The URL of the shared server. */
+export async function sharedServer(): Promise<string> {
+  const given = process.env['CAPSTAN_TEST_POSTGRES']
+  if (given !== undefined) return given
+  // The process that started this worker is the whole run.
+  const run = process.env['VITEST_POOL_ID'] === undefined ? process.pid : process.ppid
+  const directory = join(realpathSync(tmpdir()), `capstan-postgres-${run}`)
+  if (isNew(directory)) startGuard(directory, run)
+  const answer = join(directory, 'answer.json')
+  const deadline = Date.now() + 120_000
+  while (!existsSync(answer)) {
+    if (Date.now() > deadline) throw new Error('Postgres did not start in two minutes.')
+    await wait(50)
+  }
+  const { url, problem }: { url?: string; problem?: string } = JSON.parse(readFileSync(answer, 'utf8'))
+  if (url === undefined) throw new Error(`Postgres did not start: ${problem}`)
+  return url
+}
+
+function startGuard(directory: string, run: number): void {
+  const guard = join(import.meta.dirname, 'postgres-guard.mjs')
+  spawn(process.execPath, [guard, directory, String(run)], { detached: true, stdio: 'ignore' }).unref()
+}
+
+/** Creating a directory shows which of several workers starts the server. */
+function isNew(directory: string): boolean {
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+    return true
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false
+    throw thrown
+  }
+}
