@@ -94,6 +94,7 @@ export const sidebar = [
       { text: 'The gate', link: '/design/gate' },
       { text: 'The loop', link: '/design/loop' },
       { text: 'The log', link: '/design/log' },
+      { text: 'Sessions in Postgres', link: '/design/postgres' },
       { text: 'Stored formats', link: '/design/formats' },
       { text: 'Tool contract', link: '/design/tool-contract' },
       { text: 'Shell rules', link: '/design/shell-rules' },

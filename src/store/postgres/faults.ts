@@ -32,7 +32,7 @@ const passing: ReadonlySet<string> = new Set([
 ])
 
 /** The SQLSTATE of an error that the server reported. */
-export function sqlState(thrown: unknown): string | undefined {
+function sqlState(thrown: unknown): string | undefined {
   const { code, severity } = isRecord(thrown) ? thrown : {}
   return typeof code === 'string' && severity !== undefined ? code : undefined
 }
@@ -88,7 +88,10 @@ const problems: Readonly<Record<string, Problem>> = {
     advice: 'could not grow: its disk is full, and nothing of this step was saved. Free some space',
   },
   '53': { code: 'store_failed', advice: 'has no resources left' },
-  '54000': { code: 'store_failed', advice: 'does not accept a record this large; store large content as a blob' },
+  '54000': {
+    code: 'store_failed',
+    advice: 'does not accept a record this large; store large content as a blob',
+  },
   '57': { code: 'store_failed', advice: 'is stopping or starting' },
   XX001: damaged,
   XX002: damaged,

@@ -122,7 +122,10 @@ function headIn(row: HeadRow, canJudge: boolean): Head {
  * Whether the process of the holder has ended. A lock that is free is not enough: a connection can be lost for a
  * moment. A lock that is held is not either: a paused process has it too, and its late writes are rejected by the fence.
  */
-function isAbandoned({ process, age, server_age: serverAge, is_unlocked }: HeadRow, canJudge: boolean): boolean {
+function isAbandoned(
+  { process, age, server_age: serverAge, is_unlocked }: HeadRow,
+  canJudge: boolean,
+): boolean {
   // Without a row it has left, or was removed as ended.
   if (process === null || age === null || holderState(process) === 'gone') return true
   if (!canJudge || serverAge < settleMs / 1_000) return false

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type CapstanError } from '../../tool/errors.js'
+import type { CapstanError } from '../../tool/errors.js'
 import { logFailed, lostLease } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'

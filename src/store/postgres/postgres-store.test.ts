@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { PostgresSessionStore } from './postgres-store.js'
-import { checkSessionStore } from '../../testing/session-store-kit.js'
 import { hasPostgres, postgresSchema, runSql } from '../../../test/support/postgres.js'
+import { checkSessionStore } from '../../testing/session-store-kit.js'
+import { PostgresSessionStore } from './postgres-store.js'
 
 describe.skipIf(!hasPostgres())('the Postgres store', () => {
   it('satisfies the interface of stores', async () => {

@@ -114,7 +114,9 @@ export class PostgresSessionStore implements SessionStore {
         limit ?? null,
       ],
     })
-    return rows.map(({ id, info, last_at: updatedAtMs }) => infoOf(decodeText(id), parseInfo(info), updatedAtMs))
+    return rows.map(({ id, info, last_at: updatedAtMs }) =>
+      infoOf(decodeText(id), parseInfo(info), updatedAtMs),
+    )
   }
 
   async read(sessionId: string): Promise<StoredSession | undefined> {
