@@ -69,7 +69,7 @@ function moduleWith(imports) {
   return ['--input-type=module', '-e', `${imports} import fs from 'node:fs'; ${tell}`]
 }
 
-// Certificates that the surroundings ask every Node to read would hide what is measured behind the same for all.
+// Certificates that the environment makes every Node read would hide the difference that is measured.
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined }
 
 /** @param {string[]} args @returns {Cost} */

@@ -1,6 +1,6 @@
 // `npm run bench`: every area, one after the other, each in a process of its own; then one table of all targets, one of
 // all budgets, one file of all results and the pictures of docs/performance.md. `npm run bench -- check` runs what
-// measures a budget and fails when one is missed; with `--report` it tells and does not fail. `--without=peers` leaves
+// measures a budget and fails when one is missed; with `--report` it reports and does not fail. `--without=peers` leaves
 // areas out, `--within=100` those that it would have to begin after so many seconds; other flags go to the areas. `npm
 // run bench -- tables FILE` puts the figures of such a file into docs/performance.md.
 import { spawnSync } from 'node:child_process'

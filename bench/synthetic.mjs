@@ -20,7 +20,7 @@ const details = words(
 )
 
 /**
- * What a tool needs, by its number: a name, a description, and its schema in both forms, made anew at each call.
+ * What a tool needs, by its number: a name, a description, and its schema in both forms, created at each call.
  * @param {number} number
  */
 export function toolParts(number) {

@@ -1,5 +1,5 @@
-// The figures of docs/performance.md, from a file of results: what stands between `<!-- bench:NAME -->` and `<!--
-// bench:end -->` is written anew, so that no figure is copied by hand. `npm run bench -- tables FILE`.
+// The figures of docs/performance.md, from a file of results: the text between `<!-- bench:NAME -->` and `<!--
+// bench:end -->` is replaced, so that no figure is copied by hand. `npm run bench -- tables FILE`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { budgetsFound } from './budgets.mjs'
@@ -50,7 +50,7 @@ function tableFor(name, run) {
     return area && `${area.explanation}\n\n${areaTable(area)}`
   }
   const result = run.results.find((one) => one.name === name)
-  // How steady the machine was is told once for the whole page.
+  // How steady the machine was is printed once for the whole page.
   const areas = result?.areas?.filter(({ title }) => title !== 'Calibration')
   return areas?.map((area) => `**${area.title}.** ${area.explanation}\n\n${areaTable(area)}`).join('\n\n')
 }

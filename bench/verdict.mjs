@@ -26,7 +26,7 @@ export function shown(value) {
 }
 
 /**
- * The targets of recorded results, area by area, judged anew.
+ * The targets of recorded results, area by area, judged again.
  * @param {readonly { name: string, targets?: readonly any[] }[]} results
  * @returns {{ area: string, target: Judged }[]}
  */

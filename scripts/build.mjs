@@ -3,7 +3,7 @@
 //
 // There are two builds. `command` is what `npm start` needs: the bundled command, without the library and its
 // declarations. `package` is everything that is published. A package build also serves where a command build is enough.
-// Neither checks types, which takes longer than the rest: `checkTypes` does, for those who pack or publish; `npm test`
+// Neither checks types, which takes longer than the rest: `checkTypes` does, for packing and publishing; `npm test`
 // checks them with the tests' own.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

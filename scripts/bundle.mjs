@@ -12,7 +12,7 @@ import { breakLines } from './break-lines.mjs'
 const root = resolve(import.meta.dirname, '..')
 
 /**
- * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in
+ * Libraries that go into our files instead of being installed as dependencies: small, or needed by few and large in
  * packages. Each is loaded with the first use of its part.
  */
 export const bundled = [
@@ -210,7 +210,7 @@ async function putTogether({ modules, scripts, groups, output }) {
   const build = await rolldown({
     input: Object.fromEntries(scripts.map((script) => [nameOf(script), resolve(modules, script)])),
     platform: 'node',
-    // Entries of the library export what is theirs. Nobody but the command's own chunks sees what it exports.
+    // Entries of the library export their public names. Only the command's own chunks see what it exports.
     ...(output.format === 'cjs' && { preserveEntrySignatures: 'allow-extension' }),
     // Its modules, of which only what is used is taken.
     resolve: {
@@ -226,7 +226,7 @@ async function putTogether({ modules, scripts, groups, output }) {
       isOneOf(id, Object.keys(dependencies)) ||
       (isOneOf(id, Object.keys(peerDependencies)) && !importer?.includes('/node_modules/')),
     onLog: (level, log) => {
-      // That what is imported on use is there already, for another reason, harms nobody.
+      // A module that is imported on use and is there already for another reason does no harm.
       if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message)
     },
   })
@@ -242,7 +242,7 @@ async function putTogether({ modules, scripts, groups, output }) {
 }
 
 /**
- * Declarations that no entry leads to are nobody's.
+ * Removes declarations that no entry leads to.
  * @param {string} target @param {readonly string[]} entries
  */
 function keepDeclarations(target, entries) {

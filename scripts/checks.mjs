@@ -24,7 +24,7 @@ export async function runChecks() {
   console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0
-  // They run beside the first tests, and are reported with the rest at the end.
+  // They run at the same time as the first tests, and are reported with the rest at the end.
   const checked = Promise.all(checks.map(runCheck))
   const sources = sourceDigest()
   checked.then((results) => {

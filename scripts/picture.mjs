@@ -10,12 +10,12 @@ const tour = spawnSync(process.execPath, ['dist/cli/main.js', 'tour'], {
 if (tour.status !== 0) throw new Error(tour.stderr)
 
 const size = { width: 1180, line: 20, pad: 24, most: 118 }
-// Where the sample project lay is nobody's business, and a picture has no need of empty lines.
-const told = tour.stdout
+// The path of the sample project is private, and a picture does not need empty lines.
+const output = tour.stdout
   .replace(/\S*\/capstan-tour-\w+\/ship\//g, (path) => (path.startsWith('"') ? '"' : ''))
   .trimEnd()
-// The heart of it: an edit, the check behind it, a refusal. All of it would be taller than a screen.
-const all = told.split('\n')
+// The main part: an edit, the check after it, a refusal. The whole output would be taller than a screen.
+const all = output.split('\n')
 const part = all.slice(
   all.findIndex((line) => line.startsWith('3.')),
   all.findIndex((line) => line.startsWith('6.')),

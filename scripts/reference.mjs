@@ -6,7 +6,7 @@ import { parseAst } from 'rolldown/parseAst'
 
 /** @typedef {{ specifier: string, types: string }} Entry */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
-/** A declaration: where it is, and the statement before which its comment stands. @typedef {{ node: Node, outer: Node }} Statement */
+/** A declaration: where it is, and the statement that its comment is before. @typedef {{ node: Node, outer: Node }} Statement */
 /** @typedef {{ specifier: string, name: string }} Elsewhere */
 /**
  * @typedef {{
@@ -23,7 +23,7 @@ const longest = 180
 const maxListLength = 1500
 
 /**
- * What stands between the markers: for each entry its names, each described once, with the entry whose folder it is
+ * The text between the markers: for each entry its names, each described once, with the entry whose folder it is
  * declared in.
  * @param {readonly Entry[]} entries @param {(path: string) => string} readText
  */

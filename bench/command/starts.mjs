@@ -113,7 +113,7 @@ async function startModel() {
   return Object.assign(heard, { server, url: `http://127.0.0.1:${port}/v1` })
 }
 
-/** Milliseconds of a process that still runs, all threads of it. Only Linux tells. @param {number | undefined} pid */
+/** CPU milliseconds of all threads of a process that still runs. Linux only. @param {number | undefined} pid */
 function threadsTime(pid) {
   if (process.platform !== 'linux') return Number.NaN
   const tasks = `/proc/${pid}/task`

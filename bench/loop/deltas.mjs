@@ -15,13 +15,13 @@ export async function measureDeltas({ root, server, agentFor }, rounds) {
     const onText = (/** @type {string} */ text) => {
       heard += text.length
     }
-    const messages = [{ role: 'user', content: 'Go on.' }]
+    const messages = [{ role: 'user', content: 'Continue.' }]
     const text = await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages, onText })
     if (heard !== text.length) throw new Error('some of the text was not heard')
   }
   const capstan = async () => {
     let text = ''
-    for await (const event of await session.stream('Go on.', { history: [] }))
+    for await (const event of await session.stream('Continue.', { history: [] }))
       if (event.type === 'text_delta') text += event.text
     if (keep(text.length) !== lengthOf(count)) throw new Error(`${text.length} characters were heard`)
   }

@@ -1,4 +1,4 @@
-// How much a model is told before the first word of the user.
+// How much a model gets before the first word of the user.
 import { printTable } from '../report.mjs'
 
 /** @param {import('./workplace.mjs').Workplace} workplace */

@@ -11,14 +11,14 @@ export async function measureHistory({ root, server, agentFor }, rounds) {
   const session = agent.session(root)
   const history = Array.from({ length: count }, (_, at) => ({
     role: at % 2 === 0 ? 'user' : 'assistant',
-    content: `message ${at}: `.padEnd(length, 'some words of a "conversation" that went on\n'),
+    content: `message ${at}: `.padEnd(length, 'some words of a long "conversation"\n'),
   }))
   const byHand = async () => {
     const messages = [...history, { role: 'user', content: 'And now?' }]
     const text = await bareLoop({ url: `${server.url}/answer`, read: readBelow(root), messages })
     if (text === '') throw new Error('no answer')
   }
-  // Taken over anew each time, so that nothing of it is known from the last.
+  // Copied for each run, so that nothing is cached from the last.
   const given = history.map(({ role, content }) => ({
     role: /** @type {'user' | 'assistant'} */ (role),
     content: [{ type: /** @type {const} */ ('text'), text: content }],

@@ -1,4 +1,4 @@
-// A server with canned answers, in a process of its own: what it costs counts for nobody. It speaks chat completions,
+// A server with canned answers, in a process of its own: its cost counts for no contender. It speaks chat completions,
 // streamed or whole, and as much of Gemini's wire as a library needs that speaks nothing else.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { geminiEvents } from './gemini-wire.mjs'
 /**
  * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
  * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls, `/parallel-20/…` makes 20 calls in one answer,
- * `/search-437/…` calls a tool of many by its number, after a search where there is one. `taken` tells the requests and their bytes
+ * `/search-437/…` calls a tool of many by its number, after a search where there is one. `taken` returns the requests and their bytes
  * since it was last asked, and when the first came.
  * @typedef {{ url: string, lastBody: () => Promise<string>, stop: () => void }} ModelServer
  */
@@ -59,7 +59,7 @@ function serve() {
       const [kind, count] = plan.split('-')
       const id = `chatcmpl-${++answers}`
       // Each answer has an id of its own: there are libraries that take a second one with the same for the first, said
-      // anew.
+      // again.
       const named = (/** @type {string} */ event) => event.replace('chatcmpl-1', id)
       const wanted = { kind, count: Number(count), body: lastBody }
       if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))

@@ -1,6 +1,6 @@
 // Sessions that begin at once, over and over, for a profile:
 // `node bench/loop/profile-sessions.mjs everything|exit|unrecorded|bare|fetch TURNS AT-ONCE WARM-UPS FILE.cpuprofile`.
-// The profile is of the turns behind the warm-ups: code that was just loaded runs several times slower.
+// The profile is of the turns after the warm-ups: code that was just loaded runs several times slower.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 
 const tool = {
   name: 'echo',
-  description: 'Gives back what it is told.',
+  description: 'Returns its message.',
   inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
 }
 /** @type {Record<string, (params: any) => unknown>} */

@@ -19,11 +19,11 @@ import { keptSide, output } from './kept.mjs'
 export const sides = {
   fetch: { title: 'lines of JSON by hand', open: async ({ place }) => byHand(place, false) },
   'fetch-sync': {
-    title: 'the same, on disk before it goes on',
+    title: 'the same, on disk before it continues',
     open: async ({ place }) => byHand(place, true),
   },
   capstan: {
-    title: 'capstan: files, on disk before it goes on',
+    title: 'capstan: files, on disk before it continues',
     open: ({ place }) => byStore(place, 'sync', files(place)),
   },
   'capstan-exit': {

@@ -39,7 +39,7 @@ export function keptSide({ make, reopen, close }) {
     session.rounds = Math.max(session.rounds, messages / 2)
     return session
   }
-  /** What few rounds more would make another size is made anew each time. @param {number} size */
+  /** A session that a few more rounds would make noticeably larger is created for each run. @param {number} size */
   const idFor = (size) => (size <= 100 ? `a${size}-${made}` : `a${size}`)
   return {
     async before({ what, size }) {

@@ -3,7 +3,7 @@
 /**
  * @param {string} url
  * @param {(count: number, plan: string) => (() => Promise<number>) | Promise<() => Promise<number>>} make gives what
- * makes one run, and tells how often the tool was called
+ * makes one run, and returns how often the tool was called
  * @returns {import('../peers/sides.mjs').OpenSide}
  */
 export function runsOf(url, make) {

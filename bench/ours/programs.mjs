@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { createProgramMachine } from 'capstan/program'
 
 /**
- * What every engine is given, with the name of the tool as it calls it. The value tells whether all calls came back.
+ * The program for every engine, with the name of the tool as it calls it. The value says whether all calls came back.
  * @param {string} echo
  */
 export function bodiesFor(echo) {

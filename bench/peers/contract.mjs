@@ -37,7 +37,7 @@ export const names = [
   'adk',
 ]
 
-/** What is measured for itself and is no agent library of somebody else's. */
+/** What is measured for itself and is not another agent library. */
 export const own = ['fetch', 'capstan']
 
 export const instructions = 'You are a careful assistant. Read what you are asked to read.'

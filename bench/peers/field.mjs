@@ -15,7 +15,7 @@ import { startWorker } from './process.mjs'
 /**
  * @param {readonly string[]} names
  * @param {{ url: string, root: string, place: string }} where
- * @returns {Promise<Contender[]>} those that started; the others are told
+ * @returns {Promise<Contender[]>} those that started; the others are reported
  */
 export async function startField(names, where) {
   const field = []

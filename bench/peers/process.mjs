@@ -1,4 +1,4 @@
-// A contender's process: is told what to do, and says what came of it.
+// A contender's process: receives what to do, and reports the result.
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ const patienceMs = 90_000
  */
 
 /**
- * @param {string} file beside this one
+ * @param {string} file in this directory
  * @param {readonly string[]} args
  * @returns {Promise<Worker>}
  */
@@ -73,7 +73,7 @@ export async function startWorker(file, args) {
 }
 
 /**
- * Nobody reports to anybody while it is measured, and nobody reads certificates that the surroundings ask every Node to
+ * No library sends telemetry while it is measured, and none reads certificates that the environment makes every Node
  * read.
  */
 export const quiet = {

@@ -6,7 +6,7 @@ import { startWorker } from './process.mjs'
 /** What a side is asked: which of its works, at which size, how often. @typedef {{ what: string, size: number, times: number }} SideWork */
 /** Where a side lives while it is measured. @typedef {{ place: string, url: string, root: string }} SidePlace */
 /**
- * `before` and `facts` are not timed: what a work needs, and what can be told after it. `slow`: works so much less often than it is
+ * `before` and `facts` are not timed: what a work needs, and what can be said after it. `slow`: works so much less often than it is
  * asked to, and what it took counts so much more.
  * @typedef {{
  *   slow?: number

@@ -10,7 +10,7 @@ import { quiet } from './process.mjs'
 
 const tell = `
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
-  fs.writeSync(1, 'told:' + JSON.stringify({ cpu: (userCPUTime + systemCPUTime) / 1000, rss: process.memoryUsage.rss() / 2 ** 20 }))
+  fs.writeSync(1, 'cost:' + JSON.stringify({ cpu: (userCPUTime + systemCPUTime) / 1000, rss: process.memoryUsage.rss() / 2 ** 20 }))
   process.exit()`
 
 /** @param {import('./parts/part.mjs').Setting} setting @returns {Promise<import('./parts/part.mjs').PartResult>} */
@@ -116,8 +116,8 @@ function start({ args, from }) {
     timeout: 120_000,
   })
   const wall = performance.now() - begin
-  const told = stdout?.split('told:')[1]
-  return told === undefined ? `failed: ${stderr?.trim().slice(0, 200)}` : { wall, ...JSON.parse(told) }
+  const cost = stdout?.split('cost:')[1]
+  return cost === undefined ? `failed: ${stderr?.trim().slice(0, 200)}` : { wall, ...JSON.parse(cost) }
 }
 
 /** @param {string} imports */

@@ -1,4 +1,4 @@
-// The same work for all contenders, one after the other, several times; what cannot do it or fails is told and not
+// The same work for all contenders, one after the other, several times; what cannot do it or fails is reported and not
 // counted.
 import { performance } from 'node:perf_hooks'
 import { spread } from '../measure.mjs'
@@ -31,7 +31,7 @@ export async function takeTurns(
   const end = performance.now() + within * 1_000
   for (let turn = -warmUps; turn < turns && (turn < 2 || performance.now() < end); turn++) {
     for (let step = 0; step < field.length; step++) {
-      // Nobody goes first in every turn.
+      // No contender goes first in every turn.
       const at = (step + Math.abs(turn)) % field.length
       const contender = field[at]
       if (contender === undefined || reasons[at] !== undefined) continue

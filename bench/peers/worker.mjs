@@ -1,5 +1,5 @@
-// One contender in a process of its own, so that nobody's heap and compiled code weigh on the others. Does what it is
-// asked and tells what it cost.
+// One contender in a process of its own, so that the heap and compiled code of one do not slow others. Does what it is
+// asked and reports what it cost.
 import { performance } from 'node:perf_hooks'
 import { readIn } from './contract.mjs'
 
@@ -107,7 +107,7 @@ async function hold(count, rounds) {
 function historyOf(count, length) {
   return Array.from({ length: count }, (_, at) => ({
     role: at % 2 === 0 ? 'user' : 'assistant',
-    content: `message ${at}: `.padEnd(length, 'some words of a "conversation" that went on\n'),
+    content: `message ${at}: `.padEnd(length, 'some words of a long "conversation"\n'),
   }))
 }
 

@@ -36,7 +36,7 @@ export async function measureAgainstRounds(rounds) {
         }
         await session.close()
       }
-      // The last request has everything that the model was told.
+      // The last request has everything that the model got.
       const bytes = Buffer.byteLength(await workplace.server.lastBody())
       found.push({ name, millis: spread(samples), cpu: spread(processor), bytes })
     }

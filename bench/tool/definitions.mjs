@@ -1,4 +1,4 @@
-// Making tools, and listing what a model is told of them.
+// Creating tools, and listing their definitions for a model.
 import { createJsonTool, createTool, ToolSet } from 'capstan/tool'
 import { z } from 'zod'
 import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'
@@ -78,7 +78,7 @@ export async function measureListing(seconds, tools) {
   const timings = await interleave(cases, { seconds })
   const area = timingArea(
     'Listing definitions',
-    'What a model is told of every tool, once a turn; ratio to the plain array of 1,000.',
+    'The definitions of every tool, once a turn; ratio to the plain array of 1,000.',
     timings,
     'list',
   )

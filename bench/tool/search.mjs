@@ -129,16 +129,16 @@ export async function measureUpdates(seconds, tools) {
   }
   const timings = await interleave(
     [
-      { name: 'by meaning: build all anew', times: 1, run: () => createToolIndex(model, tools) },
+      { name: 'by meaning: build the index', times: 1, run: () => createToolIndex(model, tools) },
       { name: 'by meaning: remove one, add it again', run: replace(byMeaning) },
-      { name: 'by words: build all anew', times: 1, run: () => createLexicalToolIndex(tools) },
+      { name: 'by words: build the index', times: 1, run: () => createLexicalToolIndex(tools) },
       { name: 'by words: remove one, add it again', run: replace(byWords) },
     ],
     { seconds },
   )
   return timingArea(
     `Following a change, ${tools.length.toLocaleString('en-US')} tools, vectors of 256`,
-    'One tool of an index removed and added, embeddings free; ratio to building the index by meaning anew.',
+    'One tool of an index removed and added, embeddings free; ratio to building the index by meaning.',
     timings,
     'change',
   )

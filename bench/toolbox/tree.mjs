@@ -7,7 +7,7 @@ const words =
   'const let return await import export function value result index name path error line total'.split(' ')
 
 /**
- * Makes `files` files of about 30 lines below `root`, a hundred in each directory. `needle` stands in every 500th,
+ * Makes `files` files of about 30 lines below `root`, a hundred in each directory. `needle` is in every 500th,
  * `common` in all.
  * @param {string} root
  * @param {number} files

@@ -42,7 +42,7 @@ function deny(root: string): void {
   writeFileSync(join(root, '.capstan', 'rules'), 'deny read(**/a.txt)\n')
 }
 
-/** Begins at once; gives what it was told and whether it could read the file. */
+/** Starts at once; returns the prompt that the model got and whether it could read the file. */
 function begin(root: string): Promise<{ readonly prompt: string; readonly denied: boolean }> {
   const model = scriptedModel([{ toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] }, 'done'])
   return look(agent.session(root, { model }), model)
@@ -69,7 +69,7 @@ describe('sessions that begin together', () => {
     expect(together).toEqual(alone)
   })
 
-  it('see a rule that is written before they begin, whoever began just before', async () => {
+  it('see a rule that is written before they begin, whichever session began just before', async () => {
     const root = makeProject('one', 'be brief')
     const early = begin(root)
     deny(root)

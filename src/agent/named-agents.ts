@@ -36,6 +36,7 @@ const lookingCommands = ['ls', 'cat', 'head', 'tail', 'find', 'wc'].map((command
 /** A definition with all fields that built-in agents need. */
 type WholeDefinition = AgentDefinition & Required<Pick<AgentDefinition, 'tools' | 'permissions' | 'maxSteps'>>
 
+/** The agents that every session can delegate to without configuration. */
 export const builtinAgents: readonly WholeDefinition[] = [
   {
     name: 'explore',

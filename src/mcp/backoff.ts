@@ -1,7 +1,7 @@
 /** Seconds until a server that failed is tried again, by how often it has; the last one holds from then on. */
 const delays = [1, 2, 5, 15, 60]
 
-/** When to try again. Measured on the monotonic clock: a clock that stands still or jumps must not. */
+/** When to try again. Uses the monotonic clock, because the system clock can stop or jump. */
 export class Backoff {
   #failures = 0
   #dueAt = 0

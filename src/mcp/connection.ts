@@ -21,7 +21,7 @@ export type ConnectionOptions = ServerRequestHandlers & {
   /** Where programs are looked for. */
   readonly path?: string
   readonly signIn?: McpSignIn
-  /** The version that servers are told. */
+  /** The version that is sent to servers. */
   readonly version?: string
 }
 
@@ -153,7 +153,7 @@ export async function connect(
       () => ended,
       async () => {
         ended ??= 'it was disconnected'
-        // A server may keep state for us until it is told that we are gone; it has a moment to hear it.
+        // A server may hold state for this client until the client disconnects; it gets a moment to receive that.
         const leaving =
           'terminateSession' in channel ? (channel as { terminateSession(): Promise<void> }) : undefined
         if (leaving !== undefined) await within(leaving.terminateSession(), 1_000).catch(() => undefined)
@@ -169,7 +169,7 @@ export async function connect(
     channel: Channel,
     why: () => string | undefined,
     end: () => Promise<void>,
-    told: (error: unknown) => unknown = explain,
+    toError: (error: unknown) => unknown = explain,
     signIn?: SignInAttempt,
   ): Promise<Connection> {
     const client = new library.Client(
@@ -199,7 +199,7 @@ export async function connect(
       // Why the channel ended says more than that it has.
       const ended = why()
       await end().catch(() => undefined)
-      throw told(
+      throw toError(
         stop.aborted ? stop.reason : ended === undefined ? error : new McpError('mcp_unavailable', ended),
       )
     }
@@ -228,8 +228,8 @@ export async function connect(
           })
         try {
           return await ask().catch(async (error: unknown) => {
-            // It was turned away at the door: nothing was done, and once somebody has agreed to more it can be asked
-            // for again.
+            // The server refused the request: nothing was done. Once the user has agreed to more, it can be sent
+            // again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
             await orAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()
@@ -269,7 +269,7 @@ function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return one === undefined ? other : AbortSignal.any([one, other])
 }
 
-/** What comes back is read by whoever asked for it. */
+/** Accepts every result; the caller parses it. */
 const anyResult = {
   '~standard': { version: 1, vendor: 'capstan', validate: (value: unknown) => ({ value }) },
 } as const
@@ -280,7 +280,7 @@ function programOf({ reach }: McpServerSpec, { path }: ConnectionOptions): Serve
   return { ...program, ...(path !== undefined && { path }) }
 }
 
-/** Only what somebody is there to answer is offered. */
+/** Offers only the capabilities that this client has a handler for. */
 function answerable({ question, sampling }: ServerRequestHandlers): Record<string, object> {
   return {
     roots: { listChanged: false },

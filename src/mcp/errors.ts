@@ -1,6 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { McpServerFailure } from './host-types.js'
 
+/** The kinds of {@link McpError}. */
 export type McpErrorCode =
   /** What was said about a server cannot be used. */
   | 'mcp_config'
@@ -14,7 +15,7 @@ export type McpErrorCode =
   | 'mcp_refused'
   | 'mcp_timeout'
   | 'mcp_aborted'
-  /** The server wants somebody to sign in. */
+  /** The server requires a user to sign in. */
   | 'mcp_unauthorized'
 
 /** Something about a server of tools. No message has a secret of its configuration in it. */

@@ -11,6 +11,7 @@ export interface McpTokenStore {
   remove(key: string): void | Promise<void>
 }
 
+/** How users sign in to MCP servers, and where their tokens are saved. */
 export type McpSignIn = {
   readonly store: McpTokenStore
   /**
@@ -99,6 +100,7 @@ export type McpFileServer = {
  */
 export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
 
+/** A session's tools that are being served to an MCP client. */
 export type McpServing = {
   /** Settles when the other side has gone, or `close` was called. */
   readonly ended: Promise<void>

@@ -117,10 +117,7 @@ function strictJson(text: string, path: string): unknown {
     ([, colon]) => colon !== undefined,
   ).length
   if (written !== keysIn(value))
-    throw new McpError(
-      'mcp_config',
-      `${path} cannot be used: a name stands there twice, or is one that may not.`,
-    )
+    throw new McpError('mcp_config', `${path} cannot be used: a name is in it twice, or is not allowed.`)
   return value
 }
 
@@ -130,7 +127,7 @@ function keysIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, member) => sum + keysIn(member), own)
 }
 
-/** `${NAME}` and `${NAME:-default}`, once: what stands in a variable is not looked at again. */
+/** Expands `${NAME}` and `${NAME:-default}` once: the value of a variable is not expanded again. */
 function expanded(value: unknown, env: Readonly<Record<string, string>>): unknown {
   if (typeof value === 'string')
     return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {

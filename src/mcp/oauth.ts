@@ -113,7 +113,7 @@ export async function signInFor(
   async function finish(): Promise<void> {
     if (asked === undefined) throw new McpError('mcp_unauthorized', 'authentication failed')
     if (signIn?.authorize === undefined)
-      throw new McpError('mcp_unauthorized', 'somebody has to sign in, and no authorize handler was given')
+      throw new McpError('mcp_unauthorized', 'a user has to sign in, and no authorize handler was given')
     const landed = await signIn.authorize({ server: spec.name, url: asked.href })
     const answer = new URL(landed, redirectUrl).searchParams
     if (!same(answer.get('state') ?? '', state))
@@ -161,7 +161,7 @@ function parse(text: string | undefined): Kept {
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? (value as Kept) : {}
   } catch {
-    // What the store gives is not what was kept: then nobody is signed in.
+    // The store returned something other than what was saved: the user is not signed in.
     return {}
   }
 }

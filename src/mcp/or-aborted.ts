@@ -1,4 +1,4 @@
-/** Starting a process, resolving a name, or a person, cannot always be called off: whoever waits is let go. */
+/** Stops waiting when the signal aborts. The work itself (a process start, a DNS lookup, a user) may continue. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

@@ -37,7 +37,7 @@ async function argumentsOf(written: string, ...args: [string, boolean][]): Promi
   return (connection.asked[0] as { arguments: unknown }).arguments
 }
 
-describe('the words behind the command of a prompt', () => {
+describe('the words after the command of a prompt', () => {
   it.each([
     ['name=value', 'file=a.ts depth=2', { file: 'a.ts', depth: '2' }],
     ['quotes around a value', 'file="a b.ts" depth=2', { file: 'a b.ts', depth: '2' }],

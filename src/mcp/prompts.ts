@@ -44,7 +44,7 @@ export async function listPrompts(
 }
 
 /**
- * The text of a prompt with what stood behind the command: `name=value` for arguments by name, else the rest in their
+ * The text of a prompt with the words after the command: `name=value` for arguments by name, else the rest in their
  * order.
  */
 export async function promptText(

@@ -55,7 +55,7 @@ function problemOf(schema: unknown): string | undefined {
       )
         return 'its parameters refer to something outside of themselves'
       if (visibleText(key) !== key || key.length > 200)
-        return 'a name in its parameters has characters that nobody sees'
+        return 'a name in its parameters is too long or has invisible characters'
       open.push({ value: member, depth: depth + 1 })
     }
   }

@@ -5,7 +5,7 @@ import type { McpServerSpec } from './server-options.js'
 export type Redact = (text: string) => string
 
 /**
- * Values of variables, headers and keys, and what stands in the query of the address: none of them belongs into a
+ * Values of variables, headers and keys, and the query of the address: none of them may be in a
  * message.
  */
 export function redactorFor({ reach }: McpServerSpec): Redact {
@@ -31,7 +31,7 @@ export function shownLine(text: string, redact: Redact, most = 300): string {
   return visibleLine(redact(text.slice(0, 8_000)), most)
 }
 
-/** What stands behind `--token`, `--api-key=` and the like. Other words are paths and names, which messages need. */
+/** The values of `--token`, `--api-key=` and the like. Other words are paths and names, which messages need. */
 function secretWords(argv: readonly string[]): string[] {
   const telling = /(token|secret|password|passwd|api[-_]?key|credential|auth)/i
   return argv.flatMap((word, at) => {

@@ -10,7 +10,7 @@ import type { McpServeTransport, McpServing } from './host-types.js'
 /** What is offered, and how its calls are made. */
 export type ServedTools = {
   readonly version?: string
-  /** How long calls may go on after the other side has ended its input. */
+  /** How long calls may continue after the client has ended its input. */
   readonly drainTimeoutMs?: number
   list(): Promise<readonly ToolDefinition[]>
   call(
@@ -30,12 +30,12 @@ export async function serveTools(
     { name: 'capstan', version: tools.version ?? '0' },
     { capabilities: { tools: {} } },
   )
-  // The streams of Node's that the shape stands for.
+  // Hosts pass streams of Node; the declared type only names what is used of them.
   const channel = new StreamChannel(input as Readable, output as Writable, tools.drainTimeoutMs)
   const leaving = new AbortController()
-  let tell: () => void = () => undefined
+  let reportEnd: () => void = () => undefined
   const ended = new Promise<void>((resolve) => {
-    tell = resolve
+    reportEnd = resolve
   })
   server.setRequestHandler('tools/list', async () => ({
     tools: (await tools.list()).map(({ name, description, parameters }) => ({
@@ -57,14 +57,14 @@ export async function serveTools(
         })
         .catch(() => undefined)
     }
-    // Whoever asked has cancelled, or is gone.
+    // The client has cancelled, or has disconnected.
     const signal = AbortSignal.any([mcpReq.signal, leaving.signal])
     return resultOf(await tools.call(params.name, params.arguments ?? {}, { signal, progress }))
   })
   server.onerror = () => undefined
   server.onclose = () => {
     leaving.abort(new DOMException('the other side has gone', 'AbortError'))
-    tell()
+    reportEnd()
   }
   await server.connect(channel as never)
   return { ended, close: () => server.close() }

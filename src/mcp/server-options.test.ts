@@ -93,7 +93,7 @@ describe('readServer', () => {
     ['a limit of days', { name: 'a', command: 'x', timeoutMs: 1e9 }, 'a number from 1'],
     ['no address', { name: 'a', transport: 'http' }, "'url' is required"],
     [
-      'a transport nobody knows',
+      'an unknown transport',
       { name: 'a', transport: 'carrier-pigeon' },
       "Unknown transport 'carrier-pigeon'",
     ],

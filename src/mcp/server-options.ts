@@ -5,6 +5,7 @@ import { hostRules } from '../workspace/sandbox/host-allow.js'
 import { McpError } from './errors.js'
 import { serverLabel } from './names.js'
 
+/** How an MCP server is reached. */
 export type McpTransportName = 'stdio' | 'http' | 'streamable-http' | 'sse'
 
 /**
@@ -25,7 +26,7 @@ export type McpServerOptions = {
   readonly description?: string
   /** Relative to the workspace; left out: its root. Inside the workspace for a program that is confined. */
   readonly cwd?: string
-  /** The variables of the program, beside the user's home, `PATH`, locale and the like: none of the host's keys. */
+  /** The variables of the program, in addition to `HOME`, `PATH`, locale and the like: none of the host's keys. */
   readonly env?: Readonly<Record<string, string>>
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -50,9 +51,11 @@ export type McpServerOptions = {
   readonly readOnly?: readonly string[]
 }
 
+/** Whether the program of an MCP server runs in the sandbox of the workspace, or unconfined. */
 export type McpSandbox = (typeof mcpSandboxes)[number]
 export const mcpSandboxes = ['workspace', 'off'] as const
 
+/** OAuth settings of an MCP server. What is left out is discovered from the server. */
 export type McpOauthOptions = {
   readonly authUrl?: string
   readonly tokenUrl?: string

@@ -35,14 +35,14 @@ describe('a form of a server', () => {
     sober: { type: 'boolean', default: true },
   }
 
-  it('is filled in with what stands for fields that are left open, which the person was shown', async () => {
+  it('is filled in with the defaults of fields that are left open, which the user was shown', async () => {
     const { questions, answer } = await elicit(form, [['Ann'], [], [''], [], []])
     const content = { name: 'Ann', age: 30, score: 95.5, rank: 'cook', sober: true }
     expect(answer).toEqual({ action: 'accept', content })
     expect(questions.map(({ question }) => question)[1]).toContain('30 when left open')
   })
 
-  it('is declined by whoever answers nothing of it', async () => {
+  it('is declined by a user who answers none of its fields', async () => {
     expect((await elicit(form, [[], [], [], [], []])).answer).toEqual({ action: 'decline' })
     expect((await elicit(form, [])).answer).toEqual({ action: 'decline' })
   })

@@ -4,17 +4,17 @@ import type { Question, QuestionAnswers } from '../tool/runtime.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import type { McpSamplingHandler } from './host-types.js'
 
-/** What a server may ask of us; what nobody answers is refused (SEC-179). */
+/** What a server can ask of this client; what has no handler is refused (SEC-179). */
 export type ServerRequestHandlers = {
   readonly name: string
-  /** The directories that a server is told of: the workspace and nothing else (SEC-180). */
+  /** The directories that a server learns about: the workspace and nothing else (SEC-180). */
   readonly roots: readonly string[]
   /** A person. */
   readonly question?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
   readonly sampling?: McpSamplingHandler
 }
 
-/** What the protocol's library is told of a request that comes from the server. */
+/** What the protocol's library registers for a request of the server. */
 type RequestTaker = {
   setRequestHandler(
     method: string,
@@ -35,7 +35,7 @@ export function answerRequests(client: RequestTaker, handlers: ServerRequestHand
 
 const maxFields = 20
 
-/** One question a field. Whoever answers none has declined. */
+/** Asks one question per field. A user who answers none has declined. */
 async function elicit(
   server: string,
   params: unknown,
@@ -72,7 +72,7 @@ async function elicit(
     if (value !== undefined) content[name] = value
   }
   if (Object.keys(content).length === 0) return { action: 'decline' }
-  // The person was shown what stands for a field that is left open, and answered others.
+  // The user was shown the defaults of fields that are left open, and answered others.
   for (const [at, [name, field]] of fields.entries())
     if (isOpen(answers[at]) && isPreset(field['default'], field)) content[name] = field['default']
   return { action: 'accept', content }

@@ -18,7 +18,7 @@ export type ServerCalls = {
   currentTool(name: string): Promise<AnyGovernedTool | undefined>
 }
 
-/** How much of a description stands in the list that a model is shown; all of it is in what `tool_search` finds. */
+/** How much of a description is in the list that a model is shown; all of it is in what `tool_search` finds. */
 const shownDescription = 200
 
 /**
@@ -64,7 +64,7 @@ function makeTool(
   return asShown(tool, offered.shown, identity, () => calls.currentTool(tool.name))
 }
 
-/** The ways to what a server has beside tools. A server that has a tool of the same name keeps its own. */
+/** Tools for what a server has in addition to tools. A server that has a tool of the same name keeps its own. */
 export function resourceTools(spec: McpServerSpec, calls: ServerCalls): readonly AnyGovernedTool[] {
   const identity = (tool: string): ServerToolIdentity => ({ server: spec.label, tool })
   const read = createJsonTool<{ uri: string }, Envelope>({

@@ -127,7 +127,7 @@ export class McpServer implements ServerCalls {
     return this.#error === undefined ? 'idle' : 'down'
   }
 
-  /** Connects, however often it failed before. Whoever asks meanwhile waits for the same attempt. */
+  /** Connects, however often it failed before. Concurrent callers wait for the same attempt. */
   connect(): Promise<Connection> {
     const { name, enabled } = this.spec
     if (!enabled) return Promise.reject(unavailable(name, 'it is disabled in the configuration'))
@@ -290,7 +290,7 @@ export class McpServer implements ServerCalls {
   ): Promise<unknown> {
     const { name, timeoutMs } = this.spec
     const ask = async (): Promise<unknown> => {
-      // Whoever waits for others to connect may stop waiting; the connection is made all the same.
+      // The caller can stop waiting for others to connect; the connection is opened all the same.
       const connection = await orAborted(this.#use(), signal)
       try {
         return await connection.request(method, params, {
@@ -357,7 +357,7 @@ export class McpServer implements ServerCalls {
     this.#active = this.#parts.now()
   }
 
-  /** Lets go of a connection that nobody has used for so long. A call that is on its way keeps it. */
+  /** Closes a connection that was not used for so long. A call in progress keeps it open. */
   async disconnectIdle(thresholdMs: number): Promise<boolean> {
     if (this.#connection === undefined || this.#busy > 0) return false
     if (this.#parts.now() - this.#active < thresholdMs) return false
@@ -375,7 +375,7 @@ export class McpServer implements ServerCalls {
   #drop(): Promise<void> {
     const connection = this.#connection
     this.#connection = undefined
-    // Whoever needs it next waits until the last one is gone: a program may hold a lock, or a port.
+    // The next caller waits until the last process has ended: a program may hold a lock, or a port.
     if (connection !== undefined) this.#ending = this.#ending.then(() => connection.close())
     return this.#ending
   }

@@ -12,8 +12,8 @@ import type { McpServerSpec } from './server-options.js'
  */
 export class McpServers {
   readonly #servers = new Map<string, McpServer>()
-  /** Servers that a server of the session itself stands in front of, until it is removed. */
-  readonly #behind = new Map<string, McpServerSpec>()
+  /** Servers that are replaced by a server of the session with the same name, until it is removed. */
+  readonly #shadowed = new Map<string, McpServerSpec>()
   readonly #partsFor: (spec: McpServerSpec) => McpServerParts
 
   constructor(partsFor: (spec: McpServerSpec) => McpServerParts) {
@@ -23,7 +23,7 @@ export class McpServers {
   /** Servers of the agent's configuration: those of the session itself stand in front of them. */
   inherit(specs: readonly McpServerSpec[]): void {
     for (const spec of specs)
-      if (this.#servers.has(spec.label)) this.#behind.set(spec.label, spec)
+      if (this.#servers.has(spec.label)) this.#shadowed.set(spec.label, spec)
       else this.add(spec)
   }
 
@@ -47,7 +47,7 @@ export class McpServers {
     const other = this.#servers.get(spec.label)
     if (other !== undefined && inherited(other.spec) && other.spec.name === spec.name) {
       this.#servers.delete(spec.label)
-      this.#behind.set(spec.label, other.spec)
+      this.#shadowed.set(spec.label, other.spec)
       void other.close()
     }
     return this.add(spec)
@@ -58,9 +58,9 @@ export class McpServers {
     if (server === undefined) return false
     const { label } = server.spec
     this.#servers.delete(label)
-    const behind = this.#behind.get(label)
-    this.#behind.delete(label)
-    if (behind !== undefined) this.add(behind)
+    const shadowed = this.#shadowed.get(label)
+    this.#shadowed.delete(label)
+    if (shadowed !== undefined) this.add(shadowed)
     await server.close()
     return true
   }

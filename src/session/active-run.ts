@@ -27,7 +27,7 @@ export class ActiveRun {
   readonly #now: () => number
   /** Writes an event down. */
   readonly #keep: ((event: AgentEvent, now: number, sequence: number) => void) | undefined
-  /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
+  /** Settles when the run has ended. A failure without a listener is reported by the stream and the record. */
   result: Promise<AgentResult> = notStarted
 
   constructor(
@@ -74,8 +74,8 @@ export class ActiveRun {
     try {
       this.#pass(event)
     } catch (error) {
-      // What looks at texts broke: the run fails of it, and its end is told all the same, without words that nobody
-      // looked at.
+      // The redactor failed: the run fails with it, and its end is emitted all the same, without texts that were not
+      // redacted.
       if (event.type !== 'error' && event.type !== 'agent_cancelled') throw error
       this.#tell(withoutWords(event))
     }
@@ -109,7 +109,7 @@ export class ActiveRun {
 }
 
 const notStarted = Promise.reject<AgentResult>(new Error('the run was not started'))
-// One for all, that nobody waits for.
+// One promise for all runs that were not started; nothing awaits it.
 notStarted.catch(() => undefined)
 
 function withoutWords(event: Extract<AgentEvent, { type: 'error' | 'agent_cancelled' }>): AgentEvent {

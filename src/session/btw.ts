@@ -5,6 +5,7 @@ import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { partsFor } from './loop-parts.js'
 
+/** The answer to a side question. */
 export type SideAnswer = {
   readonly question: string
   readonly answer: string
@@ -15,7 +16,7 @@ export type SideAnswer = {
   readonly costUsd?: number
 }
 
-/** A run like any other on a copy of what was said, which is then dropped. It may go on beside the run at work. */
+/** A run on a copy of the conversation, which is then dropped. It can run at the same time as another run. */
 export async function askAside(kernel: SessionKernel, question: string): Promise<SideAnswer> {
   kernel.assertOpen()
   if (question.trim() === '') throw new TypeError('btw: question cannot be empty')
@@ -31,7 +32,7 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
   const { text, usage, costUsd } = await run(
     {
       ...aside,
-      // A model that calls a tool all the same is told that there is none here, and answers then.
+      // A model that calls a tool all the same gets the answer that there is none, and then answers.
       limits: { ...parts.limits, maxToolRounds: 2 },
       // The tools stay in the request, so that a provider finds the prefix it knows.
       request: { ...parts.request, toolChoice: 'none' },

@@ -9,7 +9,7 @@ type ModeParts = { readonly recorder?: SessionRecorder | undefined; emit(event: 
 /** The mode that a session had when a tool put it into `plan`. A mode that the host sets takes its place. */
 const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()
 
-/** Sets the mode of a session: it binds from the next call on, is written down, and told. */
+/** Sets the mode of a session: it applies from the next call on, and is recorded and emitted. */
 export async function changeMode(
   { recorder, emit }: ModeParts,
   authority: SessionAuthority,

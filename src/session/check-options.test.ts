@@ -81,7 +81,7 @@ describe('options of a session', () => {
     expect(problem({ [name]: value }).message).not.toMatch(/hunter2|123456/)
   })
 
-  it('that nobody knows are told with the nearest name, and have no effect', () => {
+  it('that are unknown are reported with the nearest name, and have no effect', () => {
     const { options, warnings } = checkOptions({ maxToolRound: 1, remoteGit: {}, zzz: 1 })
     expect(options).toEqual({})
     expect(warnings).toHaveLength(3)
@@ -89,7 +89,7 @@ describe('options of a session', () => {
     expect(warnings[2]).toMatch(/zzz is not known/)
   })
 
-  it('with a rule for a tool that is not there are told so: it protects nobody', () => {
+  it('with a rule for a tool that is not there are reported: such a rule protects nothing', () => {
     const policy = { deny: ['bsh(rm *)', 'Bash(rm *)', 'mcp__x', 'fs.write', '*'], allow: ['mine'] }
     expect(checkOptions({ permissionPolicy: policy }).warnings).toEqual([
       expect.stringMatching(/"bsh\(rm \*\)" is for a tool that does not exist.*"bash"/),

@@ -31,7 +31,7 @@ function make(options: Partial<ConfirmationOptions> = {}): Made {
 }
 
 describe('a call that waits for a yes', () => {
-  it('is told, listed with the time it has left, and answered once', async () => {
+  it('is emitted, listed with the time it has left, and answered once', async () => {
     const { confirmations, events, clock } = make()
     const asked = confirmations.ask(request('gate-1', { toolCallId: 'c1' }))
     clock.now += 10_000
@@ -129,7 +129,7 @@ describe('a call that waits for a yes', () => {
 })
 
 describe('a host that decides', () => {
-  it('answers by itself, which is told', async () => {
+  it('answers by itself, which is emitted', async () => {
     const { confirmations, events } = make({
       policy: {},
       onAsk: ({ id }) => ({ decision: 'always', message: `yes to ${id}` }),
@@ -184,7 +184,7 @@ describe('a host that decides', () => {
     expect(confirmations.pending()).toEqual([])
   })
 
-  it('is not told as a yes when it answers something else', async () => {
+  it('does not emit an approval when it answers something else', async () => {
     const { confirmations, events } = make({ onAsk: () => ({ decision: 'yes' }) as never })
     await confirmations.ask(request('a'))
     expect(events.at(-1)).toMatchObject({ type: 'confirmation_received', approved: false })

@@ -5,6 +5,7 @@ import type { ToolQuestion } from '../store/records.js'
 import { isExpired } from './journal/questions.js'
 import { pathsOf } from './tool-facts.js'
 
+/** When a call is asked about, and how long an answer is waited for. */
 export type ConfirmationPolicy = {
   /**
    * Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are
@@ -32,7 +33,7 @@ export type PendingConfirmation = {
 }
 
 export interface Confirmations {
-  /** Puts a call before whoever decides, and waits. */
+  /** Asks for the approval of a call, and waits. */
   readonly ask: AskHandler
   pending(): PendingConfirmation[]
   /** False when no call waits under this id. `decision` says how far a yes reaches. */
@@ -41,7 +42,7 @@ export interface Confirmations {
   withdraw(toolId: string, reason: string): void
   /** Rejects all that wait, and says how many. */
   cancelAll(reason: string): number
-  /** The same for those from before: they are told when their call is made. */
+  /** Refuses questions of earlier processes: their calls are refused when they are made. */
   refuseSaved(reason: string): number
   /** No question from before can be answered any more: what was waited for is answered otherwise. */
   forgetSaved(): void
@@ -51,7 +52,7 @@ export interface Confirmations {
 export type SavedQuestions = {
   /** Those that an earlier process left. */
   readonly waiting: readonly ToolQuestion[]
-  /** Writes one down before anybody is asked; undefined when it cannot outlive the process. */
+  /** Records a question before the user is asked; undefined when it cannot outlive the process. */
   asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined
   refused(callId: string, message: string): void
   isSame(kept: ToolQuestion, request: AskRequest): boolean
@@ -92,7 +93,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       if (known.answer.decision === 'reject') kept?.refused(toolId, rejectionText(known.answer))
       return known.answer
     }
-    // Two calls under one id could not be told apart: a yes meant for one must not reach the other.
+    // Two calls under one id could not be distinguished: an approval of one must not reach the other.
     const twin = waiting.get(toolId)
     if (twin !== undefined) {
       const answer = refusal(`Two calls waited under the id '${toolId}'; both are refused.`)
@@ -204,7 +205,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       }
       const earlier = open().find(([id]) => id === toolId)?.[1]
       if (earlier === undefined) return false
-      // The rules that a wider yes would add were shown to nobody here.
+      // The rules that a wider approval would add were not shown here.
       earlier.answer = approved ? { ...answer, decision: 'once' } : answer
       return true
     },
@@ -231,7 +232,7 @@ type Waiting = {
   settle(answer: AskAnswer): void
 }
 
-/** A question of an earlier process. Its answer is in this one alone: nothing that stands in a log is a yes. */
+/** A question of an earlier process. Only an answer in this process counts: no record in a log is an approval. */
 type Before = { readonly question: ToolQuestion; answer?: AskAnswer }
 
 /** A rejection that no user gave. */
@@ -267,7 +268,7 @@ async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswe
   return onAsk(request)
 }
 
-/** What a host answers need not be an answer: only a clear yes is told as one. */
+/** Checks the answer of a host: only a clear yes is emitted as an approval. */
 function received(emit: (event: AgentEvent) => void, toolId: string, answer: AskAnswer): void {
   const { approved, message } = readAnswer(answer)
   emit({

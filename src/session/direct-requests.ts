@@ -1,6 +1,7 @@
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
+/** A git command of the host. */
 export type GitCommand = {
   readonly command: string
   readonly subcommand?: string
@@ -16,6 +17,7 @@ export type GitCommand = {
   readonly ref?: string
 }
 
+/** A program that the host runs in a session. */
 export type ProgramRequest = {
   readonly source?: string
   /** A `.js`, `.mjs` or `.ts` file of the workspace, instead of the source. */

@@ -11,7 +11,7 @@ export class SessionClosedError extends CapstanError {
 
 markErrorClass(SessionClosedError, 'SessionClosedError')
 
-/** A run is at work, and the session was told not to queue, or this cannot be done beside it. */
+/** A run is active, and the session does not queue runs, or this cannot be done during a run. */
 export class SessionBusyError extends CapstanError {
   constructor(sessionId: string, doing?: string) {
     const next =
@@ -48,7 +48,7 @@ export class ToolFailedError extends CapstanError {
 
 markErrorClass(ToolFailedError, 'ToolFailedError')
 
-/** A run cannot be gone on with; the code says whether it may be later. */
+/** A run cannot be resumed; the code says whether it may be later. */
 export class ResumeError extends CapstanError {
   constructor(code: 'no_session_store' | 'no_checkpoint', message: string) {
     super(code, message)

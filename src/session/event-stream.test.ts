@@ -6,7 +6,7 @@ import { EventStream } from './event-stream.js'
 
 const text = (piece: string): AgentEvent => ({ type: 'text_delta', text: piece })
 const left = (): never => {
-  throw new Error('nobody left')
+  throw new Error('no reader left')
 }
 
 async function drain(stream: EventStream): Promise<AgentEvent[]> {
@@ -26,7 +26,7 @@ describe('the stream of a run', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true })
   })
 
-  it('serves those who wait in their order, and ends for all of them', async () => {
+  it('serves waiting readers in their order, and ends for all of them', async () => {
     const stream = new EventStream(left)
     const waiting = [stream.next(), stream.next(), stream.next()]
     stream.push(text('1'))
@@ -35,7 +35,7 @@ describe('the stream of a run', () => {
     expect((await Promise.all(waiting)).map(({ value }) => value)).toEqual([text('1'), text('2'), undefined])
   })
 
-  it('tells once that its reader left, and gives nothing more', async () => {
+  it('reports once that its reader left, and gives nothing more', async () => {
     let times = 0
     const stream = new EventStream(() => times++)
     stream.push(text('a'))

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../loop/events.js'
 
 /**
- * The events of a run, for the one who started it: take them with `next()` or `for await`. Leaving the loop early
+ * The events of a run, for the caller that started it: take them with `next()` or `for await`. Leaving the loop early
  * cancels the run. Reading slowly holds nothing up: pieces of text that wait are joined, so nothing is lost and memory
  * stays as large as the text.
  */

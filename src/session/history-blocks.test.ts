@@ -123,7 +123,7 @@ describe('a history as a host reads it', () => {
     ])
   })
 
-  it('is refused with a role that nobody has', () => {
+  it('is refused with an unknown role', () => {
     expect(() => fromHistory([{ role: 'robot', content: 'x' }])).toThrow(/role "robot"/)
     expect(() => fromHistory([{ role: 'tool', content: 'x' }])).toThrow(/role "tool".*tool results/)
   })

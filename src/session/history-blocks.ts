@@ -24,6 +24,7 @@ export type ContentBlock = {
   readonly data?: string
   readonly mediaType?: string
 }
+/** A message of a conversation, as a host reads and passes it. */
 export type HistoryMessage = { readonly role: Message['role']; readonly content: readonly ContentBlock[] }
 
 /** The conversation as a host reads it; {@link fromHistory} takes it back. */

@@ -45,7 +45,7 @@ const readText = (name: string, longest: number) =>
     },
   })
 
-/** As much of a file's text as fits; what stands behind it is not even read. */
+/** As much of a file's text as fits; the rest is not read. */
 async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
   const bytes = await files.readRange(path, 0, maxBytes)
   // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes
@@ -102,7 +102,7 @@ export const hostTools: ReadonlyMap<string, AnyGovernedTool> = new Map(
   ),
 )
 
-/** The same for scripts, under the names of the tools that they are forms of: whoever may read may read so. */
+/** Forms of the reading tools that return data, for scripts. Each has the name and permissions of its tool. */
 export const dataForms: ReadonlyMap<AnyTool, AnyGovernedTool> = new Map<AnyTool, AnyGovernedTool>([
   [readTool as AnyTool, readText('read', maxScriptReadBytes) as AnyGovernedTool],
   [globTool as AnyTool, globPaths('glob', maxScriptPaths, true) as AnyGovernedTool],

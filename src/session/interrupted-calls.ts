@@ -1,5 +1,5 @@
 import type { UnfinishedRound } from '../loop/run-parts.js'
-import { canGoOn } from './journal/call-steps.js'
+import { canResumeCall } from './journal/call-steps.js'
 import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
 import type { SessionKernel } from './kernel.js'
 
@@ -34,8 +34,8 @@ export class InterruptedCalls {
     if (restored === undefined || this.#closed) return undefined
     const last = conversation.kept.at(-1)
     const own = last?.row.runId !== undefined && family.has(last.row.runId)
-    const goesOn = (_: string, callId: string): boolean => own && canGoOn(restored, last.id, callId)
-    return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), goesOn })
+    const canResume = (_: string, callId: string): boolean => own && canResumeCall(restored, last.id, callId)
+    return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), canResume })
   }
 
   /** Takes the unfinished round for a run that finishes it. */

@@ -21,7 +21,7 @@ describe('work that is done in turn', () => {
     expect(most).toBe(8)
   })
 
-  it('goes on after work that fails', async () => {
+  it('continues after work that fails', async () => {
     const failing = Array.from({ length: 20 }, () => limitConcurrency(() => Promise.reject(new Error('no'))))
     expect((await Promise.allSettled(failing)).every(({ status }) => status === 'rejected')).toBe(true)
     expect(await limitConcurrency(async () => 'yes')).toBe('yes')

@@ -20,7 +20,7 @@ const waiting: (() => void)[] = []
 const atWork = new Set<{ seen: boolean }>()
 let patience: NodeJS.Timeout | undefined
 
-/** There is a timer only while somebody waits, and one for all. */
+/** There is a timer only while work waits, and one for all of it. */
 function wait(go: () => void): void {
   waiting.push(go)
   patience ??= setInterval(passOver, maxSliceMs)

@@ -90,7 +90,7 @@ export type SessionOptions = PromptSlots &
     readonly confirmationPolicy?: ConfirmationPolicy
     /** Decides about calls that must be asked about. Absent, and without a confirmation policy: they are refused. */
     readonly onAsk?: AskHandler
-    /** Answers the questions of the model. Absent: it is told to go on by itself. */
+    /** Answers the questions of the model. Absent: the model is asked to decide by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
     /**

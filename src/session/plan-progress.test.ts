@@ -8,11 +8,11 @@ const todos = (...steps: readonly [string, TodoStatus][]): Todo[] =>
 
 function make(start?: readonly Todo[]): {
   plan: PlanProgress
-  told: (act: (emit: (event: AgentEvent) => void) => void) => AgentEvent[]
+  eventsOf: (act: (emit: (event: AgentEvent) => void) => void) => AgentEvent[]
 } {
   return {
     plan: createPlanProgress(start),
-    told(act) {
+    eventsOf(act) {
       const events: AgentEvent[] = []
       act((event) => events.push(event))
       return events
@@ -21,38 +21,38 @@ function make(start?: readonly Todo[]): {
 }
 
 describe('a plan', () => {
-  it('is the newest list, and tells what changed in it', () => {
-    const { plan, told } = make()
+  it('is the newest list, and emits what changed in it', () => {
+    const { plan, eventsOf } = make()
     const first = todos(['dig', 'in_progress'], ['fill', 'pending'])
-    expect(told((emit) => plan.replace(first, emit))).toEqual([
+    expect(eventsOf((emit) => plan.replace(first, emit))).toEqual([
       { type: 'task_updated', tasks: first },
       { type: 'step_start', step: 'dig', stepNumber: 1, totalSteps: 2 },
     ])
     const second = todos(['dig', 'completed'], ['fill', 'in_progress'])
-    expect(told((emit) => plan.replace(second, emit))).toEqual([
+    expect(eventsOf((emit) => plan.replace(second, emit))).toEqual([
       { type: 'task_updated', tasks: second },
       { type: 'step_end', step: 'dig', stepNumber: 1, totalSteps: 2 },
       { type: 'step_start', step: 'fill', stepNumber: 2, totalSteps: 2 },
     ])
     expect(plan.list()).toEqual(second)
-    expect(told((emit) => plan.replace(second, emit))).toHaveLength(1)
+    expect(eventsOf((emit) => plan.replace(second, emit))).toHaveLength(1)
   })
 
   it('keeps steps of the same words apart', () => {
-    const { plan, told } = make(todos(['test', 'completed'], ['test', 'pending']))
+    const { plan, eventsOf } = make(todos(['test', 'completed'], ['test', 'pending']))
     expect(
-      told((emit) => plan.replace(todos(['test', 'completed'], ['test', 'pending']), emit)).map(
+      eventsOf((emit) => plan.replace(todos(['test', 'completed'], ['test', 'pending']), emit)).map(
         ({ type }) => type,
       ),
     ).toEqual(['task_updated'])
     expect(
-      told((emit) => plan.replace(todos(['test', 'completed'], ['test', 'in_progress']), emit)).at(-1),
+      eventsOf((emit) => plan.replace(todos(['test', 'completed'], ['test', 'in_progress']), emit)).at(-1),
     ).toMatchObject({ type: 'step_start', stepNumber: 2 })
   })
 
   it('is announced with its first list of a run, or with none when there was none', () => {
-    const { plan, told } = make()
-    const types = (act: (emit: (event: AgentEvent) => void) => void) => told(act).map(({ type }) => type)
+    const { plan, eventsOf } = make()
+    const types = (act: (emit: (event: AgentEvent) => void) => void) => eventsOf(act).map(({ type }) => type)
     expect(types((emit) => plan.begin('go', true, false, emit))).toEqual(['planning_start'])
     expect(types((emit) => plan.replace([], emit))).toEqual(['task_updated'])
     expect(types((emit) => plan.replace(todos(['a', 'pending']), emit))).toEqual([
@@ -62,31 +62,35 @@ describe('a plan', () => {
     expect(types((emit) => plan.replace(todos(['b', 'pending']), emit))).toEqual(['task_updated'])
     expect(types((emit) => plan.finish(emit))).toEqual([])
     plan.begin('again', true, false, () => undefined)
-    expect(told((emit) => plan.finish(emit))).toEqual([{ type: 'planning_end', plan: [], estimatedSteps: 0 }])
+    expect(eventsOf((emit) => plan.finish(emit))).toEqual([
+      { type: 'planning_end', plan: [], estimatedSteps: 0 },
+    ])
   })
 
-  it('tells how far the goal is, and that it is reached only when nothing is open', () => {
-    const { plan, told } = make()
-    expect(told((emit) => plan.begin('  Fix it. Then rest.', false, true, emit))).toEqual([
+  it('emits how far the goal is, and that it is reached only when nothing is open', () => {
+    const { plan, eventsOf } = make()
+    expect(eventsOf((emit) => plan.begin('  Fix it. Then rest.', false, true, emit))).toEqual([
       { type: 'goal_extracted', goal: 'Fix it.' },
     ])
-    expect(told((emit) => plan.replace(todos(['a', 'completed'], ['b', 'pending']), emit)).at(-1)).toEqual({
+    expect(
+      eventsOf((emit) => plan.replace(todos(['a', 'completed'], ['b', 'pending']), emit)).at(-1),
+    ).toEqual({
       type: 'goal_progress',
       goal: 'Fix it.',
       progress: 0.5,
       completedSteps: 1,
       totalSteps: 2,
     })
-    expect(told((emit) => plan.finish(emit))).toEqual([])
+    expect(eventsOf((emit) => plan.finish(emit))).toEqual([])
     plan.replace(todos(['a', 'completed'], ['b', 'completed']), () => undefined)
-    expect(told((emit) => plan.finish(emit))).toEqual([
+    expect(eventsOf((emit) => plan.finish(emit))).toEqual([
       { type: 'goal_achieved', goal: 'Fix it.', totalSteps: 2 },
     ])
   })
 
   it('takes no more than a line of the prompt for the goal', () => {
-    const { plan, told } = make()
-    const goalOf = (prompt: string) => told((emit) => plan.begin(prompt, false, true, emit))[0]
+    const { plan, eventsOf } = make()
+    const goalOf = (prompt: string) => eventsOf((emit) => plan.begin(prompt, false, true, emit))[0]
     expect(goalOf('first line\nsecond')).toMatchObject({ goal: 'first line' })
     expect(goalOf('v1.2 works? Yes')).toMatchObject({ goal: 'v1.2 works?' })
     expect(goalOf('x'.repeat(1_000))).toMatchObject({ goal: 'x'.repeat(200) })

@@ -3,7 +3,7 @@ import type { Todo } from '../tool/runtime.js'
 
 export interface PlanProgress {
   list(): readonly Todo[]
-  /** Takes the new list and tells what changed. */
+  /** Takes the new list and emits what changed. */
   replace(todos: readonly Todo[], emit: (event: AgentEvent) => void): void
   /** A run begins. */
   begin(prompt: string, planning: boolean, goalTracking: boolean, emit: (event: AgentEvent) => void): void
@@ -12,7 +12,7 @@ export interface PlanProgress {
 }
 
 /**
- * The session's list of what there is to do: its plan. Progress is told by events and is nothing but what the list
+ * The session's list of what there is to do: its plan. Progress is emitted as events and is nothing but what the list
  * says.
  */
 export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {

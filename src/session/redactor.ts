@@ -59,7 +59,7 @@ function defaultProvider(secrets: readonly string[]): SecurityProvider {
 
 const defaultProviders = new WeakMap<readonly string[], SecurityProvider>()
 
-/** What is no text would reach whoever reads it unseen: it is an error. */
+/** A provider that returns something other than a text would let it through unredacted: that is an error. */
 function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {
   const clean: unknown = provider.redactOutput?.(text, target) ?? text
   if (typeof clean === 'string') return clean
@@ -139,7 +139,7 @@ function redactEvents(
   return (event) => {
     const own = isDelta(event) ? keyOf(event) : ''
     for (const key of endedBy(event)) if (key !== own) flush(key)
-    // One that stands for itself has no border with the next.
+    // An event that is complete in itself has no border with the next.
     if (!isDelta(event) || 'whole' in event) {
       pass(withRedactedTexts(event, redact))
       return

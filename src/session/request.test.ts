@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readRequest } from './request.js'
 
 describe('what is sent', () => {
-  it('is the same as text, as an object, and with the rest beside it', () => {
+  it('is the same as text, as an object, and with the rest as a second argument', () => {
     const { signal } = new AbortController()
     const attachments = [{ data: 'QQ==', mediaType: 'image/png' }]
     const expected = {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
+/** A file or image that is sent with a prompt. */
 export type Attachment = {
   readonly data: Uint8Array | string
   readonly mediaType: string
@@ -25,6 +26,7 @@ export type SendRequest = {
    */
   readonly runId?: string
 }
+/** Options of one run. */
 export type SendOptions = Omit<SendRequest, 'prompt'>
 
 const maxRunIdLength = 200

@@ -50,6 +50,7 @@ export async function resumeRun(
   return started({ text, from, ...message })
 }
 
+/** Options of a run that is resumed. */
 export type ResumeRunOptions = {
   /** The id of the run that continues it; a new one unless given. */
   readonly newRunId?: string
@@ -112,12 +113,12 @@ async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise
   await kernel.recorder?.run(record.snapshot())
 }
 
-/** Nobody can answer an answer: behind one that was cut off, or another run's, the work is named again. */
+/** A model cannot continue its own answer: if the last one was cut off, or is another run's, the task is repeated. */
 function reminder({ conversation }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
   return {
-    message: userMessage(`You were interrupted in this, and it is not finished. Go on with it:\n${prompt}`),
+    message: userMessage(`You were interrupted in this, and it is not finished. Continue it:\n${prompt}`),
   }
 }
 

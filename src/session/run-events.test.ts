@@ -22,7 +22,7 @@ describe('the events of a run', () => {
     expect(events.list().map(({ sequence }) => sequence)).toEqual([49, 50, 51])
   })
 
-  it('hands out a list that nobody can change it by', () => {
+  it('returns a list that callers cannot change it by', () => {
     const events = new RunEvents(3)
     events.add(turn(1), 1)
     events.list().pop()
@@ -71,7 +71,7 @@ describe('the events of a run', () => {
     expect(rest.map(({ sequence }) => sequence)).toEqual([30, 31])
   })
 
-  it('are not lost to a reader who is told of missed ones while more are dropped, and the run ends', async () => {
+  it('are not lost to a reader that gets events_missed while more are dropped, and the run ends', async () => {
     const events = new RunEvents(1)
     for (let at = 1; at <= 30; at++) events.add(turn(at), at)
     const watched = events.watch()
@@ -85,7 +85,7 @@ describe('the events of a run', () => {
     ])
   })
 
-  it('go on for others when one reader stops', async () => {
+  it('continue for others when one reader stops', async () => {
     const events = new RunEvents(10)
     const reading = all(events.watch())
     const other = events.watch()

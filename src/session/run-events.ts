@@ -19,10 +19,7 @@ const maxPieces = 1_000
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = []
-  /**
-   * When each came. Beside them and not around them: most are a few letters of text, and nobody ever looks at them
-   * again.
-   */
+  /** When each came, in an array of its own: most events are a few letters of text, and few are read again. */
   #times: number[] = []
   /**
    * Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as
@@ -101,7 +98,7 @@ export class RunEvents {
 
   /**
    * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not
-   * owning: whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as
+   * owning: a reader that stops cancels nothing, and a slow reader delays nothing. Dropped events are reported as
    * `events_missed`.
    */
   watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {

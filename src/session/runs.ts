@@ -9,7 +9,7 @@ import { usageFrom } from './spending.js'
 /** `interrupted`: its process ended before it did. */
 export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
-/** A run as it stands at one moment. */
+/** The state of a run at one moment. */
 export type RunSnapshot = {
   readonly id: string
   readonly sessionId: string

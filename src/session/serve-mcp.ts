@@ -3,16 +3,17 @@ import { errorEnvelope } from '../tool/envelope.js'
 import type { Session } from './session.js'
 import { kernelOf } from './session-class.js'
 
+/** Options of serving a session's tools over MCP. */
 export type ServeMcpOptions = {
   /** The tools to offer; absent: those that a model of the session is shown, without those of other MCP servers. */
   readonly tools?: readonly string[]
-  /** How long calls at work may go on when the input has ended; 10 seconds when left out, 0: not at all. */
+  /** How long active calls can continue when the input has ended (default: 10 seconds; 0: not at all). */
   readonly drainTimeoutMs?: number
 }
 
 /**
- * Offers the tools of a session to another agent, as an MCP server. Every call walks the gate as one of a model would:
- * rules, watchdog, hooks, approval. Whoever is on the other side has none of the host's privileges.
+ * Offers the tools of a session to another agent, as an MCP server. Every call passes the gate like one of a model:
+ * rules, watchdog, hooks, approval. The client has none of the host's privileges.
  *
  * @example
  * const serving = await serveMcp(session, 'stdio')

@@ -7,7 +7,7 @@ export type ToolSearchMode = 'auto' | 'always' | 'never'
 
 /** Decides which tools a model is shown directly. */
 export type ShownLimits = {
-  /** Whether these tools are shown beside those that are. */
+  /** Whether these tools can be shown in addition to those that are. */
   fit(added: readonly AnyTool[], shown: () => readonly AnyTool[]): boolean
   /** Whether all of these are shown, whatever the model is. */
   isSure(tools: readonly AnyTool[]): boolean

@@ -51,7 +51,7 @@ describe('the tools of a session', () => {
     expect(after[3]?.description).toBe('another')
   })
 
-  it('are told with the same objects as long as they are the same', async () => {
+  it('are returned as the same objects as long as they are the same', async () => {
     const tools = new ToolRegistry(many(2), search)
     const first = await tools.definitions()
     expect(await tools.definitions()).toBe(first)
@@ -64,12 +64,12 @@ describe('the tools of a session', () => {
   it('are shared by sessions that begin with the same, until one of them has others', async () => {
     const tools = many(3)
     const [one, other] = [new ToolRegistry(tools, search), new ToolRegistry([...tools], search)]
-    const told = await one.definitions()
-    expect(await other.definitions()).toBe(told)
+    const definitions = await one.definitions()
+    expect(await other.definitions()).toBe(definitions)
     one.add(tool('more'))
     one.remove('t0')
     expect(other.names()).toEqual(['t0', 't1', 't2'])
-    expect(await other.definitions()).toBe(told)
+    expect(await other.definitions()).toBe(definitions)
     expect(namesOf(await one.definitions())).toEqual(['t1', 't2', 'more'])
     expect(new ToolRegistry(tools, search).names()).toEqual(['t0', 't1', 't2'])
   })
@@ -97,7 +97,7 @@ describe('the tools of a session', () => {
     expect(namesOf(tools.known())).toEqual(['s'])
   })
 
-  it('are told as the one that took the place of another, also while that one was asked', async () => {
+  it('are returned as the tool that replaced another, also while the other was asked', async () => {
     let answer: (text: string) => void = () => undefined
     let begun: () => void = () => undefined
     const asked = new Promise<void>((resolve) => {

@@ -138,7 +138,7 @@ type Contents = {
   readonly governed: Map<string, AnyGovernedTool>
   /** In the order in which the model sees them. */
   readonly shown: string[]
-  /** What was said of tools that speak of others: it stays, whichever come behind them. */
+  /** Definitions of tools that describe others: they stay, whichever tools come later. */
   among?: Map<string, ToolDefinition>
   definitions?: readonly ToolDefinition[]
   hidden?: readonly ToolDefinition[]

@@ -47,7 +47,7 @@ describe('the trace', () => {
     expect(JSON.stringify(trace.list())).not.toMatch(/secret|grüße/)
   })
 
-  it('tells a failure with its exit code, and the step that ended it', () => {
+  it('has a failure with its exit code, and the step that ended it', () => {
     const trace = new Trace(session, 10)
     trace.add(record('1', { envelope: errorEnvelope('no', { exit_code: 3 }), endedAt: 'rules' }))
     trace.add(record('2', { envelope: errorEnvelope('no') }))

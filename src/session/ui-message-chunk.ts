@@ -20,6 +20,7 @@ export type UiMessageChunk =
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'finish'; readonly finishReason?: UiFinishReason; readonly messageMetadata?: unknown }
 
+/** The chunks of one tool call. */
 export type UiToolChunk =
   | (ToolNamed & { readonly type: 'tool-input-start' })
   | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
@@ -50,6 +51,7 @@ export type UiDataChunk = {
   readonly transient?: boolean
 }
 
+/** Why a message ended, as the AI SDK names it. */
 export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
 
 /** `dynamic`: the front end was not compiled with the tool's types. */

@@ -137,7 +137,7 @@ describe('a run as UI message chunks', () => {
     ])
   })
 
-  it('shows what the model thinks, apart from what it says, and hides it when told to', async () => {
+  it('shows what the model thinks, apart from what it says, and hides it with sendReasoning false', async () => {
     const step: ScriptedStep = { reasoning: 'hm well', text: 'yes' }
     const shown = await read(await (await open([step])).stream('go'))
     expect(shown.map(({ type }) => type)).toEqual([
@@ -169,7 +169,7 @@ describe('a run as UI message chunks', () => {
     ])
   })
 
-  it('asks for approval with the arguments that will run, and tells a no as a denial', async () => {
+  it('asks for approval with the arguments that will run, and writes a no as a denial', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { ask: ['echo'] },
@@ -193,7 +193,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'tool-output-denied')).toEqual([{ type: 'tool-output-denied', toolCallId: 'c1' }])
   })
 
-  it('tells the words of the time limit when nobody answered', async () => {
+  it('writes the text of the time limit when no user answered', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { ask: ['echo'] },
@@ -203,7 +203,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'tool-output-error')[0]?.errorText).toContain('was not confirmed within')
   })
 
-  it('goes on after a yes', async () => {
+  it('continues after a yes', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { ask: ['echo'] },
@@ -214,7 +214,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'tool-output-available')[0]?.output).toBe('echo 1')
   })
 
-  it('tells arguments that cannot be read as an error of the input', async () => {
+  it('writes arguments that cannot be read as an error of the input', async () => {
     const session = await open([{ toolCalls: [{ name: 'echo', input: '{"n": ', id: 'c1' }] }, 'ok'], {
       tools: [echo],
     })
@@ -250,12 +250,12 @@ describe('a run as UI message chunks', () => {
     expect(ofType(masked, 'error')).toHaveLength(1)
     expect(JSON.stringify(masked)).not.toContain('db-internal')
     const worded = await read(await (await open([{ error: secret }])).stream('go'), {
-      describeError: ({ error }) => `Told: ${error}`,
+      describeError: ({ error }) => `Reported: ${error}`,
     })
-    expect(ofType(worded, 'error')[0]?.errorText).toBe(`Told: ${secret.message}`)
+    expect(ofType(worded, 'error')[0]?.errorText).toBe(`Reported: ${secret.message}`)
   })
 
-  it('tells a filtered answer by its finish reason', async () => {
+  it('writes the finish reason of a filtered answer', async () => {
     const session = await open([{ text: 'I will not.', finish: 'content_filter' }])
     expect((await read(await session.stream('go'))).at(-1)).toEqual({
       type: 'finish',

@@ -9,8 +9,8 @@ import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**
- * The events of a run as the chunks that chat front ends of the AI SDK read. Who leaves early leaves the source too, at
- * once: the stream that owns its run cancels it, a watched run goes on.
+ * The events of a run as the chunks that chat front ends of the AI SDK read. A reader that leaves early leaves the
+ * source too, at once: the stream that owns its run cancels it, a watched run continues.
  *
  * @example
  * for await (const chunk of toUiMessageChunks(await session.stream('Fix the tests'))) show(chunk)
@@ -145,7 +145,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     if (this.#endAtApproval && this.#writer.approvals() === 'all') this.#pause()
   }
 
-  /** Ends the response. The run goes on: a stream that owns it is let go of, not left. */
+  /** Ends the response. The run continues: a stream that owns it is released, not cancelled. */
   #pause(): void {
     this.#over = true
     this.#ready = [...this.#ready, ...this.#writer.pause(this.#sequence)]

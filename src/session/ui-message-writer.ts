@@ -3,14 +3,15 @@ import type { UiDataChunk, UiFinishReason, UiMessageChunk } from './ui-message-c
 import type { ShownEvent } from './ui-prompt-event.js'
 import { createUiToolCalls } from './ui-tool-calls.js'
 
+/** Options of a stream of UI message chunks. */
 export type UiMessageOptions = {
   /** The id of the message; the run's id unless said otherwise. */
   readonly messageId?: string
   /** Whether the front end sees what the model thinks. True unless said otherwise. */
   readonly sendReasoning?: boolean
   /**
-   * Words an error for whoever sits in front of the screen. Unless given, errors of Capstan are shown as they are, and
-   * what was thrown by others only as the fact that it was: nobody wrote it for this reader.
+   * Words an error for the user of the front end. Unless given, errors of Capstan are shown as they are, and other
+   * errors only as the fact that there was one: their texts are not written for this reader.
    */
   readonly describeError?: (event: { readonly error: string; readonly code?: string }) => string
   /**
@@ -200,7 +201,7 @@ function plainError({ error, code }: { readonly error: string; readonly code?: s
 }
 
 /**
- * What is shown beside the texts and calls. The plan has an id, so that the newest takes the place of the one before.
+ * What is shown in addition to texts and calls. The plan has an id, so that the newest replaces the one before.
  */
 function dataOf(event: AgentEvent): UiDataChunk | undefined {
   switch (event.type) {

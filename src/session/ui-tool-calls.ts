@@ -113,10 +113,10 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
         call.asked = false
         const timedOut = event.type === 'confirmation_timeout'
         const yes = timedOut ? event.actionTaken === 'auto_approved' : event.approved
-        // When nobody said no, the words of the time limit say more than a refusal.
+        // When there was no answer, the text of the time limit says more than a refusal.
         call.refused = !yes && !timedOut
         if (call.outside)
-          end(event.toolId, call, yes ? 'Approved.' : 'Nobody confirmed the call in time.', !yes)
+          end(event.toolId, call, yes ? 'Approved.' : 'The call was not confirmed in time.', !yes)
         return
       }
       case 'tool_end':
@@ -153,7 +153,7 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
 
 type UiCall = {
   readonly toolName: string
-  /** The front end was told when it began. */
+  /** The front end got its start. */
   readonly growing: boolean
   /** What the model has written so far. */
   written: string

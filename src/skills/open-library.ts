@@ -21,8 +21,8 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
   const problems: string[] = []
   const add = (where: string, parse: () => ParsedSkill): void => {
     try {
-      const { skill, problems: odd } = parse()
-      problems.push(...odd.map((problem) => `${where}: ${problem}`))
+      const { skill, problems: ignored } = parse()
+      problems.push(...ignored.map(({ message }) => `${where}: ${message}`))
       const known = skills.get(skill.name)
       if (known !== undefined)
         problems.push(
@@ -45,7 +45,7 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
     for (const found of findFiles(directory, { ...wanted, seen })) {
       read += 1
       if (read % slice === 0) await nextTurn()
-      if ('problem' in found) problems.push(found.problem)
+      if ('problem' in found) problems.push(`${found.path} ${found.problem}`)
       else if (isSkillFile(found)) add(found.path, () => parseFile(found, directory.source))
     }
   }
@@ -75,7 +75,7 @@ function parseFile(file: FoundFile, source: SkillSource): ParsedSkill {
     stem:
       file.folder === undefined ? basename(file.path).replace(/\.md$/i, '') : basename(dirname(file.path)),
     path: file.path,
-    ...(file.folder !== undefined && { folder: file.folder }),
+    folder: file.folder,
   })
   return { skill: sharedSkill(skill), problems }
 }

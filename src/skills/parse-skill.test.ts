@@ -70,7 +70,7 @@ describe('a skill file', () => {
       allowedTools: [],
     })
     expect(problems).toHaveLength(5)
-    expect(problems.join('\n')).toMatch(/called "the-file" instead/)
+    expect(problems.map(({ message }) => message).join('\n')).toMatch(/called "the-file" instead/)
   })
 
   it.each([

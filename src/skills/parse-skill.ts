@@ -5,15 +5,18 @@ import { readFrontMatter } from '../workspace/front-matter.js'
 import { SkillError } from './errors.js'
 import { type InlineSkill, type Skill, type SkillKind, type SkillSource, skillKinds } from './skill.js'
 
-export type ParsedSkill = { readonly skill: Skill; readonly problems: readonly string[] }
+export type ParsedSkill = { readonly skill: Skill; readonly problems: readonly SkillProblem[] }
+
+/** What is wrong with a field that was ignored. */
+export type SkillProblem = { readonly field: string; readonly message: string }
 
 /** Where a text came from, for those fields that it leaves out. */
 export type SkillOrigin = {
   readonly source: SkillSource
   /** The name of its folder, or of the file without its ending. */
   readonly stem: string
-  readonly path?: string
-  readonly folder?: string
+  readonly path?: string | undefined
+  readonly folder?: string | undefined
 }
 
 const maxDescriptionLength = 1_024
@@ -24,11 +27,11 @@ const maxDescriptionLength = 1_024
  */
 export function parseSkill(text: string, { source, stem, path, folder }: SkillOrigin): ParsedSkill {
   const { fields, body: raw } = readFrontMatter(text)
-  const problems: string[] = []
+  const problems: SkillProblem[] = []
   const body = visibleText(raw).trim()
   if (body === '') throw new SkillError('it has no text below its fields')
   const allowed = readToolList(oneOf(fields, 'allowed-tools', 'allowed_tools', 'allowedTools'))
-  problems.push(...allowed.problems.map((problem) => `allowed-tools: ${problem}`))
+  problems.push(...listProblems('allowed-tools', allowed.problems))
   const description = textOf(fields, 'description', problems) ?? firstLine(body)
   const skill: Skill = {
     name: nameOf(fields['name'], stem, problems),
@@ -39,12 +42,12 @@ export function parseSkill(text: string, { source, stem, path, folder }: SkillOr
     source,
     body,
     forModels: fields['disable-model-invocation'] !== true,
-    ...(path !== undefined && { path }),
-    ...(folder !== undefined && { folder }),
-    ...optional('license', textOf(fields, 'license', problems)),
-    ...optional('compatibility', textOf(fields, 'compatibility', problems)),
-    ...optional('version', versionOf(fields['version'])),
-    ...(isRecord(fields['metadata']) && { metadata: fields['metadata'] }),
+    path,
+    folder,
+    license: shownLine(textOf(fields, 'license', problems)),
+    compatibility: shownLine(textOf(fields, 'compatibility', problems)),
+    version: shownLine(versionOf(fields['version'])),
+    metadata: isRecord(fields['metadata']) ? fields['metadata'] : undefined,
   }
   return { skill, problems }
 }
@@ -58,7 +61,7 @@ export function parseInlineSkill({
   allowedTools,
   content,
 }: InlineSkill): ParsedSkill {
-  const problems: string[] = []
+  const problems: SkillProblem[] = []
   const body = visibleText(content).trim()
   if (body === '') throw new SkillError('its content is empty')
   const allowed = readToolList(allowedTools)
@@ -73,8 +76,12 @@ export function parseInlineSkill({
       body,
       forModels: true,
     },
-    problems: [...problems, ...allowed.problems.map((problem) => `allowedTools: ${problem}`)],
+    problems: [...problems, ...listProblems('allowedTools', allowed.problems)],
   }
+}
+
+function listProblems(field: string, problems: readonly string[]): SkillProblem[] {
+  return problems.map((problem) => ({ field, message: `${field}: ${problem}` }))
 }
 
 /** Letters, digits and `. _ : -`: the name is in a marker, in messages and in lists. */
@@ -82,39 +89,43 @@ function isSkillName(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(name)
 }
 
-function nameOf(given: unknown, stem: string, problems: string[]): string {
+function nameOf(given: unknown, stem: string, problems: SkillProblem[]): string {
   if (isSkillName(given)) return given
   const rule = 'a name is 1 to 64 letters, digits and . _ : -, and begins with a letter or digit'
   if (!isSkillName(stem)) throw new SkillError(rule)
-  if (given !== undefined && given !== null) problems.push(`${rule}; it is called "${stem}" instead`)
+  if (given !== undefined && given !== null)
+    problems.push({ field: 'name', message: `${rule}; it is called "${stem}" instead` })
   return stem
 }
 
-function kindOf(given: unknown, problems: string[]): SkillKind {
+function kindOf(given: unknown, problems: SkillProblem[]): SkillKind {
   const known = skillKinds.find((kind) => kind === given)
   if (known === undefined && given !== undefined && given !== null)
-    problems.push(`kind must be one of ${skillKinds.join(', ')}; it is taken for an instruction`)
+    problems.push({
+      field: 'kind',
+      message: `kind must be one of ${skillKinds.join(', ')}; it is taken for an instruction`,
+    })
   return known ?? 'instruction'
 }
 
-function tagsOf(given: unknown, problems: string[]): readonly string[] {
+function tagsOf(given: unknown, problems: SkillProblem[]): readonly string[] {
   if (given === undefined || given === null) return []
   const tags: unknown[] =
     typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
   const words = tags.filter((tag) => typeof tag === 'string' || typeof tag === 'number')
-  if (words.length < tags.length) problems.push('tags must be a list of words')
+  if (words.length < tags.length) problems.push({ field: 'tags', message: 'tags must be a list of words' })
   return words.map((tag) => visibleLine(String(tag), 40)).filter((tag) => tag !== '')
 }
 
 function textOf(
   fields: Readonly<Record<string, unknown>>,
   name: string,
-  problems: string[],
+  problems: SkillProblem[],
 ): string | undefined {
   const given = fields[name]
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given === 'string') return given
-  problems.push(`${name} must be a text`)
+  problems.push({ field: name, message: `${name} must be a text` })
   return undefined
 }
 
@@ -132,6 +143,6 @@ function oneOf(fields: Readonly<Record<string, unknown>>, ...names: readonly str
   return fields[names.find((name) => fields[name] !== undefined) ?? '']
 }
 
-function optional<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
-  return value === undefined ? {} : ({ [name]: visibleLine(value, 500) } as { [Key in Name]: string })
+function shownLine(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : visibleLine(value, 500)
 }

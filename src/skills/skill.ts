@@ -21,15 +21,15 @@ export type Skill = {
   readonly source: SkillSource
   readonly body: string
   /** The file it was read from. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** The real path of its own folder, with the other files that belong to it. */
-  readonly folder?: string
+  readonly folder?: string | undefined
   /** False: only a person or a host uses it, and models are not shown it. */
   readonly forModels: boolean
-  readonly license?: string
-  readonly compatibility?: string
-  readonly version?: string
-  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly license?: string | undefined
+  readonly compatibility?: string | undefined
+  readonly version?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A skill that a host gives as a text. */

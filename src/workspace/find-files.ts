@@ -31,7 +31,8 @@ export type FoundFile = {
   /** The real path of its folder, when it is the main file of one. */
   readonly folder?: string | undefined
 }
-export type FindProblem = { readonly problem: string }
+/** What is wrong with a path; `problem` completes a sentence that begins with the path. */
+export type FindProblem = { readonly path: string; readonly problem: string }
 
 const maxEntries = 20_000
 
@@ -81,14 +82,14 @@ class Search {
     try {
       inside = readdirSync(place.real).sort()
     } catch (error) {
-      return yield { problem: `${path} was not read: ${messageOf(error)}` }
+      return yield { path, problem: `was not read: ${messageOf(error)}` }
     }
     const whole = inside.find((name) => name.toLowerCase() === main?.toLowerCase())
     if (whole !== undefined) return yield* this.#read(join(path, whole), place.real)
     for (const name of inside) {
       this.#entries += 1
       if (this.#entries === maxEntries)
-        yield { problem: `${path}: more than ${maxEntries} files; the rest was not looked at` }
+        yield { path, problem: `has more than ${maxEntries} files; the rest was not read` }
       if (this.#entries >= maxEntries) return
       if (name.startsWith('.') || name === 'node_modules') continue
       const inner = join(path, name)
@@ -105,10 +106,11 @@ class Search {
     const { real, tree } = place
     const { maxBytes } = this.#options
     const text = this.#glance(tree).text(relative(tree, real), maxBytes)
-    if (text !== undefined) yield { path, realPath: real, text, ...(folder !== undefined && { folder }) }
+    if (text !== undefined) yield { path, realPath: real, text, folder }
     else
       yield {
-        problem: `${path} was not read: it must be a plain file of at most ${maxBytes} bytes that may be read`,
+        path,
+        problem: `was not read: it must be a plain file of at most ${maxBytes} bytes that may be read`,
       }
   }
 
@@ -116,10 +118,9 @@ class Search {
   #place(path: string): { readonly real: string; readonly tree: string } | FindProblem | undefined {
     const { seen } = this.#options
     const real = realPath(path)
-    if (real === undefined) return { problem: `${path} was not read: it is a link that leads nowhere` }
+    if (real === undefined) return { path, problem: 'was not read: it is a link that leads nowhere' }
     const tree = this.#trees.find((one) => isInside(one, real))
-    if (tree === undefined)
-      return { problem: `${path} was not read: it is a link that leads out of its place` }
+    if (tree === undefined) return { path, problem: 'was not read: it is a link that leads out of its place' }
     if (seen.has(real)) return undefined
     seen.add(real)
     return { real, tree }

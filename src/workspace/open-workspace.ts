@@ -35,6 +35,7 @@ import {
   type UnreadablePaths,
 } from './shell/index.js'
 
+/** Options of {@link openWorkspace}. */
 export type WorkspaceOptions = {
   /** The directory that a session is rooted in. It must exist. */
   readonly root: string

@@ -72,7 +72,7 @@ describe('sequence numbers of events', () => {
     await store.close?.()
   })
 
-  it('let a reader that had part of a text go on from its number after a restart', async () => {
+  it('let a reader that had part of a text continue from its number after a restart', async () => {
     const store = new MemorySessionStore()
     const { live } = await liveAndRestored(store)
     const first = live.find(({ event }) => event.type === 'text_delta')

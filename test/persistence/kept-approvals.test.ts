@@ -181,7 +181,7 @@ describe('a question that a process left behind', () => {
     // The run is resumed; the call is answered with what is known of it, and not made.
     await session.resumeRun(runId)
     expect(ledger.begun).toEqual([])
-    expect(JSON.stringify(model.requests[0]?.chatHistory)).toContain('nobody approved it in time')
+    expect(JSON.stringify(model.requests[0]?.chatHistory)).toContain('it was not approved in time')
   })
 
   it('has no yes left when its time ends before the call is made', async () => {

@@ -1,4 +1,4 @@
-// Code modes that want other versions of their libraries than the peers beside them.
+// Code modes that need other versions of their libraries than the other peers.
 import { programSide } from '../../ours/programs.mjs'
 
 const load = (/** @type {string} */ name) => import(name)

@@ -1,5 +1,5 @@
-// The start of commands: until they have told their version, and until a model is asked. Whole processes, so bash tells
-// what they took.
+// The start of commands: until they have printed their version, and until a model is asked. Whole processes, measured
+// by bash.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -123,7 +123,7 @@ function contender({ name, title, env = {}, prepare, ...lines }, { url, place })
     async runs(what) {
       await fetch(`${url}/taken`)
       const began = performance.timeOrigin + performance.now()
-      // The shell's own start is in nobody's favour: it is in the first row as well.
+      // The shell's own start favours no contender: it is in the first row as well.
       const { stderr, status } = spawnSync(
         'bash',
         ['-c', `TIMEFORMAT='took %U %S'; time "$@" > out 2> err`, 'bash', ...lines[what]],

@@ -1,4 +1,4 @@
-// Round trips to an MCP server over stdio. What the server takes is in nobody's CPU time, and in everybody's wall time.
+// Round trips to an MCP server over stdio. The server counts for no contender's CPU time, and for every one's wall time.
 import { measured, takeTurns, turnsArea } from '../turns.mjs'
 import { againstPeers, withSides } from './part.mjs'
 

@@ -96,7 +96,7 @@ export function growthArea({ part, title, explanation, of = (row) => row.cpu.med
  * Against the best of the libraries of others, in the same run.
  * @param {string} name
  * @param {readonly Row[]} rows
- * @returns {Target[]} nothing when nobody else was there
+ * @returns {Target[]} empty when there was no other contender
  */
 export function againstPeers(name, rows, mine = 'capstan') {
   const others = rows.flatMap((row) => ('cannot' in row || isOwn(row.name) ? [] : [row]))
@@ -112,7 +112,7 @@ export function againstPeers(name, rows, mine = 'capstan') {
   ]
 }
 
-/** What is measured for itself and is no agent library of somebody else's. @param {string} name */
+/** What is measured for itself and is not another agent library. @param {string} name */
 export function isOwn(name) {
   return own.some((one) => name === one || name.startsWith(`${one}-`))
 }

@@ -96,7 +96,7 @@ export const sides = {
             async append(n) {
               session.agent.messages.push(...round(n))
               await save(session)
-              // It writes everything anew.
+              // It writes everything again.
               written += bytesBelow(join(place, id))
             },
             async appendMany(from, count) {

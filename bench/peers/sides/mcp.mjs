@@ -68,7 +68,7 @@ export const sides = {
         () => echo.runAsync({ args: hi, toolContext: {} }),
         () => set.close(),
       )
-      // It starts the server anew for every call.
+      // It starts the server again for every call.
       return { ...side, slow: 50 }
     },
   },

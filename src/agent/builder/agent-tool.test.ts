@@ -39,7 +39,7 @@ describe('an agent as a tool', () => {
     })
   })
 
-  it('answers for its agent, also when nobody runs around it', async () => {
+  it('answers for its agent, also when no run is around it', async () => {
     const model = queueModel([text('answer')])
     const tool = new AgentBuilder('child', model).build().asTool({ name: 'ask' })
     await expect(tool.call({ prompt: 'why?' })).resolves.toBe('answer')
@@ -95,7 +95,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     expect(ran).toEqual(['paid'])
   })
 
-  it('is told no by that handler and goes on', async () => {
+  it('is refused by that handler and continues', async () => {
     const ran: string[] = []
     const agent = parent(payer(ran).build())
       .approvals({ handler: () => false })
@@ -104,7 +104,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     expect(ran).toEqual([])
   })
 
-  it('ends the run when nobody is there to be asked', async () => {
+  it('ends the run when no user can be asked', async () => {
     const failed = resultOf(parent(payer().build()).build().prompt('go'), way)
     await expect(failed).rejects.toThrow(ToolApprovalRequiredError)
     await expect(failed).rejects.toMatchObject({ request: { toolName: 'pay', run: { agentId: 'child' } } })
@@ -128,7 +128,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
 
   it('is stopped with the run', async () => {
     const stop = new AbortController()
-    let isTold = false
+    let wasAborted = false
     const waits = createTool({
       name: 'waits',
       description: 'Waits.',
@@ -138,7 +138,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
           signal?.addEventListener(
             'abort',
             () => {
-              isTold = true
+              wasAborted = true
               resolve()
             },
             { once: true },
@@ -151,7 +151,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     await expect(resultOf(parent(child).build().prompt('go').withSignal(stop.signal), way)).rejects.toThrow(
       /cancelled/,
     )
-    expect([isTold, childModel.requests.length]).toEqual([true, 1])
+    expect([wasAborted, childModel.requests.length]).toEqual([true, 1])
   })
 })
 

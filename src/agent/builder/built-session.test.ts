@@ -136,7 +136,7 @@ describe.each(ways)('metadata (%s)', (way) => {
     expect(runs).toEqual(seen)
   })
 
-  it('cannot be changed by those who see it, or by its owner later', async () => {
+  it('cannot be changed by its readers, or by its owner later', async () => {
     const { seen, builder } = asking()
     const own: JsonObject = { user: { name: 'Ada' } }
     const agent = builder.metadata(own).build()

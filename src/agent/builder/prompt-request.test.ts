@@ -64,7 +64,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     })
   })
 
-  it('takes a whole conversation and goes on from it', async () => {
+  it('takes a whole conversation and continues it', async () => {
     const model = queueModel([text('Ada.')])
     const history = [Message.user('I am Ada.'), Message.assistant('Hello.'), Message.user('Who am I?')]
     const result = await resultOf(new AgentBuilder('a', model).build().prompt(history), way)
@@ -92,14 +92,14 @@ describe.each(ways)('a prompt (%s)', (way) => {
     },
   )
 
-  it('has 20 rounds unless told, also when they are all the same call', async () => {
+  it('has 20 rounds by default, also when they are all the same call', async () => {
     const model = queueModel(...Array.from({ length: 25 }, () => [toolCall('same', 'add', { x: 1, y: 1 })]))
     const agent = new AgentBuilder('loop', model).tool(add).build()
     await expect(resultOf(agent.prompt('go'), way)).rejects.toThrow(/defaultMaxTurns/)
     expect(model.requests).toHaveLength(21)
   })
 
-  it('tells the model what a tool threw and what is wrong with arguments, with or without an approval policy', async () => {
+  it('gives the model what a tool threw and what is wrong with arguments, with or without an approval policy', async () => {
     const broken = createTool({
       name: 'broken',
       description: 'Breaks.',
@@ -228,7 +228,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['done'])
   })
 
-  it('runs calls one after the other, or as many at once as it is told, with results in the order of the calls', async () => {
+  it('runs calls one after the other, or with the given concurrency, with results in the order of the calls', async () => {
     const run = async (concurrency?: number): Promise<{ most: number; results: string[] }> => {
       let now = 0
       let most = 0
@@ -271,9 +271,9 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(() => request.steer(Message.assistant('no'))).toThrow(TypeError)
   })
 
-  it('stops when its signal is aborted, and tells the tool at work', async () => {
+  it('stops when its signal is aborted, and aborts the tool that is running', async () => {
     const stop = new AbortController()
-    let told: unknown
+    let reason: unknown
     const waits = createTool({
       name: 'waits',
       description: 'Waits.',
@@ -281,8 +281,8 @@ describe.each(ways)('a prompt (%s)', (way) => {
       execute: (_, { signal }) =>
         new Promise((resolve) => {
           const onAbort = (): void => {
-            told = signal?.reason
-            resolve(told)
+            reason = signal?.reason
+            resolve(reason)
           }
           signal?.addEventListener('abort', onAbort, { once: true })
           stop.abort()
@@ -291,7 +291,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     const model = queueModel([toolCall('1', 'waits', {})])
     const request = new AgentBuilder('a', model).tool(waits).build().prompt('go').withSignal(stop.signal)
     await expect(resultOf(request, way)).rejects.toThrow(RunError)
-    expect(told).toBeInstanceOf(DOMException)
+    expect(reason).toBeInstanceOf(DOMException)
   })
 })
 
@@ -325,7 +325,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(ran).toEqual([{ amount: 50 }])
   })
 
-  it('ends the run when nobody can give it', async () => {
+  it('ends the run when no approval can be given', async () => {
     const { tool, ran } = refunds()
     const agent = new AgentBuilder('a', queueModel(refund(250))).tool(tool).build()
     const failed = resultOf(agent.prompt('go'), way)
@@ -362,7 +362,7 @@ describe.each(ways)('approval (%s)', (way) => {
     ['the answer’s own words', { approved: false, rejectMessage: 'Not today.', reason: 'r' }, 'Not today.'],
     ['its reason', { approved: false, reason: 'Too much.' }, 'Too much.'],
     ['the policy’s words', false, 'Ask a human.'],
-  ] as const)('when refused gives the model %s, and the run goes on', async (_, decision, words) => {
+  ] as const)('when refused gives the model %s, and the run continues', async (_, decision, words) => {
     const { tool, ran } = refunds({ rejectMessage: 'Ask a human.' })
     const seen: string[] = []
     const model = queueModel(refund(250), [text('sorry')])
@@ -376,7 +376,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect([seen, ran]).toEqual([[words], []])
   })
 
-  it('says that it was rejected when nobody has other words', async () => {
+  it('says that it was rejected when no other text is given', async () => {
     const { tool } = refunds()
     const model = queueModel(refund(250), [text('sorry')])
     const agent = new AgentBuilder('a', model)
@@ -555,7 +555,7 @@ describe.each(ways)('middleware (%s)', (way) => {
   })
 
   it.each([true, false])(
-    'that gives arguments which are no JSON is told to the model (approval policy: %s)',
+    'that gives arguments which are not JSON is reported to the model (approval policy: %s)',
     async (policy) => {
       const model = queueModel([addCall(1)], [text('ok')])
       const tool = (policy ? { ...add, approval: { when: () => true } } : add) as AnyTool
@@ -593,7 +593,7 @@ describe.each(ways)('middleware (%s)', (way) => {
 })
 
 describe('the stream of a prompt', () => {
-  it('tells a run from its first turn to its result', async () => {
+  it('emits a run from its first turn to its result', async () => {
     const model = queueModel(
       [AssistantContent.reasoning('hm'), text('Let me see.'), toolCall('c', 'add', { x: 1, y: 2 }, 'fc')],
       [text('It is '), text('3.')],
@@ -631,15 +631,16 @@ describe('the stream of a prompt', () => {
         },
       }
       const agent = new AgentBuilder('a', pieces).tool(add).build()
-      const told: AgentStreamEvent[] = []
-      for await (const event of agent.prompt('go').stream({ includeToolCallDeltas: wanted })) told.push(event)
-      const deltas = told.filter(({ type }) => type === 'tool_call_delta')
+      const events: AgentStreamEvent[] = []
+      for await (const event of agent.prompt('go').stream({ includeToolCallDeltas: wanted }))
+        events.push(event)
+      const deltas = events.filter(({ type }) => type === 'tool_call_delta')
       const all = [
         { type: 'tool_call_delta', turn: 1, id: 'c', name: 'add', argumentsDelta: '{"x":1,' },
         { type: 'tool_call_delta', turn: 1, id: 'c', argumentsDelta: '"y":2}' },
       ]
       expect(deltas).toEqual(wanted ? all : [])
-      expect(told).toContainEqual(expect.objectContaining({ type: 'tool_result', result: '3' }))
+      expect(events).toContainEqual(expect.objectContaining({ type: 'tool_result', result: '3' }))
     },
   )
 
@@ -657,7 +658,7 @@ describe('the stream of a prompt', () => {
     ])
   })
 
-  it('tells a failure with what it cost, and then throws the same', async () => {
+  it('emits a failure with what it cost, and then throws the same', async () => {
     const thrown = new Error('broke')
     const agent = new AgentBuilder('a', queueModel([addCall(1)], [text('ok')]))
       .tool(add)
@@ -669,25 +670,25 @@ describe('the stream of a prompt', () => {
   })
 
   it('stops the run when its reader leaves, and ends when what had started has', async () => {
-    let isTold = false
+    let wasAborted = false
     let isClosed = false
     const waits = createTool({
       name: 'waits',
       description: 'Waits.',
       input: z.object({}),
       async execute(_, { signal, emitStreamEvent }) {
-        const told = new Promise<void>((resolve) => {
+        const aborted = new Promise<void>((resolve) => {
           signal?.addEventListener('abort', () => setImmediate(resolve), { once: true })
         })
         await emitStreamEvent?.({ agentId: 'x', event: 'started' })
-        await told
-        isTold = true
+        await aborted
+        wasAborted = true
       },
     })
     const model = queueModel([toolCall('1', 'waits', {})], [text('never')])
     const request = new AgentBuilder('a', model).tool(waits).build().prompt('go')
     for await (const event of request.stream()) if (event.type === 'agent_tool_event') break
-    expect(isTold).toBe(true)
+    expect(wasAborted).toBe(true)
     expect(request.steer('too late')).toBe(false)
     expect(model.requests).toHaveLength(1)
 

@@ -36,7 +36,7 @@ const offered = (model: QueueModel): string[][] =>
 const best = { topK: 1, threshold: 0.5 }
 
 describe.each(ways)('tools that are found (%s)', (way) => {
-  it('are those for what the user asks, behind those that are always there', async () => {
+  it('are those for what the user asks, after those that are always there', async () => {
     const index = await indexOf(tool('weather'), tool('mail'))
     const model = queueModel([toolCall('1', 'weather', {})], [text('ok')])
     const agent = new AgentBuilder('a', model).dynamicTools(index, best).tool(tool('clock')).build()
@@ -79,7 +79,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
     expect(ran).toBe(false)
   })
 
-  it('stay for the run after results that say nothing, or something else, and new ones come behind', async () => {
+  it('stay for the run after results that say nothing, or something else, and new ones come last', async () => {
     const image = [{ type: 'image', data: 'AAAA', mediaType: 'image/png' }]
     const index = await indexOf(tool('weather', image), tool('mail', 'see the bank'), tool('bank'))
     const model = queueModel(

@@ -361,12 +361,12 @@ describe('what is wrong', () => {
     [{ memory: () => 1 }, 'memory must be a block or an object, found a function'],
     [{ memory: new Date(0) }, 'memory must be a block or an object, found an object that is not plain'],
   ]
-  it.each(refused)('is told with its place: %j', async (source, ...problems) => {
+  it.each(refused)('is reported with its place: %j', async (source, ...problems) => {
     const error = await refusal(source)
-    const told = error.problems.map(({ message, line, column }) =>
+    const reported = error.problems.map(({ message, line, column }) =>
       line === undefined ? message : `line ${line}, column ${column}: ${message}`,
     )
-    expect(told).toEqual(problems)
+    expect(reported).toEqual(problems)
     for (const problem of problems) expect(error.message).toContain(problem)
     expect(error).toMatchObject({ code: 'config_error', name: 'ConfigError' })
     expect([error.line, error.column]).toEqual([error.problems[0]?.line, error.problems[0]?.column])
@@ -453,7 +453,7 @@ describe('a warning', () => {
     expect((await load(source)).warnings).toEqual(warnings)
   })
 
-  it('tells what then counts', async () => {
+  it('uses the last value', async () => {
     expect((await load('max_tool_rounds = 1 maxToolRounds = 2')).config.maxToolRounds).toBe(2)
     expect((await load('skill_dirs = ["a", env("NOT_SET")]')).config).not.toHaveProperty('skillDirs')
     expect(

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../tool/json.js'
 
 /** What happens to a fire that is due while the previous one is still running: it is skipped or queued. */
 export const overlapPolicies = ['skip', 'queue'] as const
+/** One of {@link overlapPolicies}. */
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
 /**
@@ -10,6 +11,7 @@ export type OverlapPolicy = (typeof overlapPolicies)[number]
  * for.
  */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
+/** One of {@link catchUpPolicies}. */
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
 
 /** One `schedules/*.md`. */

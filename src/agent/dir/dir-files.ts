@@ -39,10 +39,10 @@ export function readDirFiles(directory: string, findings: Findings): DirFiles {
     }
     return [...findFiles({ path, trees: [directory] }, options)].flatMap((found) => {
       if ('problem' in found) {
-        addProblem(directory, found.problem, findings)
+        findings.add(nameIn(directory, found.path), 1, found.problem)
         return []
       }
-      const file = relative(directory, found.path).split(sep).join('/')
+      const file = nameIn(directory, found.path)
       const parts = file.split('/')
       const last = parts.at(-1) ?? file
       const stem = found.folder === undefined ? last.replace(/\.[^.]*$/, '') : (parts.at(-2) ?? last)
@@ -74,9 +74,7 @@ export function digestOfAll({ instructions, config, schedules, tools, skills }: 
   return digestOf([instructions, config, ...schedules, ...tools, ...skills])
 }
 
-/** The words begin with the path of what they are about. */
-function addProblem(directory: string, problem: string, findings: Findings): void {
-  const rest = problem.startsWith(`${directory}${sep}`) ? problem.slice(directory.length + 1) : problem
-  const [, file = '.', message = rest] = /^(.+?)(?: (was not read: .*)|: (?:more than .*))$/.exec(rest) ?? []
-  findings.add(file.split(sep).join('/'), 1, message)
+/** A path relative to the directory, with slashes. */
+function nameIn(directory: string, path: string): string {
+  return relative(directory, path).split(sep).join('/') || '.'
 }

@@ -16,6 +16,7 @@ export class AgentDirError extends CapstanError {
 
 markErrorClass(AgentDirError, 'AgentDirError')
 
+/** The kinds of {@link ScheduleError}. */
 export type ScheduleErrorCode = 'schedule_unknown' | 'schedule_stopped' | 'schedule_start_failed'
 
 /** A schedule could not be started, is unknown, or was stopped. */

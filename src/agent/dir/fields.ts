@@ -18,7 +18,7 @@ export function readFields(file: DirFile, findings: Findings): FileFields | unde
     const { fields, lines, body } = readFrontMatter(file.text)
     return new FileFields(file, fields, lines, visibleText(body).trim(), findings)
   } catch (error) {
-    if (error instanceof YamlError) return fail(error.line, error.message.replace(/^line \d+: /, ''))
+    if (error instanceof YamlError) return fail(error.line, error.problem)
     return fail(1, messageOf(error))
   }
 }

@@ -1,6 +1,7 @@
 import type { Session } from '../../session/session.js'
 import type { FireReport, ScheduleStatus, ServeListener } from './serve-events.js'
 
+/** The life cycle of a served agent directory. */
 export type ServeState = 'starting' | 'serving' | 'stopping' | 'stopped'
 
 /** An agent directory that is being served. It runs until it is stopped, even if nothing references this object. */

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentDir } from './agent-dir.js'
 
+/** Options of {@link loadAgentDir}. */
 export type LoadAgentDirOptions = {
   /** The variables that `${NAME}` and `env("NAME")` read (default: `process.env`). */
   readonly env?: Readonly<Record<string, string | undefined>>

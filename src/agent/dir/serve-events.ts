@@ -56,6 +56,7 @@ export type ServeEvent =
   | { readonly type: 'notice'; readonly message: string; readonly schedule?: string }
   | { readonly type: 'stopped' }
 
+/** Receives the events of a served agent directory. */
 export type ServeListener = (event: ServeEvent) => void
 
 /** The state of a served schedule. */

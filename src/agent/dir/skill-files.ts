@@ -1,4 +1,4 @@
-import { parseSkill } from '../../skills/parse-skill.js'
+import { parseSkill, type SkillProblem } from '../../skills/parse-skill.js'
 import { messageOf } from '../../tool/errors.js'
 import { readFrontMatter } from '../../workspace/front-matter.js'
 import { YamlError } from '../../workspace/yaml/errors.js'
@@ -17,22 +17,20 @@ export function checkSkills(files: readonly DirFile[], findings: Findings): stri
     try {
       const { skill, problems } = parseSkill(text, { source: 'directory', stem, path })
       const { lines } = readFrontMatter(text)
-      for (const problem of problems) findings.add(file, lineIn(lines, problem), problem)
+      for (const problem of problems) findings.add(file, lineOf(lines, problem), problem.message)
       const other = taken.get(skill.name)
       if (other !== undefined)
         findings.add(file, 1, `duplicate skill name: ${skill.name} (also in ${other}); rename one`)
       taken.set(skill.name, other ?? file)
     } catch (error) {
-      const line = error instanceof YamlError ? error.line : 1
-      findings.add(file, line, `not a skill: ${messageOf(error).replace(/^line \d+: /, '')}`)
+      const [line, problem] = error instanceof YamlError ? [error.line, error.problem] : [1, messageOf(error)]
+      findings.add(file, line, `not a skill: ${problem}`)
     }
   }
   return [...taken.keys()]
 }
 
-/** The line of the field that a problem is about. A message starts with the name of its field. */
-function lineIn(lines: ReadonlyMap<string, number>, problem: string): number {
-  const [field = ''] = /^[\w-]+/.exec(problem) ?? []
-  const name = field === 'a' ? 'name' : field
-  return lines.get(name) ?? lines.get(name.replace(/-/g, '_')) ?? 1
+/** The line of the field that a problem is about. */
+function lineOf(lines: ReadonlyMap<string, number>, { field }: SkillProblem): number {
+  return lines.get(field) ?? lines.get(field.replaceAll('-', '_')) ?? 1
 }

@@ -27,7 +27,7 @@ export class LineReader {
   #noise = 0
   /** Lines that were no messages. */
   skipped = 0
-  /** The first of them, for whoever has to explain. */
+  /** The first skipped line, for error messages. */
   firstSkipped: string | undefined
 
   constructor(
@@ -40,7 +40,7 @@ export class LineReader {
     this.#onSkipped = onSkipped
   }
 
-  /** Undefined as long as it can go on. */
+  /** Returns a problem, or undefined while reading can continue. */
   add(chunk: Buffer): string | undefined {
     let from = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {

@@ -28,8 +28,8 @@ export class StdioChannel implements Channel {
   onmessage?: (message: never) => void
   readonly #options: StdioChannelOptions
   #process: PipedProcess | undefined
-  /** Settles when it has ended and was heard to the end. */
-  #told: Promise<void> = Promise.resolve()
+  /** Settles when the process has ended and all its output was read. */
+  #ended: Promise<void> = Promise.resolve()
   /** The beginning and the end of what it wrote to standard error. */
   #firstErrors = Buffer.alloc(0)
   #lastErrors = Buffer.alloc(0)
@@ -73,7 +73,7 @@ export class StdioChannel implements Channel {
     })
     for (const stream of [process.stdout, process.stderr])
       stream.on('error', (error) => this.onerror?.(error))
-    this.#told = process.exit.then(async (exit) => {
+    this.#ended = process.exit.then(async (exit) => {
       const { exitCode, signal } = exit
       this.#exit = exit
       // What it said last may still be in the pipe.
@@ -84,8 +84,8 @@ export class StdioChannel implements Channel {
 
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
-    // Its input is closed before it is known how it ended, and that is what whoever calls wants to read.
-    if (stdin?.writable === false && !this.#isOver) await withTimeout(this.#told, maxExitWaitMs)
+    // Its input closes before its exit is known, and the exit is what the caller needs to read.
+    if (stdin?.writable === false && !this.#isOver) await withTimeout(this.#ended, maxExitWaitMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
     if (stdin.writableLength > maxUnread)

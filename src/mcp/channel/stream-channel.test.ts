@@ -64,7 +64,7 @@ describe('StreamChannel', () => {
     }
   })
 
-  it('closes once, however often it is told to', async () => {
+  it('closes once, however often close is called', async () => {
     const { channel, onclose } = await open()
     await channel.close()
     await channel.close()

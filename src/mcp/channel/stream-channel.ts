@@ -20,7 +20,7 @@ export class StreamChannel implements Channel {
     this.onerror?.(new Error(problem))
     void this.close()
   }
-  /** Whoever has said all they had to say may still be waiting for answers. */
+  /** A client that has ended its input may still be waiting for answers. */
   readonly #ended = (): void => {
     if (this.#unanswered.count === 0 || this.#drainMs === 0) void this.close()
     else this.#draining = setTimeout(this.#gone, this.#drainMs)
@@ -31,7 +31,7 @@ export class StreamChannel implements Channel {
     this.onmessage?.(message as never)
   })
 
-  /** `drainMs`: how long requests that came before the end of the input may go on to be answered. */
+  /** `drainMs`: how long requests that came before the end of the input have to be answered. */
   constructor(input: Readable, output: Writable, drainMs = 0) {
     this.#input = input
     this.#output = output

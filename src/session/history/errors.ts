@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
+/** The kinds of errors of undo, rewind and fork. */
 export type HistoryErrorCode =
   | 'message_not_found'
   | 'not_a_user_message'

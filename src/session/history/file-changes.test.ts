@@ -102,7 +102,7 @@ describe('FileChanges', () => {
     expect(changes.get('r')?.files.get('a')?.undone).toBe(false)
   })
 
-  it('has something to undo again when a run goes on writing after an undo', async () => {
+  it('has something to undo again when a run writes again after an undo', async () => {
     const { changes } = open()
     await changes.note({ id: 'r' }, 'a', 'v1', look('0'))
     await changes.note({ id: 'u', undoes: 'r' }, 'a', 'v0', look('1'))

@@ -24,7 +24,7 @@ export type FileChangesOptions = {
   readonly restored?: readonly FileChangeNote[] | undefined
   /** Where notes and contents are kept; absent: in memory alone, as far as that goes. */
   readonly keep?: ChangesKeeper | undefined
-  /** Whether this content may be written down beside the log. */
+  /** Whether this content may be saved next to the log. */
   readonly mayKeep?: ((bytes: Uint8Array) => boolean) | undefined
   now(): number
 }
@@ -161,7 +161,7 @@ export class FileChanges {
       })
     else {
       file.written.push(after)
-      // A run that goes on writing has something to take back again.
+      // A run that writes again has something to undo again.
       file.undone = false
     }
     if (undoes !== undefined) this.#turnBack(undoes, path)

@@ -9,7 +9,7 @@ import { interruptedResults, type OpenCalls } from '../journal/interrupted.js'
 import { load, type RestoredSession } from '../journal/restore.js'
 import { HistoryError } from './errors.js'
 
-/** Where a session is forked: behind a message, or before one. Absent: at its end. */
+/** Where a session is forked: after a message, or before one. Absent: at its end. */
 export type ForkPoint = {
   /** The last message that is copied. The results of its calls come with it. */
   readonly fromMessageId?: string

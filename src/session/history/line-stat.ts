@@ -1,7 +1,7 @@
 /** How many lines came and went between two texts. */
 export type LineStat = { readonly added: number; readonly removed: number }
 
-/** Counted as a diff would; of very different texts, which nobody reads as a diff, at least as many. */
+/** Counts lines as a diff would; for very different texts, whose diff is not readable, at least as many. */
 export function lineStat(before: string, after: string): LineStat {
   const [a, b] = [linesOf(before), linesOf(after)]
   let head = 0

@@ -22,7 +22,7 @@ export type RewindOutcome = {
   readonly hidden: number
 }
 
-/** The messages of the conversation, also those that a summary stands for by now. */
+/** The messages of the conversation, also those that were replaced by a summary. */
 export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
   return conversation.kept.map(({ id, row, message }) => ({
     id,
@@ -34,7 +34,7 @@ export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
 }
 
 /**
- * Goes back to before a message of the user: it and everything behind it is hidden from the history and the model, and
+ * Goes back to before a message of the user: it and everything after it is hidden from the history and the model, and
  * stays in the log. Files stay as they are; `undo` is for those.
  */
 export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
@@ -61,7 +61,7 @@ export function unrewind(kernel: SessionKernel): Promise<number> {
     if (conversation.rewound.length === 0)
       throw new HistoryError(
         'nothing_rewound',
-        'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to go on from both.',
+        'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to continue from both.',
       )
     await kernel.recorder?.open()
     const before = conversation.kept.length
@@ -84,7 +84,7 @@ function refuseUnlessUser({ conversation }: SessionKernel, messageId: string): v
     )
 }
 
-/** What was said in a message; a text stands for itself, anything else for what it is. */
+/** The text of a message; other content is named by its kind. */
 function textOf(message: Message): string {
   if (message.role === 'system') return message.content
   const texts: string[] = []

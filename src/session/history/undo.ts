@@ -174,7 +174,7 @@ function whyMovedOn(
   const later = changes.laterWriter(id, path)
   const what = version === undefined ? 'it is gone' : 'it is not what the run left'
   return later === undefined
-    ? `${what}: somebody else changed it since`
+    ? `${what}: another process or user changed it since`
     : `${what}: '${later}' changed it since, undo that first`
 }
 

@@ -11,7 +11,7 @@ import type { ChangeOwner, FileChanges, FoundImage } from './file-changes.js'
 export type WatchedPlace = {
   /** The files of the workspace, held to containment alone: what a call may write it need not be able to read. */
   readonly whole: LocalFiles
-  /** The session's own directory: what lies there is nobody's work. */
+  /** The session's own directory: changes in it are not recorded. */
   scratch(): string | undefined
 }
 
@@ -67,7 +67,7 @@ async function noteMove({ whole }: WatchedPlace, note: Note, from: string, to: s
   await note(from, null)
 }
 
-/** Stands for what has no version; nothing that is read ever has this one. */
+/** The version of what is not a file; no file that is read has it. */
 const notAFile = 'not a file'
 
 function versionIn(text: string): Promise<string> {
@@ -125,7 +125,7 @@ async function imageOf(whole: LocalFiles, path: string): Promise<FoundImage> {
   }
 }
 
-/** Whether what stands at this path leads elsewhere. */
+/** Whether there is a link at this path. */
 export async function isLink(whole: LocalFiles, path: string): Promise<boolean> {
   return (await whole.resolve(path)) !== (await placeOf(whole, path, true))
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionRecord, ToolStep } from '../../store/records.js'
 import type { CallStep } from '../../tool/runtime.js'
-import { canGoOn, keepSteps } from './call-steps.js'
+import { canResumeCall, keepSteps } from './call-steps.js'
 
 function open(restored?: object) {
   const written: SessionRecord[] = []
@@ -39,7 +39,7 @@ describe('keepSteps', () => {
     expect(contents()).toMatchObject([{ step: { n: 1 } }, { step: { n: 2 }, ends: 'inner' }, { step: null }])
   })
 
-  it('goes on from steps of an earlier process, of the same answer and complete', async () => {
+  it('continues from steps of an earlier process, of the same answer and complete', async () => {
     const { steps, written } = open(known())
     expect(steps.before).toEqual([{ step: 1 }])
     await steps.add([{ step: 2 }])
@@ -66,7 +66,7 @@ describe('keepSteps', () => {
     expect(steps.begun).toEqual(['1', '4/5'])
   })
 
-  it('puts a large step beside the log, with a stub in its place', async () => {
+  it('puts a large step next to the log, with a stub in its place', async () => {
     const { steps, contents, blobs } = open()
     await steps.add([{ step: 'x'.repeat(100_000) }])
     expect(contents()).toMatchObject([{ type: 'blob', digest: 'blob1', stub: { callId: 'c', step: null } }])
@@ -81,12 +81,12 @@ describe('keepSteps', () => {
   })
 })
 
-describe('canGoOn', () => {
+describe('canResumeCall', () => {
   it('is so for a call of that answer whose steps are all there', () => {
-    expect(canGoOn(known(), 'm', 'c')).toBe(true)
-    expect(canGoOn(known(), 'other', 'c')).toBe(false)
-    expect(canGoOn(known(), 'm', 'd')).toBe(false)
-    expect(canGoOn(known({ over: true }), 'm', 'c')).toBe(false)
-    expect(canGoOn(known({ steps: [] }), 'm', 'c')).toBe(false)
+    expect(canResumeCall(known(), 'm', 'c')).toBe(true)
+    expect(canResumeCall(known(), 'other', 'c')).toBe(false)
+    expect(canResumeCall(known(), 'm', 'd')).toBe(false)
+    expect(canResumeCall(known({ over: true }), 'm', 'c')).toBe(false)
+    expect(canResumeCall(known({ steps: [] }), 'm', 'c')).toBe(false)
   })
 })

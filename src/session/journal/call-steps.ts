@@ -5,18 +5,18 @@ import type { RestoredSession } from './restore.js'
 
 export type CallStepsOptions = {
   readonly callId: string
-  /** The answer that the call stands in: an id may come again in another. */
+  /** The answer that contains the call: an id can occur again in another. */
   readonly messageId: string
   readonly sessionId: string
   readonly journal: Journal
   readonly restored: Pick<RestoredSession, 'openSteps' | 'openIntents'> | undefined
 }
 
-/** What the steps of one call may take in all; one that does more cannot be gone on with after a restart. */
+/** The limit for the steps of one call; a call with more cannot be resumed after a restart. */
 const maxBytes = 8 * 1024 * 1024
 const maxInlineBytes = 64 * 1024
 
-/** The steps of one call in the log: large ones beside it, and no more of them than is reasonable. */
+/** Saves the steps of one call in the log: large ones next to it, and no more of them than the limit allows. */
 export function keepSteps({ callId, messageId, sessionId, journal, restored }: CallStepsOptions): CallSteps {
   const known = restored?.openSteps.get(callId)
   const before = known?.messageId === messageId && !known.over ? known.steps : []
@@ -56,8 +56,8 @@ export function keepSteps({ callId, messageId, sessionId, journal, restored }: C
   }
 }
 
-/** Whether a call that had begun knows itself what it did, and can be made again. */
-export function canGoOn(
+/** Whether a call that had begun has a complete record of its steps, and can be made again. */
+export function canResumeCall(
   { openSteps }: Pick<RestoredSession, 'openSteps'>,
   messageId: string | undefined,
   callId: string,

@@ -67,7 +67,7 @@ describe('interruptedResults', () => {
     expect(words[1]).toContain('It does no harm to make it again')
     expect(words[2]).toContain('This call was not begun')
     expect(words[3]).toContain('while it waited for an approval')
-    expect(words[4]).toContain('nobody approved it in time')
+    expect(words[4]).toContain('it was not approved in time')
     expect(words[5]).toContain('not on Sundays')
   })
 })
@@ -100,8 +100,8 @@ describe('unfinishedRound', () => {
   it('makes a call again that had begun only when it knows itself what it did', () => {
     const open = { openIntents: [begun('waiting')], openQuestions: [asked(waiting)] }
     expect(unfinishedRound([answer(waiting)], open, { family, now: 0 })).toBeUndefined()
-    const goesOn = (name: string, id: string): boolean => name === 'write' && id === 'waiting'
-    expect(unfinishedRound([answer(waiting)], open, { family, now: 0, goesOn })?.settled.size).toBe(0)
+    const canResume = (name: string, id: string): boolean => name === 'write' && id === 'waiting'
+    expect(unfinishedRound([answer(waiting)], open, { family, now: 0, canResume })?.settled.size).toBe(0)
   })
 })
 

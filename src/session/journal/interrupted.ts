@@ -6,7 +6,7 @@ import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { isAboutCall, isExpired } from './questions.js'
 
-/** What a log tells of calls without a result. */
+/** What a log says about calls without a result. */
 export type OpenCalls = {
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions?: readonly OpenQuestion[]
@@ -34,11 +34,11 @@ export function interruptedResults(
 }
 
 export type UnfinishedOptions = {
-  /** The runs that are gone on with. */
+  /** The runs that are resumed. */
   readonly family: ReadonlySet<string>
   readonly now: number
-  /** Whether a call that had begun can be made again: because it knows itself what it did already. */
-  readonly goesOn?: (toolName: string, callId: string) => boolean
+  /** Whether a call that had begun can be made again: because it has a record of what it did. */
+  readonly canResume?: (toolName: string, callId: string) => boolean
 }
 
 /**
@@ -49,7 +49,7 @@ export type UnfinishedOptions = {
 export function unfinishedRound(
   messages: readonly Message[],
   open: OpenCalls & { readonly openQuestions: readonly OpenQuestion[] },
-  { family, now, goesOn = () => false }: UnfinishedOptions,
+  { family, now, canResume = () => false }: UnfinishedOptions,
 ): UnfinishedRound | undefined {
   const last = messages.at(-1)
   const calls = callsOf(last)
@@ -65,7 +65,7 @@ export function unfinishedRound(
         isAboutCall(question, call),
     )
   const again = calls.filter((call) =>
-    begun.has(call.id) ? goesOn(call.function.name, call.id) : waits(call),
+    begun.has(call.id) ? canResume(call.function.name, call.id) : waits(call),
   )
   if (again.length === 0) return undefined
   const known = whatIsKnown(open, now)
@@ -119,4 +119,4 @@ const mayRepeat =
 const neverBegan = 'This call was not begun: the process ended before. Make it again if it is still needed.'
 const stillWaited =
   'This call was not begun: the process ended while it waited for an approval. Make it again if it is still needed.'
-const neverApproved = 'This call was not begun: nobody approved it in time.'
+const neverApproved = 'This call was not begun: it was not approved in time.'

@@ -54,11 +54,11 @@ it('writes what was handed over before it was closed, and takes the session no m
   await other.close()
   await expect(other.writeBlob(new Uint8Array(1))).rejects.toMatchObject({ code: 'session_closed' })
   await expect(other.open()).rejects.toMatchObject({ code: 'session_closed' })
-  // Nobody holds it.
+  // Its lease is free.
   await (await store.open('s', { holder: 'the next', now: () => 0 })).close()
 })
 
-it('what nobody waits for goes with the next write that somebody waits for, in order, and by itself when none comes', async () => {
+it('records without a waiting caller go with the next write that has one, in order, and by themselves when none comes', async () => {
   const store = new MemorySessionStore()
   const writes: number[] = []
   const watched = journalIn(store, (records) => writes.push(records))
@@ -88,7 +88,7 @@ it('what nobody waits for goes with the next write that somebody waits for, in o
   expect(alone).toBe(1)
 })
 
-it('what is put is written at once, and only what somebody waits for waits for the disk', async () => {
+it('records are written at once, and only a waiting caller waits for the disk', async () => {
   const writes: [records: number, soon: boolean | undefined][] = []
   const journal = journalIn(new MemorySessionStore(), (records, options) =>
     writes.push([records, options?.soon]),
@@ -110,14 +110,14 @@ it('what is put is written at once, and only what somebody waits for waits for t
   ])
 })
 
-it('what comes too late fails nobody, also when it cannot be made', async () => {
+it('records that come too late fail no caller, also when they cannot be made', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): void => void unhandled.push(error)
   process.on('unhandledRejection', note)
   for (const end of ['seal', 'close'] as const) {
     const journal = journalIn(new MemorySessionStore())
     await journal[end]()
-    await journal.append(Promise.reject(new Error('no room beside the log')))
+    await journal.append(Promise.reject(new Error('no room next to the log')))
   }
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', note)

@@ -19,15 +19,15 @@ export type JournalOptions = {
   now(): number
 }
 
-/** Records, or those that are still being made: content of theirs goes beside the log first. */
+/** Records, or those that are still being made: their large content is saved next to the log first. */
 type Handed = readonly SessionRecord[] | Promise<readonly SessionRecord[]>
 
-/** How long what nobody waits for may stand back. */
+/** How long records without a waiting caller can be delayed. */
 const soonMs = 20
 
 /**
- * The log of one session, opened with the first record. Records stand in it in the order they were handed over. What
- * could not be written is told to everyone who waits from then on: a session that cannot keep its word must not go on.
+ * The log of one session, opened with the first record. Records are in it in the order they were handed over. After a
+ * failed write every caller that waits gets the error: a session that cannot record must not continue.
  */
 export class Journal {
   readonly #options: JournalOptions
@@ -35,7 +35,7 @@ export class Journal {
   /** What was handed over and is not being written yet, and the write that will take all of it. */
   #waiting: Handed[] = []
   #next: Promise<void> | undefined
-  /** Whether somebody waits until the disk has it. */
+  /** Whether a caller waits until the disk has it. */
   #awaited = false
   #last: Promise<void> = Promise.resolve()
   #soon: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class Journal {
   #writes = 0
   #closed = false
   #sealed = false
-  /** All that was handed over is written: whoever comes now must not take the session again. */
+  /** Everything that was handed over is written and the lease is released: it must not be taken again. */
   #givenBack = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
@@ -96,15 +96,15 @@ export class Journal {
 
   /**
    * Resolves when these, and all before them, outlive the process. The disk has them soon, and before anything that is
-   * appended after them is said to be safe: whoever does nothing that cannot be done again need not wait for it.
+   * appended after them is said to be safe: a caller that does nothing irreversible need not wait for it.
    */
   put(records: Handed): Promise<void> {
     return this.#takes(records) ? this.#write(false) : Promise.resolve()
   }
 
   /**
-   * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself.
-   * Each by itself would be a write and a wait for the disk of its own, which those behind it would wait for too.
+   * Like `append`, for records without a waiting caller: they go with the next write that has one, or soon alone.
+   * One write each would be a wait for the disk each, which the records after them would wait for too.
    */
   note(records: Handed): void {
     if (!this.#takes(records) || this.#next !== undefined || this.#soon !== undefined) return
@@ -123,7 +123,7 @@ export class Journal {
   }
 
   #takes(records: Handed): boolean {
-    // Told by the write that takes them; when none does, nobody needs to know.
+    // Reported by the write that takes them; when none does, no caller needs to know.
     if (records instanceof Promise) records.catch(() => undefined)
     if (this.#closed || this.#sealed) return false
     this.#waiting.push(records)
@@ -194,7 +194,7 @@ export class Journal {
     this.#sealed = true
   }
 
-  /** Whether nothing more is written: whoever must not go on without a record has to stop. */
+  /** Whether nothing more is written: a caller that must not continue without a record has to stop. */
   get isSealed(): boolean {
     return this.#sealed
   }
@@ -211,7 +211,7 @@ export class Journal {
     await log?.close()
   }
 
-  /** What nobody waits for yet. Never rejects: whoever comes next is told. */
+  /** Writes records without a waiting caller. Never rejects: the next caller gets the error. */
   #writeRest(): Promise<void> {
     if (this.#waiting.length > 0) void this.#write(false)
     return this.#last
@@ -221,7 +221,7 @@ export class Journal {
     this.#awaited ||= awaited
     this.#next ??= this.#last.then(() => this.#writeWaiting())
     const next = this.#next
-    // Whoever waits is told; for those that nobody waits for, the next one is.
+    // A waiting caller gets the error; for records without one, the next caller does.
     this.#last = next.catch(() => undefined)
     return next
   }
@@ -236,7 +236,7 @@ export class Journal {
     this.#refuseWhenFailed()
     const records: SessionRecord[] = []
     try {
-      // Content that could not be put beside the log is a hole in it, like a record that could not be written.
+      // Content that could not be saved next to the log is a hole in it, like a record that could not be written.
       for (const made of waiting) for (const record of await made) records.push(record)
     } catch (error) {
       throw this.#failed(error)
@@ -263,7 +263,7 @@ export class Journal {
   async #open(): Promise<SessionLog> {
     if (this.#givenBack) throw new SessionClosedError(this.#options.sessionId)
     this.#log ??= this.#start().catch((error: unknown) => {
-      // Somebody else may have let go of it by the next time.
+      // Another process may have released it by the next time.
       this.#log = undefined
       throw error
     })
@@ -298,7 +298,7 @@ export class Journal {
     // more.
     if (known.whole && recordCount === known.records) return known.records
     const stored = await store.read(sessionId)
-    // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read
+    // A store that could repair itself has done so when it was opened: after what is still broken nothing would be read
     // again.
     if (stored?.damage !== undefined) throw damagedLog(sessionId, stored.damage)
     const there = stored?.records.length ?? 0

@@ -33,7 +33,7 @@ export function questionFrom(
   }
 }
 
-/** What a person is shown of a call, and what stands behind it: two questions are the same when all of this is. */
+/** What a user is shown of a call, and the call itself: two questions are the same when all of this is. */
 export function shownOf(
   request: AskRequest,
 ): Pick<ToolQuestion, 'toolName' | 'args' | 'reasons' | 'notes' | 'key' | 'policy'> {

@@ -8,7 +8,7 @@ it.each<[string, (shown: Message[]) => void]>([
   ['adds to', (shown) => shown.push(user('not said'))],
   ['takes from', (shown) => shown.shift()],
   ['empties', (shown) => shown.splice(0)],
-])('whoever %s the list that is shown changes nothing of what was said', async (_, change) => {
+])('a caller that %s the list it got changes nothing of the conversation', async (_, change) => {
   let count = 0
   const conversation = createRecordedConversation({
     sessionId: 's',

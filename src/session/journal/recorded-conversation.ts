@@ -16,7 +16,7 @@ export interface RecordedConversation extends Conversation {
   readonly order: readonly StoredMessage[]
   /** What the last rewind hid, as long as nothing was said since. */
   readonly rewound: readonly string[]
-  /** Hides this message and everything behind it. The caller knows that it is there. */
+  /** Hides this message and everything after it. The caller checked that it exists. */
   rewind(messageId: string): Promise<void>
   /** Shows again what was hidden since something was last said. */
   unrewind(): Promise<void>
@@ -27,7 +27,7 @@ export type RecordedConversationOptions = {
   readonly journal?: Journal | undefined
   readonly sessionId: string
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
-  /** Takes out of a message what must not be written down: also of what goes beside the log. */
+  /** Redacts a message before it is saved, also the content that is saved next to the log. */
   readonly clean?: (<Value>(value: Value) => Value) | undefined
   /**
    * Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the
@@ -43,7 +43,7 @@ export type RecordedConversationOptions = {
 /**
  * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is
  * done because of it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint
- * behind them, which is one write with them, and an answer that calls tools for the first of its calls to begin.
+ * after them, which is one write with them, and an answer that calls tools for the first of its calls to begin.
  */
 export function createRecordedConversation(options: RecordedConversationOptions): RecordedConversation {
   const { journal, sessionId, start } = options
@@ -177,7 +177,7 @@ export function createRecordedConversation(options: RecordedConversationOptions)
   }
 }
 
-/** Whether something comes behind it that is waited for, and takes it along. */
+/** Whether a record that a caller waits for comes after it, and takes it along. */
 function isFollowed({ role, content }: Message): boolean {
   if (role === 'assistant') return content.some(({ type }) => type === 'tool_call')
   return role === 'tool'

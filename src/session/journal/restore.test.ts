@@ -87,7 +87,7 @@ describe('the options of a session', () => {
   })
 })
 
-describe('runs that went on from each other', () => {
+describe('runs that resumed each other', () => {
   const state = foldSession([
     session(),
     run('a'),
@@ -113,7 +113,7 @@ describe('runs that went on from each other', () => {
     expect([...familyOf(ring, 'a')].sort()).toEqual(['a', 'b'])
   })
 
-  it('go on from their last checkpoint, with what they used up to it and since', () => {
+  it('resume from their last checkpoint, with what they used up to it and since', () => {
     const family = familyOf(state, 'c')
     const last = lastCheckpoint(state, family)
     expect(last?.messageId).toBe('m3')

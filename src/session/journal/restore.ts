@@ -120,7 +120,7 @@ export function restoredRules(state: SessionState | undefined, options: SessionO
   return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }
 
-/** A run with all that went on from it and all that it went on from: they are one piece of work. */
+/** A run with all runs that it resumed and that resumed it: they are one piece of work. */
 export function familyOf({ runs }: SessionState, runId: string): ReadonlySet<string> {
   let first = runId
   for (const seen = new Set<string>(); !seen.has(first); ) {

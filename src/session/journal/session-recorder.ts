@@ -51,7 +51,7 @@ export type SessionRecorderOptions = {
   newId(): string
 }
 
-/** Writes down what happens in a session, so that another process can go on from it. */
+/** Records what happens in a session, so that another process can resume it. */
 export class SessionRecorder {
   readonly conversation: RecordedConversation
   readonly #options: SessionRecorderOptions
@@ -93,8 +93,8 @@ export class SessionRecorder {
   }
 
   /**
-   * Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on
-   * with here.
+   * Takes the session for writing, before anything is said in it. Rejects when another process has continued the
+   * session.
    */
   async open(): Promise<void> {
     await this.#journal.open()
@@ -135,7 +135,7 @@ export class SessionRecorder {
   }
 
   /**
-   * That a run begins, or how it ended: only the end is told to anybody. `end` is its last event, which is emitted
+   * Records that a run begins, or how it ended: only the end is emitted. `end` is its last event, which is emitted
    * afterwards. `prompt` is written where the row would not have all of it.
    */
   run(
@@ -212,13 +212,13 @@ export class SessionRecorder {
     return { ...place, event: shorten(event) as JsonValue, ...(texts !== undefined && { texts }) }
   }
 
-  /** Before a call begins: whoever finds it without a result knows that it had. */
+  /** Records that a call begins: a reader that finds it without a result knows that it had begun. */
   async starting(call: StartingCall): Promise<void> {
     const { toolCallId, toolName, args, idempotent, inside } = call
     const message = this.conversation.kept.at(-1)
     this.#refuseWhenSealed()
     if (toolCallId === undefined || message === undefined) return Promise.resolve()
-    // Inside a call that is gone on with, what may be repeated is repeated: only its result is kept.
+    // Inside a call that is resumed, an idempotent inner call is repeated: only its result is saved.
     if (inside && idempotent) return Promise.resolve()
     const startedAtMs = this.#options.now()
     const content = {
@@ -231,7 +231,7 @@ export class SessionRecorder {
     } as const
     const id = `${message.id}.${toolCallId}`
     const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
-    // After a power cut one that may be repeated does no harm when nobody knows that it had begun.
+    // After a power cut, repeating an idempotent call whose start was not recorded does no harm.
     return idempotent
       ? this.#journal.put([{ type: 'part', data }])
       : this.#journal.append([{ type: 'part', data }])
@@ -255,7 +255,7 @@ export class SessionRecorder {
       message: shorten(text),
       atMs: this.#options.now(),
     } as const
-    // In front of the result; whoever waits for that waits for this too.
+    // Written before the result; a caller that waits for that waits for this too.
     void this.#lateFeature(`${callId}.refused`, content)
   }
 
@@ -307,7 +307,7 @@ export class SessionRecorder {
     ])
   }
 
-  /** Keeps content beside the log as it is, and gives its digest. */
+  /** Saves content next to the log as it is, and returns its digest. */
   writeImage(bytes: Uint8Array): Promise<string> {
     return this.#journal.writeBlob(bytes)
   }
@@ -337,7 +337,7 @@ export class SessionRecorder {
     return this.#journal.put([{ type: 'checkpoint', data }])
   }
 
-  /** Leaves the log as it stands: what happens from now on is for another process to find out. */
+  /** Leaves the log as it is: another process decides how to continue. */
   seal(): void {
     this.#journal.seal()
   }

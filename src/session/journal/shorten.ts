@@ -1,8 +1,6 @@
 import { isRecord } from '../../tool/json.js'
 
-/**
- * Longer texts stand in the messages, which put them beside the log; whatever else tells of them tells their beginning.
- */
+/** Long texts are in the messages, which save them next to the log; other records have only their beginning. */
 const longest = 4096
 
 /** Whether a text that `shorten` wrote is all of it. */

@@ -1,7 +1,7 @@
 import { Recent } from '../../authority/recent.js'
 
 /**
- * The same text for all who have it: sessions on one workspace are told the same to the last byte, and with a project's
+ * One copy of a text for all sessions that use it: sessions on one workspace have the same prompt, and with a project's
  * instructions in it that is the largest thing an idle one keeps.
  */
 export function sharedText(text: string): string {

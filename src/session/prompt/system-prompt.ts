@@ -18,7 +18,7 @@ export type PromptParts = {
 }
 
 /**
- * What a model is told before anything else. Made once and kept for the whole session, since a provider's cache ends at
+ * The system prompt. Created once and used for the whole session, since a provider's cache ends at
  * the first byte that differs; the order goes from what changes least to what changes most.
  */
 export function systemPrompt(parts: PromptParts): string {

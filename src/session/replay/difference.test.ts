@@ -20,7 +20,7 @@ describe('differenceAt', () => {
     expect(differenceAt(0, user('a'), user('a'))).toBeUndefined()
   })
 
-  it('passes over what providers make anew each time: ids of calls, and reasoning', () => {
+  it('ignores what providers generate each time: ids of calls, and reasoning', () => {
     const one: Message = {
       role: 'assistant',
       content: [{ type: 'reasoning', text: 'hm' }, calls('x', { a: 1 })],
@@ -96,7 +96,7 @@ describe('recordedModel', () => {
     expect(failed).toMatchObject({ code: 'replay_difference', difference: { position: 2 } })
   })
 
-  it('answers whatever it is asked when it is told not to compare', async () => {
+  it('answers whatever it is asked when comparing is switched off', async () => {
     const { ask } = asker(recordedModel(recording, { check: false }))
     expect(await ask([user('something else')])).toMatchObject({ text: 'Reading.' })
   })

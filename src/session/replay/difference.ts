@@ -49,7 +49,7 @@ export function differenceAt(
 type Place = { readonly path: string; readonly expected: unknown; readonly found: unknown }
 
 /**
- * What a message says: providers give ids and proofs anew each time, and may think differently before they say the
+ * What a message says: providers generate new ids and proofs each time, and may think differently before they say the
  * same.
  */
 function plain(message: Message): unknown {

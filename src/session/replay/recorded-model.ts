@@ -6,6 +6,7 @@ import type { Message } from '../../tool/completion.js'
 import { differenceAt, type ReplayDifference, ReplayError } from './difference.js'
 import { noAnswer, type RecordedSource, recordedAnswer, recordedFacts, recordingOf } from './recording.js'
 
+/** Options of {@link recordedModel}. */
 export type RecordedModelOptions = {
   /** False: answers in order whatever it is asked. */
   readonly check?: boolean
@@ -46,7 +47,7 @@ export function recordedModel(source: RecordedSource, options: RecordedModelOpti
       if (entry === undefined)
         throw new ReplayError({
           position: chatHistory.length,
-          words: `The recording has no more answers, and one was asked for behind message ${chatHistory.length}.`,
+          words: `The recording has no more answers, and one was asked for after message ${chatHistory.length}.`,
         })
       before = [...chatHistory]
       next = at + 1
@@ -70,8 +71,8 @@ function silentAt(
   asked: readonly Message[],
 ): number | undefined {
   for (let at = from; at < (to < 0 ? recording.length : to); at++) {
-    const isBehindUser = recording[at - 1]?.message.role !== 'assistant'
-    if (at === 0 || recording[at]?.message.role !== 'user' || !isBehindUser) continue
+    const isAfterUser = recording[at - 1]?.message.role !== 'assistant'
+    if (at === 0 || recording[at]?.message.role !== 'user' || !isAfterUser) continue
     if (firstOf(expectedBefore(recording, at), asked, []) === undefined) return at
   }
   return undefined

@@ -6,7 +6,7 @@ import type { AssistantMessage, Message } from '../../tool/completion.js'
 import { isRecord } from '../../tool/json.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 
-/** A session as its log tells it, or what was said in one. */
+/** A session from its log, or the messages of one. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
 /**
@@ -100,7 +100,7 @@ export const noAnswer: ModelAnswer = {
   response: {},
 }
 
-/** Nothing is too long for a recording, so nothing is summed up anew. */
+/** No recording is too long, so nothing is summarized again. */
 export const recordedFacts: ModelFacts = {
   contextTokens: 1_000_000_000,
   tools: true,

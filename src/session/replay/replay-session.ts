@@ -7,12 +7,13 @@ import type { ReplayDifference } from './difference.js'
 import { type RecordedSource, recordingOf } from './recording.js'
 import { stepByStep } from './step-by-step.js'
 
+/** Options of a replay. */
 export type ReplayOptions = {
   /** Who answers: the recording (the default), or a model that is held against it. Tools are never run either way. */
   readonly model?: 'recorded' | Model
   /** The message of the user to begin with; those before it are taken as they are. */
   readonly from?: string
-  /** What a model other than the recording is told. */
+  /** The instructions of a model other than the recording. */
   readonly instructions?: string
   readonly tools?: readonly ToolDefinition[]
   readonly signal?: AbortSignal

@@ -15,7 +15,7 @@ import { noAnswer, recordedAnswer, recordedFacts } from './recording.js'
 import type { ReplayOptions, ReplayStep } from './replay-session.js'
 import type { HandOver } from './step-by-step.js'
 
-/** The recording of a run ends here, though the run would go on: it was cancelled or failed then. */
+/** The recording of a run ends here, before the end of the run: it was cancelled or failed then. */
 class RecordingOver extends Error {}
 
 class Differs extends Error {
@@ -121,7 +121,7 @@ export class Replay {
       answer: async (_request, call) => {
         const entry = this.#ahead()
         if (entry === undefined || entry.row.runId !== runId) throw this.#over()
-        // The run went on without an answer in between: it said nothing.
+        // The run continued without an answer in between: the model said nothing.
         return entry.message.role === 'assistant' ? recordedAnswer(entry, call) : noAnswer
       },
     }
@@ -195,7 +195,7 @@ export class Replay {
     )
   }
 
-  /** As it was recorded; made from what the model was told where the log has no envelope. */
+  /** The recorded envelope; made from the result that the model got where the log has no envelope. */
   #envelopeOf(part: ToolResultPart | undefined): Envelope {
     const entry = this.#ahead()
     if (part === undefined || entry?.message.role !== 'tool') return errorEnvelope('No result was recorded.')

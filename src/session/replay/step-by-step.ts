@@ -1,19 +1,19 @@
 /** Gives a step to the reader, and waits until it asks for the next. */
 export type HandOver<Step> = (step: Step) => Promise<void>
 
-/** The steps of work that goes on only as fast as they are read. A reader that leaves ends the work. */
+/** The steps of work that continues only as fast as they are read. A reader that leaves ends the work. */
 export async function* stepByStep<Step>(
   work: (handOver: HandOver<Step>, signal: AbortSignal) => Promise<void>,
   outer?: AbortSignal,
 ): AsyncGenerator<Step, void, undefined> {
   const left = new AbortController()
   const signal = outer === undefined ? left.signal : AbortSignal.any([left.signal, outer])
-  let waiting: { readonly step: Step; goOn(): void } | undefined
+  let waiting: { readonly step: Step; resume(): void } | undefined
   let wake: () => void = () => undefined
   const handOver: HandOver<Step> = (step) => {
     if (left.signal.aborted) return Promise.resolve()
-    return new Promise((goOn) => {
-      waiting = { step, goOn }
+    return new Promise((resume) => {
+      waiting = { step, resume }
       wake()
     })
   }
@@ -42,7 +42,7 @@ export async function* stepByStep<Step>(
         yield taken.step
       } finally {
         // Also when the reader leaves here: the work must come to its end.
-        taken.goOn()
+        taken.resume()
       }
     }
     if (failure !== undefined) throw failure.error

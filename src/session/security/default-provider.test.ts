@@ -57,7 +57,7 @@ describe('what looks like a secret', () => {
     expect(plain.redactOutput(`${cut}\nQUJ`)).toBe('[REDACTED:PRIVATE_KEY]')
   })
 
-  it('replaces each of several keys, and leaves what stands between them', () => {
+  it('replaces each of several keys, and leaves the text between them', () => {
     expect(plain.redactOutput(`${pem('')}\n---\n${pem('RSA ')}\n`)).toBe(
       '[REDACTED:PRIVATE_KEY]\n---\n[REDACTED:PRIVATE_KEY]\n',
     )
@@ -131,7 +131,7 @@ describe('named secrets', () => {
     expect(security.redactOutput(`<${form}>`)).toBe('<[REDACTED:SECRET]>')
   })
 
-  it('are replaced in base64, whatever stands around them', () => {
+  it('are replaced in base64, whatever is around them', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 12, maxLength: 40, unit: 'grapheme' }),
@@ -200,7 +200,7 @@ describe('named secrets', () => {
     expect(passed + stream.end()).toBe('[REDACTED:SECRET]')
   })
 
-  it('can be added later, and are refused when they are too short to be told from words', () => {
+  it('can be added later, and are refused when they are too short to be distinguished from words', () => {
     const one = new DefaultSecurityProvider()
     expect([one.addSecret('short'), one.addSecret('long-enough')]).toEqual([false, true])
     expect(one.redactOutput('long-enough, short')).toBe('[REDACTED:SECRET], short')

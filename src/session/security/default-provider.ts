@@ -14,6 +14,7 @@ import {
 } from './shapes.js'
 import { createWordFinder, type WordFinder } from './word-finder.js'
 
+/** Options of {@link DefaultSecurityProvider}. */
 export type SecurityOptions = {
   /** What is found by its form. Default: the secrets; `'personal'` and `'all'` stand for several. */
   readonly kinds?: readonly (RedactionKind | 'secrets' | 'personal' | 'all')[]
@@ -21,11 +22,11 @@ export type SecurityOptions = {
   readonly kindsFor?: Partial<Readonly<Record<TextTarget, SecurityOptions['kinds']>>>
   /** Values that must show up nowhere, in none of their usual forms. Each has at least 8 characters. */
   readonly secrets?: readonly string[]
-  /** Tokens of your own: everything that begins so and goes on for long enough. */
+  /** Tokens of your own: everything with this prefix that is long enough. */
   readonly tokens?: readonly TokenShape[]
 }
 
-/** `{ name: 'ACME', prefix: 'acme_', minLength: 20 }`: at least 20 letters, digits, `_` or `-` behind `acme_`. */
+/** `{ name: 'ACME', prefix: 'acme_', minLength: 20 }`: at least 20 letters, digits, `_` or `-` after `acme_`. */
 export type TokenShape = { readonly name: string; readonly prefix: string; readonly minLength?: number }
 
 /** A setting of the provider that cannot be used. */
@@ -38,7 +39,7 @@ export class SecurityOptionsError extends CapstanError {
 markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
 
 /**
- * Takes secrets out of texts, and tells when a text from outside speaks as if it gave orders. Named secrets go
+ * Takes secrets out of texts, and reports texts from outside that try to give orders. Named secrets are replaced
  * everywhere, in each of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a
  * model that edits a file must see what is in it.
  *
@@ -64,12 +65,12 @@ export class DefaultSecurityProvider implements SecurityProvider {
     for (const secret of options.secrets ?? []) {
       if (!this.addSecret(secret))
         throw new SecurityOptionsError(
-          `A secret is shorter than ${minSecretLength} characters: it cannot be told from ordinary words`,
+          `A secret is shorter than ${minSecretLength} characters: it cannot be distinguished from ordinary words`,
         )
     }
   }
 
-  /** One more value to keep back from now on. False for one that is too short to be told from ordinary words. */
+  /** Adds a value to redact. Returns false for one that is too short to be distinguished from ordinary words. */
   addSecret(value: string): boolean {
     if (typeof value !== 'string' || value.length < minSecretLength) return false
     for (const form of formsOf(value)) this.#secrets.add(form)

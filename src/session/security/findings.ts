@@ -1,8 +1,6 @@
 import type { SecurityFinding } from './provider.js'
 
-/**
- * How a text from outside tries to speak as somebody else. Few and plain: they are hints for people, and stop nothing.
- */
+/** How a text from outside pretends to be another speaker. Few and plain: hints for users that stop nothing. */
 const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   {
     kind: 'ignore_instructions',
@@ -37,7 +35,7 @@ const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
 
 const maxFindings = 20
 
-/** What is suspicious about a text, in the order in which it stands there. */
+/** What is suspicious about a text, in the order of the text. */
 export function findInjections(text: string): SecurityFinding[] {
   const found: SecurityFinding[] = []
   for (const { kind, pattern } of signs) {

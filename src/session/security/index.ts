@@ -1,4 +1,4 @@
-/** What a session asks about texts: which parts must not go on, and which try to give orders. */
+/** What a session asks about texts: which parts must not leave it, and which try to give orders. */
 
 export { redactValue } from '../../feature/redact-value.js'
 export {

@@ -1,7 +1,7 @@
 /** Where a text is going: into the model's context, out to the host (events, results), or into the session's log. */
 export type TextTarget = 'model' | 'host' | 'record'
 
-/** Something in a text that tries to be more than data. It is told, and decides nothing. */
+/** Something in a text that tries to be more than data. It is reported, and decides nothing. */
 export type SecurityFinding = {
   readonly kind: string
   /** Where it begins. */

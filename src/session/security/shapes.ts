@@ -10,6 +10,7 @@ export const secretKinds = [
 ] as const
 export const personalKinds = ['SSN', 'EMAIL', 'PHONE', 'CC'] as const
 
+/** A kind of data that can be redacted. */
 export type RedactionKind = (typeof secretKinds)[number] | (typeof personalKinds)[number]
 
 export function isRedactionKind(kind: unknown): kind is RedactionKind {
@@ -33,7 +34,7 @@ export function markFor(kind: string): string {
 type Shape = {
   readonly hints?: readonly string[]
   readonly pattern: RegExp
-  /** Whether it is one after all. A group in the pattern is what stands before it and stays. */
+  /** Confirms a match. A group in the pattern is text before it that stays. */
   readonly check?: (found: string) => boolean
 }
 

@@ -18,7 +18,7 @@ export type WordWalk = {
 type State = {
   readonly next: Map<number, State>
   readonly depth: number
-  /** Where the walk goes on when no word continues here: at the longest beginning of a word that ends here. */
+  /** Where the walk continues when no word continues here: at the longest beginning of a word that ends here. */
   back: State | undefined
   /** The longest word that ends here. */
   longest: number
@@ -53,7 +53,7 @@ export function createWordFinder(words: Iterable<string>): WordFinder {
   }
 }
 
-/** Adds a span that ends behind all others. It may begin before some of them. */
+/** Adds a span that ends after all others. It may begin before some of them. */
 export function addSpan(spans: Span[], span: Span): void {
   let { start } = span
   for (let last = spans.at(-1); last !== undefined && last.end > start; last = spans.at(-1)) {

@@ -67,7 +67,7 @@ function readDirectories(
   }
   for (const directory of directories)
     for (const found of findFiles(directory, { ...wanted, seen })) {
-      if ('problem' in found) leaveOut(found.problem)
+      if ('problem' in found) leaveOut(`${found.path} ${found.problem}`)
       else if (agents.size >= maxAgents)
         leaveOut(`${found.path} was left out: there are ${maxAgents} agents already`, stemOf(found.path))
       else read(found)

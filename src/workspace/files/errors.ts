@@ -59,6 +59,7 @@ export class PathUnstableError extends CapstanError {
   }
 }
 
+/** There is nothing at the path. */
 export class FileNotFoundError extends CapstanError {
   constructor(path: string) {
     super(
@@ -68,6 +69,7 @@ export class FileNotFoundError extends CapstanError {
   }
 }
 
+/** There is already something at the path. */
 export class FileExistsError extends CapstanError {
   constructor(path: string) {
     super(
@@ -98,6 +100,7 @@ export class FileTooLargeError extends CapstanError {
   }
 }
 
+/** The directory has more entries than are listed. */
 export class DirectoryTooLargeError extends CapstanError {
   constructor(path: string, limit: number) {
     super(
@@ -146,6 +149,7 @@ export class FilesNotChangedError extends CapstanError {
   }
 }
 
+/** The file is not text in UTF-8. */
 export class FileNotTextError extends CapstanError {
   constructor(path: string) {
     super(
@@ -166,6 +170,7 @@ export class FileReadOnlyError extends CapstanError {
   }
 }
 
+/** The call was cancelled before the file was read or written. */
 export class FileAbortedError extends CapstanError {
   constructor(path: string) {
     super(

@@ -24,6 +24,7 @@ import { replaceFile, syncDirectory } from './replace-file.js'
 import { fromSystem } from './system-error.js'
 import { versionOf } from './version.js'
 
+/** Options of {@link createLocalFiles}. */
 export type LocalFilesOptions = {
   readonly root: string
   /** Further directories that paths can be in, as absolute paths. */
@@ -49,10 +50,12 @@ export type LocalFilesOptions = {
   readonly method?: OpenMethod | undefined
 }
 
+/** What one call adds to the files of a workspace: its permissions and its abort signal. */
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
 type LocalWriteOptions = WriteOptions & { readonly mode?: number }
 
+/** Files on this machine's disk, confined to their roots. */
 export interface LocalFiles extends RuntimeFiles {
   /** How the gap between check and use is closed on this platform. */
   readonly method: OpenMethod

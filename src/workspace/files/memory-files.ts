@@ -30,6 +30,7 @@ import { protect, protectedBelow, protectedBy } from './protected-path.js'
 import { refuseRange } from './refuse-range.js'
 import { versionOf } from './version.js'
 
+/** Options of {@link createMemoryFiles}. */
 export type MemoryFilesOptions = {
   /** The virtual path of the root. */
   readonly root?: string | undefined
@@ -43,6 +44,7 @@ export type MemoryFilesOptions = {
   readonly clock?: (() => number) | undefined
 }
 
+/** Files that exist only in memory. */
 export interface MemoryFiles extends RuntimeFiles {
   resolve(path: string): Promise<string>
 }

@@ -25,7 +25,7 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   for (const unit of units) {
     if (writesToGit(unit)) return undefined
     if (unit.words[0]?.value !== 'git') {
-      if (unit.transparent === true || harmlessBeside.has(unit.words[0]?.value ?? '')) continue
+      if (unit.transparent === true || harmlessWithGit.has(unit.words[0]?.value ?? '')) continue
       return undefined
     }
     const call = gitCallOf(unit, cwd)
@@ -41,7 +41,7 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
 }
 
 /** Other commands in a line of git commands: they print, look, change or create directories, and start nothing. */
-const harmlessBeside = new Set(
+const harmlessWithGit = new Set(
   'cd true false : echo printf cat pwd ls mkdir head tail grep wc sleep test [ set exit'.split(' '),
 )
 

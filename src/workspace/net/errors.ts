@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
+/** The kinds of errors of network requests. */
 export type NetErrorCode =
   /** The request itself is malformed: URL, method or headers. */
   | 'net_request_invalid'

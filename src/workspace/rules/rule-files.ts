@@ -15,6 +15,7 @@ import { changeFile } from './change-file.js'
 import { openConfirmations } from './confirmations.js'
 import { readIfThere } from './read-if-there.js'
 
+/** Options of {@link openRuleFiles}. */
 export type RuleFilesOptions = {
   /** The real path of the workspace. */
   readonly root: string
@@ -47,6 +48,7 @@ export interface RuleFiles {
   confirm(confirmation: string): Promise<void>
 }
 
+/** The rules of the user and of the workspace. */
 export type LoadedRules = {
   readonly rules: readonly Rule[]
   /** The file in the workspace, when there is one. */
@@ -62,6 +64,9 @@ export class RuleFileError extends CapstanError {
 
 markErrorClass(RuleFileError, 'RuleFileError')
 
+/**
+ * Opens the rule files of the user and of a workspace.
+ */
 export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promise<RuleFiles> {
   const confirmations = openConfirmations({ root, userDir })
   const userFile = join(confirmations.directory, 'rules')

@@ -11,6 +11,7 @@ import { checkRoot, hiddenPaths } from './hidden-paths.js'
 /** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */
 export type SandboxMode = 'auto' | 'required' | 'off'
 
+/** What commands in the sandbox can see and write in addition to the workspace. */
 export type SandboxOptions = {
   /** Places shown read-only although they lie in a hidden one, such as toolchains in a home directory. */
   readonly readOnly?: readonly string[] | undefined

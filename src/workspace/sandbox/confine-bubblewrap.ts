@@ -58,6 +58,7 @@ export type BubblewrapOptions = {
   readonly limits: ResourceLimits
 }
 
+/** The hosts that a command in the sandbox can reach. */
 export type SandboxNetwork = {
   /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
   readonly allowHosts: readonly string[]

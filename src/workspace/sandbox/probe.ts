@@ -3,6 +3,7 @@ import { access, constants, readFile } from 'node:fs/promises'
 import { childEnvironment } from '../shell/child-env.js'
 import { guardProgram, underGuard } from './guard/guard.js'
 
+/** The sandbox that works on this machine, or why none does. */
 export type SandboxDetection =
   | {
       readonly kind: 'bubblewrap'

@@ -10,6 +10,7 @@ export class ScratchUnsafeError extends CapstanError {
   }
 }
 
+/** The session's scratch directory has reached its limit. */
 export class ScratchFullError extends CapstanError {
   constructor(bytes: number, limit: number) {
     super(
@@ -19,6 +20,7 @@ export class ScratchFullError extends CapstanError {
   }
 }
 
+/** The scratch directory was deleted when its session closed. */
 export class ScratchClosedError extends CapstanError {
   constructor() {
     super('scratch_closed', 'The scratch directory was closed with its session; open a new session.')

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
+/** The kinds of {@link SearchError}. */
 export type SearchErrorCode =
   | 'search_pattern_invalid'
   | 'search_path_refused'
@@ -8,6 +9,7 @@ export type SearchErrorCode =
   | 'search_unavailable'
   | 'search_failed'
 
+/** A search that could not be started or completed. */
 export class SearchError extends CapstanError {
   declare readonly code: SearchErrorCode
 

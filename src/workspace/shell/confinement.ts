@@ -59,6 +59,7 @@ export type CallConfinement = {
   readonly git?: GitWork | undefined
 }
 
+/** The paths that rules deny a command to read. */
 export type UnreadablePaths = {
   /** The same object as long as the answers are the same. */
   readonly key: object

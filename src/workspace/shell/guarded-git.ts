@@ -80,18 +80,18 @@ const cloneVariables: Readonly<Record<string, string>> = {
   GIT_TEMPLATE_DIR: "''",
 }
 
-const toldNames = settings.map(([key]) => key.toLowerCase())
+const configuredNames = settings.map(([key]) => key.toLowerCase())
 
-/** Git must listen to its environment: one that does not is not run. */
-const heard = `
-heard=$(git config core.hooksPath)
-[ "$heard" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'`
+/** Git must read its settings from the environment: a git that does not is not run. */
+const checkGitReadsSettings = `
+hooks=$(git config core.hooksPath)
+[ "$hooks" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'`
 
-const cloneScript = `${tell([...settings, ...cloneSettings], cloneVariables)}
-${heard}
+const cloneScript = `${configure([...settings, ...cloneSettings], cloneVariables)}
+${checkGitReadsSettings}
 exec /bin/bash --noprofile --norc -c "$1"`
 
-function tell(
+function configure(
   settings: readonly (readonly [key: string, value: string])[],
   exported: Readonly<Record<string, string>>,
 ): string {
@@ -99,7 +99,7 @@ function tell(
 fail() { printf 'fatal: %s\\n' "$1" >&2; exit 128; }
 command -v git >/dev/null || fail 'git is not installed'
 count=0
-tell() {
+configure() {
   export "GIT_CONFIG_KEY_$count=$1" "GIT_CONFIG_VALUE_$count=$2"
   count=$((count + 1))
   export GIT_CONFIG_COUNT=$count
@@ -107,11 +107,11 @@ tell() {
 ${Object.entries(exported)
   .map(([name, value]) => `export ${name}=${value}`)
   .join('\n')}
-${settings.map(([key, value]) => `tell ${key} '${value}'`).join('\n')}`
+${settings.map(([key, value]) => `configure ${key} '${value}'`).join('\n')}`
 }
 
 function script(command: string): string {
-  return `${tell(settings, variables)}
+  return `${configure(settings, variables)}
 
 # Every setting that is not known to be harmless is switched off by its name, whatever it is for.
 switch_off() {
@@ -119,17 +119,17 @@ switch_off() {
   mapfile -d '' -t known < <(git config --null "$@" --list --name-only)
   for key in "\${known[@]}"; do
     case $key in
-      ${toldNames.join('|')}) ;;
+      ${configuredNames.join('|')}) ;;
       core.worktree|url.*|include.path|includeif.*) ;;
       ${harmlessNames().join('|')}) ;;
-      filter.*.required) tell "$key" false ;;
-      hook.*.*) tell "\${key%.*}.enabled" false ;;
-      *) tell "$key" '' ;;
+      filter.*.required) configure "$key" false ;;
+      hook.*.*) configure "\${key%.*}.enabled" false ;;
+      *) configure "$key" '' ;;
     esac
   done
 }
 switch_off
-${heard}
+${checkGitReadsSettings}
 
 # Outside of a repository git compares any two files (what it says of that is the answer).
 cd -P .

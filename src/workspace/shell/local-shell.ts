@@ -22,6 +22,7 @@ import { type EndOptions, endRun } from './run-trace.js'
 import { openShellWorkspace, type ShellWorkspace } from './shell-workspace.js'
 import { directoryAt, directoryInside } from './working-directory.js'
 
+/** Options of {@link createLocalShell}. */
 export type LocalShellOptions = {
   /** The workspace: where commands run and, in a sandbox, all they can write to. */
   readonly root: string
@@ -46,8 +47,10 @@ export type LocalShellOptions = {
   readonly graceMs?: number | undefined
 }
 
+/** Options of one command, with the confinement of its call. */
 export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfinement | undefined }
 
+/** Runs commands on this machine, in a sandbox where there is one. */
 export interface LocalShell extends RuntimeShell {
   run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
   start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>

@@ -64,7 +64,7 @@ function readList(source: SourceText, offset: number, depth: number): Read {
   while (source.text[at] !== ']') {
     const item = readItem(source, at, depth)
     list.push(item.value)
-    at = behindComma(source, item.end, ']')
+    at = afterComma(source, item.end, ']')
   }
   return { value: list, end: at + 1 }
 }
@@ -86,7 +86,7 @@ function readMap(source: SourceText, offset: number, depth: number): Read {
     }
     if (typeof key.value === 'object' && key.value !== null) throw source.problem('a key that is no text')
     setKey(source, map, String(key.value), value)
-    at = behindComma(source, at, '}')
+    at = afterComma(source, at, '}')
   }
   return { value: map, end: at + 1 }
 }
@@ -109,7 +109,7 @@ function readItem(source: SourceText, offset: number, depth: number): Read {
 
 const plainItem = /(?:[^,[\]{}:#]|:(?![ \t\n,[\]{}])|(?<![ \t\n])#)*/y
 
-function behindComma(source: SourceText, offset: number, close: string): number {
+function afterComma(source: SourceText, offset: number, close: string): number {
   const at = skipBlanks(source, offset)
   if (source.text[at] === close) return at
   if (source.text[at] !== ',') {

@@ -60,7 +60,7 @@ describe('the reader of YAML', () => {
           const written = stringify(fields, { ...style, aliasDuplicateObjects: false } as never)
           // With line breaks inside of brackets it does not always read what it wrote.
           fc.pre(style.collectionStyle === 'any' || !JSON.stringify(fields).includes('\\n'))
-          // Keys that are longer than a line, or hold one, come out in a form that nobody writes by hand.
+          // Keys that are longer than a line, or hold one, come out in a form that is not written by hand.
           fc.pre(!/^\s*(?:- )*\? /m.test(written) && !/[{[,]\s*\? /.test(written))
           expect(readYaml(written).fields).toEqual(usual(written))
         },
@@ -178,7 +178,7 @@ describe('the reader of YAML', () => {
     ['a second document', 'a: 1\n---\nb: 2', 2, 'second document'],
     ['a list', '- a\n- b', 2, 'fields are expected'],
     ['an escape that does not exist', 'a: "\\q"', 1, 'backslash'],
-    ['text behind a value', 'a: "b" c', 1, 'something behind'],
+    ['text after a value', 'a: "b" c', 1, 'unexpected text after'],
     ['too many levels', `a: ${'['.repeat(50)}`, 1, 'deeper'],
     [
       'too many levels of blocks',

@@ -103,7 +103,7 @@ function readValue(source: SourceText, column: number, outer: number, depth: num
   return plainValue(readPlain(source, text, outer))
 }
 
-/** What stands below a key, or nothing. A list may stand as far left as its key. */
+/** Reads the value below a key, or nothing. A list can have the same indentation as its key. */
 function readBelow(source: SourceText, outer: number, depth: number): unknown {
   source.at += 1
   const next = source.peek()
@@ -112,7 +112,7 @@ function readBelow(source: SourceText, outer: number, depth: number): unknown {
   return next.indent === outer && isItem(next.text) ? readSequence(source, outer, depth + 1) : null
 }
 
-/** A text without quotes, which may go on on lines that are indented further. */
+/** A text without quotes, which can continue on lines that are indented further. */
 function readPlain(source: SourceText, first: string, outer: number): string {
   const lines = [withoutComment(first)]
   let commented = lines[0] !== first
@@ -131,7 +131,7 @@ function readPlain(source: SourceText, first: string, outer: number): string {
   return foldLines(lines)
 }
 
-/** A text behind `|` or `>`, line by line. */
+/** A text after `|` or `>`, line by line. */
 function readBlock(source: SourceText, header: string, outer: number): string {
   const found = /^([|>])([+-]?)([1-9]?)([+-]?)[ \t]*(?:#.*)?$/.exec(header)
   if (found === null) throw source.problem(`${quoted(header)} begins with a sign of YAML; put it in quotes`)
@@ -192,7 +192,7 @@ function withoutComment(text: string): string {
   return at < 0 ? text : trimBlanksEnd(text.slice(0, at))
 }
 
-/** Where a comment begins: at a "#" behind a blank. */
+/** Where a comment begins: at a "#" after a blank. */
 function commentAt(text: string): number {
   for (let at = text.indexOf('#'); at >= 0; at = text.indexOf('#', at + 1))
     if (at === 0 || text[at - 1] === ' ' || text[at - 1] === '\t') return at

@@ -1,4 +1,4 @@
-/** What a scalar without quotes stands for: null, a truth value, a number, else its text. */
+/** The value of a scalar without quotes: null, a boolean, a number, else its text. */
 export function plainValue(text: string): unknown {
   if (/^(?:|~|null|Null|NULL)$/.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true

@@ -4,10 +4,7 @@ import { trimBlanks, trimBlanksEnd } from './scalars.js'
 /** A text by lines and by characters, with a place in it. */
 export class SourceText {
   readonly text: string
-  /**
-   * A sequence's dash is blanked out here once it has been read, so that what follows it stands on a line like any
-   * other.
-   */
+  /** A sequence's dash is blanked out here once it was read, so that its value is on a line like any other. */
   readonly lines: string[]
   readonly #starts: number[] = []
   readonly #firstLine: number
@@ -46,13 +43,13 @@ export class SourceText {
     return (this.#starts[this.at] ?? 0) + column
   }
 
-  /** Goes on behind this place, which must be the last on its line. */
+  /** Continues after this offset, which must be the last on its line. */
   leave(offset: number): void {
     this.goTo(offset)
     const rest = this.text.slice(offset, this.offset((this.lines[this.at] ?? '').length))
     if (!/^[ \t]*(?:$|[ \t]#)/.test(rest) && trimBlanks(rest) !== '')
       throw this.problem(
-        `something behind the value: ${quoted(trimBlanks(rest))}; put the whole value in quotes`,
+        `unexpected text after the value: ${quoted(trimBlanks(rest))}; put the whole value in quotes`,
       )
     this.at += 1
   }

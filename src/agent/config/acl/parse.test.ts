@@ -5,7 +5,7 @@ import type { Item, Value } from './ast.js'
 import { parseAcl } from './parse.js'
 
 /**
- * The tree without its spans, as short as it can be told: blocks as `[name, labels, body]`, attributes as `[name,
+ * The tree without its spans, in short form: blocks as `[name, labels, body]`, attributes as `[name,
  * value]`.
  */
 function plainItems(items: readonly Item[]): unknown[] {
@@ -228,7 +228,7 @@ describe('an ACL document', () => {
     expect(problemsOf(source)).toEqual(problems)
   })
 
-  it('is read on after a fault, so that all faults are told at once, one a line', () => {
+  it('is parsed to the end after a fault, so that all faults are reported at once, one a line', () => {
     const source = 'a = @ $ ;\nb = [1, x\n, 3]\nc "l" {\n  d = \n}\ne = {\n f = %\n g = 1\n}\nh 1\ni = 2'
     expect(problemsOf(source).map((problem) => problem.replace(/ .*/, ''))).toEqual([
       '1:5',
@@ -239,7 +239,7 @@ describe('an ACL document', () => {
     ])
   })
 
-  it('tells at most 100 faults', () => {
+  it('reports at most 100 faults', () => {
     expect(problemsOf('@\n'.repeat(5000))).toHaveLength(100)
   })
 
