@@ -39,7 +39,7 @@ type Member = {
   isDraining: boolean
 }
 
-/** So many of the last events of an active run are in memory for readers; earlier ones are in the log of its session. */
+/** How many of the last events of an active run are in memory for readers; earlier ones are in its session log. */
 const maxLiveEvents = 10_000
 
 /**

@@ -8,6 +8,7 @@ import type {
 } from '../run-queue/run-queue.js'
 import { messageOf } from '../tool/errors.js'
 
+/** Options of {@link checkRunQueue}. */
 export type RunQueueKitOptions = {
   /**
    * Returns another queue on the same data, as another node would open it. For a queue of one process, close the first
@@ -123,7 +124,7 @@ const checks: Readonly<Record<string, Check>> = {
     same((await claims(member, { lanes: ['slow'] })).map(({ run: { runId } }) => runId).join(), 'a')
   },
 
-  async 'no tenant has more active runs than its limit, whoever claims'(queue) {
+  async 'no tenant has more active runs than its limit, whichever node claims'(queue) {
     for (let at = 0; at < 6; at++) await queue.submit(run(`a${at}`, { tenantId: 'a' }))
     for (let at = 0; at < 6; at++) await queue.submit(run(`g${at}`, { tenantId: 'g', tier: 'gold' }))
     for (let at = 0; at < 2; at++) await queue.submit(run(`n${at}`))
