@@ -10,25 +10,51 @@ export class AcpHost {
   readonly client: AcpClient
   readonly #places = new Map<string, Promise<Place>>()
   readonly #sessions = new Map<string, AcpSession>()
+  #isSignedOut = false
 
   constructor(options: AcpOptions, client: AcpClient) {
     this.options = options
     this.client = client
   }
 
-  /** The agent and the configuration of a directory. */
+  /** The agent and the configuration of a directory. One without a model is read again the next time. */
   place(cwd: string): Promise<Place> {
     const known = this.#places.get(cwd)
     if (known !== undefined) return known
     const opening = this.options.place(cwd)
     this.#places.set(cwd, opening)
-    opening.catch(() => this.#places.delete(cwd))
+    const forget = (): unknown => this.#places.delete(cwd)
+    opening.then(({ hasModel }) => hasModel || forget(), forget)
     return opening
   }
 
-  /** All directories that were used so far. */
-  async places(): Promise<Place[]> {
+  /** The same, for work that needs a language model. */
+  async placeWithModel(cwd: string): Promise<Place> {
+    const place = await this.place(cwd)
+    if (!place.hasModel) throw authRequired(noModel)
+    return place
+  }
+
+  /** All directories that were used so far, and that of the process. */
+  async allPlaces(): Promise<Place[]> {
+    await this.place(this.options.cwd)
     return Promise.all(this.#places.values())
+  }
+
+  /** Checks that there is a model to ask. */
+  async signIn(): Promise<void> {
+    await this.placeWithModel(this.options.cwd)
+    this.#isSignedOut = false
+  }
+
+  /** Closes all sessions. Others cannot be opened before the client signs in. */
+  async signOut(): Promise<void> {
+    this.#isSignedOut = true
+    await this.closeAll()
+  }
+
+  assertSignedIn(): void {
+    if (this.#isSignedOut) throw authRequired('You have signed out.')
   }
 
   /** The open session with this id. Throws when there is none. */
@@ -63,4 +89,11 @@ export class AcpHost {
   async closeAll(): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((id) => this.close(id)))
   }
+}
+
+const noModel =
+  'No language model is configured. Set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment of the client, start a local model server, or run "capstan init".'
+
+function authRequired(message: string): RpcError {
+  return new RpcError(rpcCodes.authRequired, message, { code: 'auth_required' })
 }

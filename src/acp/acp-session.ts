@@ -1,31 +1,70 @@
+import type { AskAnswer, AskRequest } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
+import { EditWatch } from '../session/history/watch-edits.js'
 import type { SessionOptions } from '../session/options.js'
 import type { SendRequest } from '../session/request.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
+import { factsOf } from '../session/tool-facts.js'
 import { CapstanError } from '../tool/errors.js'
+import type { AgentMiddleware } from '../tool/middleware.js'
 import type { AcpHost } from './acp-host.js'
+import { callTitle } from './call-title.js'
+import { elicit } from './elicit.js'
 import type { Place } from './options.js'
+import { replay } from './replay.js'
+import { diffContent, requestPermission } from './request-permission.js'
+import { invalidParams } from './rpc-error.js'
+import {
+  configOptionsOf,
+  modesOf,
+  readMode,
+  readThoughtLevel,
+  type Settings,
+  type ThoughtLevel,
+  thoughtLevels,
+} from './settings.js'
 import { UpdateWriter } from './update-writer.js'
-import type { SessionUpdate, StopReason } from './wire.js'
+import type { SessionUpdate, StopReason, WireConfigOption, WireModes, WireToolContent } from './wire.js'
 
 /** A session that is open here, and what its client knows of it. */
 export class AcpSession {
   readonly session: Session
   readonly place: Place
-  readonly writer: UpdateWriter
   readonly #host: AcpHost
+  readonly #writer: UpdateWriter
+  readonly #edits: EditWatch
+  /** What calls changed whose end was not shown yet. */
+  readonly #changes = new Map<string, readonly WireToolContent[]>()
   readonly #prompts = new Set<AbortController>()
-  #title: string | null
+  #lastAsk: Promise<unknown> = Promise.resolve()
+  #thoughtLevel: ThoughtLevel = 'default'
+  /** What the client has seen, to send only what has changed. */
+  #shown = { title: '', settings: '', mode: '', commands: '' }
 
   constructor(host: AcpHost, place: Place, options: SessionOptions) {
     this.#host = host
     this.place = place
-    this.session = place.open({ sessionStore: place.store, ...options })
-    this.#title = this.session.title
-    this.writer = new UpdateWriter({
-      contextSize: () => 0,
+    this.#edits = new EditWatch(place.workspace, ({ toolCallId, callId, edits }) => {
+      this.#changes.set(
+        toolCallId ?? callId,
+        edits.map((edit) => diffContent(edit, place.workspace)),
+      )
+    })
+    this.session = place.open({
+      sessionStore: place.store,
+      onAsk: (request) => this.#ask(request),
+      ...(host.client.can('elicitation', 'form') && {
+        onQuestion: (questions, from) => elicit(host.client, this.id, questions, from, this.#turnSignal()),
+      }),
+      ...options,
+      middleware: [this.#edits.middleware, this.#thinking(), ...(options.middleware ?? [])],
+    })
+    this.#shown.title = this.session.title ?? ''
+    this.#writer = new UpdateWriter({
+      contextSize: () => kernelOf(this.session).model().facts.contextTokens,
       costUsd: () => this.session.spending().costUsd,
-      changesOf: () => [],
+      changesOf: (toolId) => this.#changes.get(toolId) ?? [],
       now: () => host.options.now(),
     })
   }
@@ -39,8 +78,8 @@ export class AcpSession {
     const stopping = new AbortController()
     this.#prompts.add(stopping)
     const all = AbortSignal.any([stopping.signal, signal])
+    let stop: StopReason = 'cancelled'
     try {
-      let stop: StopReason = 'cancelled'
       const stream = await this.session.stream({ ...request, signal: all })
       for await (const event of stream) {
         await this.#show(event)
@@ -49,8 +88,13 @@ export class AcpSession {
       return stop
     } finally {
       this.#prompts.delete(stopping)
-      for (const update of this.writer.endOpenCalls('failed')) await this.send(update)
-      await this.#showTitle()
+      // Approvals and questions of this turn have no reader any more.
+      stopping.abort()
+      this.#edits.clear()
+      this.#changes.clear()
+      const status = stop === 'end_turn' ? 'completed' : 'failed'
+      for (const update of this.#writer.endOpenCalls(status)) await this.send(update)
+      await this.showChanges()
     }
   }
 
@@ -59,20 +103,153 @@ export class AcpSession {
     for (const stopping of this.#prompts) stopping.abort()
   }
 
+  /** Sends the conversation so far. */
+  async replay(): Promise<void> {
+    for (const update of replay(this.session, this.#writer)) await this.send(update)
+  }
+
+  /** The modes and the options for the response that opens the session. */
+  async settings(): Promise<{ readonly modes: WireModes; readonly configOptions: WireConfigOption[] }> {
+    const settings = await this.#settings()
+    const modes = modesOf(settings)
+    const configOptions = configOptionsOf(settings)
+    this.#shown.settings = JSON.stringify(configOptions)
+    this.#shown.mode = modes.currentModeId
+    return { modes, configOptions }
+  }
+
+  async configOptions(): Promise<WireConfigOption[]> {
+    return configOptionsOf(await this.#settings())
+  }
+
+  async setMode(id: string): Promise<void> {
+    const mode = readMode(id)
+    if (mode === undefined) throw invalidParams(`There is no mode ${JSON.stringify(id)}.`)
+    await this.session.setMode(mode ?? undefined)
+  }
+
+  async setOption(id: string, value: string): Promise<void> {
+    switch (id) {
+      case 'mode':
+        return this.setMode(value)
+      case 'model':
+        if (!this.place.models.includes(value))
+          throw invalidParams(`There is no model ${JSON.stringify(value)} in the configuration.`)
+        return this.session.setModel(this.place.resolveModel(value))
+      case 'thought_level': {
+        const level = readThoughtLevel(value)
+        if (level === undefined) throw invalidParams(`There is no thought level ${JSON.stringify(value)}.`)
+        this.#thoughtLevel = level
+        return
+      }
+      default:
+        throw invalidParams(`There is no option ${JSON.stringify(id)}.`)
+    }
+  }
+
+  /** Sends what has changed since the client saw it: title, mode, options, commands. */
+  async showChanges(): Promise<void> {
+    const { title } = this.session
+    if (title !== null && title !== this.#shown.title) {
+      this.#shown.title = title
+      const updatedAt = new Date(this.#host.options.now()).toISOString()
+      await this.send({ sessionUpdate: 'session_info_update', title, updatedAt })
+    }
+    await this.#showSettings()
+    const availableCommands = this.session.listCommands().map(({ name, description, usage }) => ({
+      name,
+      description,
+      input: usage === undefined ? undefined : { hint: usage },
+    }))
+    const commands = JSON.stringify(availableCommands)
+    if (commands === this.#shown.commands) return
+    this.#shown.commands = commands
+    await this.send({ sessionUpdate: 'available_commands_update', availableCommands })
+  }
+
   send(update: SessionUpdate): Promise<void> {
     return this.#host.client.update(this.id, update)
   }
 
   async #show(event: AgentEvent): Promise<void> {
-    for (const update of this.writer.write(event)) await this.send(update)
+    for (const update of this.#writer.write(event)) await this.send(update)
+    if (event.type === 'agent_mode_changed') await this.#showSettings()
+    if (event.type === 'tool_end') this.#changes.delete(event.toolId)
   }
 
-  async #showTitle(): Promise<void> {
-    const { title } = this.session
-    if (title === null || title === this.#title) return
-    this.#title = title
-    const updatedAt = new Date(this.#host.options.now()).toISOString()
-    await this.send({ sessionUpdate: 'session_info_update', title, updatedAt })
+  async #showSettings(): Promise<void> {
+    if (this.session.isClosed) return
+    const settings = await this.#settings()
+    const { currentModeId } = modesOf(settings)
+    const configOptions = configOptionsOf(settings)
+    const text = JSON.stringify(configOptions)
+    if (currentModeId !== this.#shown.mode) {
+      this.#shown.mode = currentModeId
+      await this.send({ sessionUpdate: 'current_mode_update', currentModeId })
+    }
+    if (text === this.#shown.settings) return
+    this.#shown.settings = text
+    await this.send({ sessionUpdate: 'config_option_update', configOptions })
+  }
+
+  async #settings(): Promise<Settings> {
+    return {
+      mode: await this.session.mode(),
+      model: this.session.modelName(),
+      models: this.place.models,
+      thoughtLevel: kernelOf(this.session).model().facts.reasoning ? this.#thoughtLevel : undefined,
+    }
+  }
+
+  /** One question at a time: what the user answers is what is on the screen. */
+  #ask(request: AskRequest): Promise<AskAnswer> {
+    const signal = this.#turnSignal()
+    const asked = this.#lastAsk.then(() => this.#askNow(request, signal))
+    this.#lastAsk = asked.catch(() => undefined)
+    return asked
+  }
+
+  async #askNow(request: AskRequest, signal: AbortSignal): Promise<AskAnswer> {
+    const cancelled: AskAnswer = { decision: 'reject', message: 'The turn was cancelled.', automatic: true }
+    if (signal.aborted) return cancelled
+    const { toolName, args } = request
+    const toolId = request.toolCallId ?? request.id
+    const facts = { toolName, ...factsOf(kernelOf(this.session).tools.get(toolName) ?? { name: toolName }) }
+    if (this.#writer.idOf(toolId) === undefined) await this.send(this.#writer.announce(toolId, facts, args))
+    const answer = await requestPermission({
+      client: this.#host.client,
+      sessionId: this.id,
+      toolCall: {
+        toolCallId: this.#writer.idOf(toolId) ?? toolId,
+        title: callTitle(facts.title, args),
+        kind: facts.kind,
+        rawInput: args,
+      },
+      request,
+      root: this.place.workspace,
+      signal,
+    })
+    if (answer !== 'cancelled') return answer
+    this.cancel()
+    return cancelled
+  }
+
+  /** Aborted when the active prompt ends, or the client has gone. */
+  #turnSignal(): AbortSignal {
+    const [active] = this.#prompts
+    const { signal } = this.#host.client
+    return active === undefined ? signal : AbortSignal.any([active.signal, signal])
+  }
+
+  #thinking(): AgentMiddleware {
+    return {
+      onCompletionRequest: ({ request }) => {
+        const { budget } = thoughtLevels[this.#thoughtLevel]
+        if (budget === undefined) return undefined
+        const additionalParams = { ...request.additionalParams, thinkingBudget: budget }
+        return { request: { ...request, additionalParams } }
+      },
+    }
   }
 }
 

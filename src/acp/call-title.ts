@@ -24,7 +24,7 @@ const describingFields = [
  * A text of the model as one line. Control and format characters are removed: they could change how the text before an
  * approval reads.
  */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   const line = text
     .slice(0, 2 * maxLength)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')

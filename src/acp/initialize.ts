@@ -1,8 +1,17 @@
 import type { MethodTable } from './method.js'
+import { textIn } from './params.js'
 import { invalidParams } from './rpc-error.js'
 import { protocolVersion } from './wire.js'
 
-/** The start of a connection: version, capabilities, and who answers. */
+/** The keys are in the environment or in a configuration: signing in checks that there is a model to ask. */
+const authMethod = {
+  id: 'model',
+  name: 'A configured language model',
+  description:
+    'Set ANTHROPIC_API_KEY, OPENAI_API_KEY or the key of another provider in the environment of the editor, start a local model server, or run "capstan init".',
+} as const
+
+/** The start of a connection: version, capabilities, and signing in. */
 export const initializeMethods: MethodTable = {
   async initialize(params, { host }) {
     // The client says its newest version. It gets the one that is spoken here, and decides whether to continue.
@@ -12,9 +21,25 @@ export const initializeMethods: MethodTable = {
       protocolVersion,
       agentInfo: { name: 'capstan', title: 'Capstan', version: host.options.version },
       agentCapabilities: {
+        loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
+        mcpCapabilities: { http: true, sse: true },
+        sessionCapabilities: { list: {}, delete: {}, resume: {}, close: {}, additionalDirectories: {} },
+        auth: { logout: {} },
       },
-      authMethods: [],
+      authMethods: [authMethod],
     }
+  },
+
+  async authenticate(params, { host }) {
+    const id = textIn(params, 'methodId')
+    if (id !== authMethod.id) throw invalidParams(`There is no way ${JSON.stringify(id)} to sign in.`)
+    await host.signIn()
+    return {}
+  },
+
+  async logout(_, { host }) {
+    await host.signOut()
+    return {}
   },
 }

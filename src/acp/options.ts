@@ -29,8 +29,10 @@ export type AcpOptions = {
   readonly version: string
   /** Prepares a directory. Called once for each; a failed one is asked for again. */
   place(cwd: string): Promise<Place>
-  /** The stored sessions of a directory, or all of them, newest first. */
-  sessions(cwd: string | undefined): AsyncIterable<SessionInfo>
+  /** The directory of the process. */
+  readonly cwd: string
+  /** The sessions of a store that have messages and are wanted, newest first. */
+  sessions(store: SessionStore, isWanted: (info: SessionInfo) => boolean): AsyncIterable<SessionInfo>
   /** Receives messages for the log of the client: standard error. */
   report(message: string): void
   now(): number

@@ -17,3 +17,11 @@ export function objectsIn(params: Params, name: string): readonly Params[] {
     throw invalidParams(`${name} must be a list of objects.`)
   return value
 }
+
+/** A list of texts among the parameters; empty when it is absent. */
+export function textsIn(params: Params, name: string): readonly string[] {
+  const value = params[name] ?? []
+  if (!Array.isArray(value) || !value.every((each) => typeof each === 'string'))
+    throw invalidParams(`${name} must be a list of strings.`)
+  return value
+}

@@ -200,7 +200,7 @@ export class UpdateWriter {
   }
 }
 
-function planOf(
+export function planOf(
   todos: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[],
 ): SessionUpdate {
   return {
@@ -209,7 +209,7 @@ function planOf(
   }
 }
 
-function textContent(text: string): WireToolContent {
+export function textContent(text: string): WireToolContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 

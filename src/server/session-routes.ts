@@ -1,4 +1,5 @@
 import type { Session } from '../session/session.js'
+import { readSessionCursor, sessionCursor } from '../store/session-cursor.js'
 import type { SessionInfo } from '../store/session-store.js'
 import { isRecord } from '../tool/json.js'
 import { clientOptions, wideModes } from './client-options.js'
@@ -246,30 +247,17 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
       title: named ?? null,
       ...rest,
     })),
-    ...(hasMore && { nextCursor: cursorOf(last) }),
+    ...(hasMore && { nextCursor: sessionCursor(last) }),
   })
 }
 
-function cursorOf({ updatedAtMs = 0, id }: SessionInfo): string {
-  return Buffer.from(JSON.stringify([updatedAtMs, id])).toString('base64url')
-}
-
 /** Where a page begins: after the session of the cursor, also when that is gone by now. */
-function afterCursor(all: readonly SessionInfo[], cursor: string | null): number {
-  if (cursor === null) return 0
-  const [at, id] = readCursor(cursor)
-  const start = all.findIndex((one) => (one.updatedAtMs ?? 0) < at || (one.updatedAtMs === at && one.id > id))
+function afterCursor(all: readonly SessionInfo[], given: string | null): number {
+  if (given === null) return 0
+  const cursor = readSessionCursor(given)
+  if (cursor === undefined) throw new ProblemError('invalid_request', 'The cursor is not valid.')
+  const start = all.findIndex((one) => cursor.isAfter(one))
   return start < 0 ? all.length : start
-}
-
-function readCursor(cursor: string): readonly [number, string] {
-  try {
-    const [at, id]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (typeof at === 'number' && typeof id === 'string') return [at, id]
-  } catch (cause) {
-    throw new ProblemError('invalid_request', `The cursor is not valid: ${String(cause)}`)
-  }
-  throw new ProblemError('invalid_request', 'The cursor is not valid.')
 }
 
 async function describe(session: Session): Promise<Record<string, unknown>> {

@@ -316,8 +316,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return this.models.current()
   }
 
-  setModel(name: string): Promise<void> {
-    return this.models.set(name, this.recorder)
+  setModel(model: string | Model): Promise<void> {
+    return this.models.set(model, this.recorder)
   }
 
   instructions(): Promise<string> {

@@ -25,12 +25,12 @@ export class SessionModels {
     return given.map((model) => this.#resolve(model)).filter((model) => model !== current)
   }
 
-  async set(name: string, recorder: SessionRecorder | undefined): Promise<void> {
-    this.#current = this.#setup.resolveModel(name)
+  async set(model: string | Model, recorder: SessionRecorder | undefined): Promise<void> {
+    this.#current = this.#resolve(model)
     const { provider, id } = this.#current
     await recorder?.session({
       model: { provider, id },
-      options: optionsToKeep({ ...this.#setup.options, model: name }),
+      options: optionsToKeep({ ...this.#setup.options, model }),
     })
   }
 

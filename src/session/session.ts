@@ -14,6 +14,7 @@ import type { McpFile, McpServerStatus } from '../mcp/host-types.js'
 import type { McpServerOptions, McpTransportName } from '../mcp/server-options.js'
 import { memoryOf } from '../memory/feature.js'
 import type { MemoryItem, MemoryStats, RecalledMemory } from '../memory/index.js'
+import type { Model } from '../model/model.js'
 import { type ObjectOptions, type ObjectResult, objectForHost } from '../objects/object-for-host.js'
 import { hasQueue, queueOf, retryDeadLetter } from '../queue/feature.js'
 import type {
@@ -377,10 +378,13 @@ export class Session extends SessionHandle {
     return `${provider}/${id}`
   }
 
-  /** Changes the model from the next round on, in the store too. `name` is `provider/model` of the configuration. */
-  async setModel(name: string): Promise<void> {
+  /**
+   * Changes the model from the next round on, in the store too: `provider/model` of the configuration, or a model
+   * object.
+   */
+  async setModel(model: string | Model): Promise<void> {
     kernelOf(this).assertOpen()
-    await kernelOf(this).setModel(name)
+    await kernelOf(this).setModel(model)
   }
 
   /** Calls that wait for an approval; also those that an earlier process asked about, which `resumeRun` makes. */

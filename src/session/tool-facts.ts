@@ -46,7 +46,8 @@ function knownFacts(tool: AnyTool | undefined): ToolFacts {
   return tool === undefined ? {} : factsOf(tool)
 }
 
-function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>): Required<ToolFacts> {
+/** The kind and the title of a tool, for clients. */
+export function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>): Required<ToolFacts> {
   return { kind: tool.kind ?? 'other', title: toolTitle(tool) }
 }
 

@@ -42,10 +42,8 @@ the approvals. Standard output carries the protocol; messages go to standard err
       output: io.stdout,
       version: packageVersion(),
       place,
-      async *sessions(cwd) {
-        const { store } = await place(cwd ?? io.cwd)
-        yield* mainSessions(store, ({ workspaceRoot }) => cwd === undefined || workspaceRoot === cwd)
-      },
+      cwd: io.cwd,
+      sessions: mainSessions,
       report,
       now: () => Date.now(),
     })
