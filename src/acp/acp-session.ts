@@ -215,12 +215,12 @@ export class AcpSession {
     const { toolName, args } = request
     const toolId = request.toolCallId ?? request.id
     const facts = { toolName, ...factsOf(kernelOf(this.session).tools.get(toolName) ?? { name: toolName }) }
-    if (this.#writer.idOf(toolId) === undefined) await this.send(this.#writer.announce(toolId, facts, args))
+    if (!this.#writer.knows(toolId)) await this.send(this.#writer.announce(toolId, facts, args))
     const answer = await requestPermission({
       client: this.#host.client,
       sessionId: this.id,
       toolCall: {
-        toolCallId: this.#writer.idOf(toolId) ?? toolId,
+        toolCallId: toolId,
         title: callTitle(facts.title, args),
         kind: facts.kind,
         rawInput: args,

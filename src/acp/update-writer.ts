@@ -18,8 +18,6 @@ export type UpdateSource = {
 export class UpdateWriter {
   readonly #source: UpdateSource
   readonly #calls = new Map<string, Call>()
-  /** How often the client has seen the id of a call: providers use the same ids again in later rounds. */
-  readonly #ids = new Map<string, number>()
   #messages = 0
   #messageId = ''
   #compactions = 0
@@ -94,7 +92,7 @@ export class UpdateWriter {
     this.#messageId = `message-${++this.#messages}`
   }
 
-  /** Makes a call known to the client under an id of its own. */
+  /** Makes a call known to the client. */
   announce(
     toolId: string,
     facts: {
@@ -104,18 +102,11 @@ export class UpdateWriter {
     },
     args?: unknown,
   ): SessionUpdate {
-    const seen = (this.#ids.get(toolId) ?? 0) + 1
-    this.#ids.set(toolId, seen)
-    const call: Call = {
-      id: seen === 1 ? toolId : `${toolId}#${seen}`,
-      title: facts.title ?? facts.toolName,
-      output: '',
-      sentAtMs: undefined,
-    }
+    const call: Call = { title: facts.title ?? facts.toolName, output: '', sentAtMs: undefined }
     this.#calls.set(toolId, call)
     return {
       sessionUpdate: 'tool_call',
-      toolCallId: call.id,
+      toolCallId: toolId,
       title: callTitle(call.title, args),
       name: facts.toolName,
       kind: facts.kind ?? 'other',
@@ -124,16 +115,16 @@ export class UpdateWriter {
     }
   }
 
-  /** The id under which the client knows an active call; undefined when it does not know it. */
-  idOf(toolId: string): string | undefined {
-    return this.#calls.get(toolId)?.id
+  /** Whether the client knows an active call. */
+  knows(toolId: string): boolean {
+    return this.#calls.has(toolId)
   }
 
   /** Ends the calls that no event ends: those inside other calls, and those of a run that was cancelled. */
   endOpenCalls(status: 'completed' | 'failed'): readonly SessionUpdate[] {
-    const open = [...this.#calls.values()]
+    const open = [...this.#calls.keys()]
     this.#calls.clear()
-    return open.map(({ id }) => ({ sessionUpdate: 'tool_call_update', toolCallId: id, status }))
+    return open.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status }))
   }
 
   usage(used: number): SessionUpdate {
@@ -164,7 +155,7 @@ export class UpdateWriter {
     const call = this.#calls.get(event.toolId)
     if (call === undefined) return known
     const update: WireToolCall = {
-      toolCallId: call.id,
+      toolCallId: event.toolId,
       title: callTitle(call.title, args),
       status: 'in_progress',
       rawInput: args,
@@ -181,17 +172,18 @@ export class UpdateWriter {
     const now = this.#source.now()
     if (call.sentAtMs !== undefined && now - call.sentAtMs < outputPauseMs) return []
     call.sentAtMs = now
-    return [{ sessionUpdate: 'tool_call_update', toolCallId: call.id, content: [textContent(call.output)] }]
+    return [
+      { sessionUpdate: 'tool_call_update', toolCallId: event.toolId, content: [textContent(call.output)] },
+    ]
   }
 
   #ended(event: Extract<AgentEvent, { type: 'tool_end' }>): SessionUpdate {
-    const call = this.#calls.get(event.toolId)
     this.#calls.delete(event.toolId)
     const isFailed = event.isError || event.exitCode !== 0
     const changes = this.#source.changesOf(event.toolId)
     return {
       sessionUpdate: 'tool_call_update',
-      toolCallId: call?.id ?? event.toolId,
+      toolCallId: event.toolId,
       status: isFailed ? 'failed' : 'completed',
       content: changes.length > 0 && !isFailed ? changes : [textContent(event.toolOutput)],
       rawOutput: { output: event.toolOutput, exitCode: event.exitCode, isError: event.isError },
@@ -213,7 +205,7 @@ export function textContent(text: string): WireToolContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
-type Call = { readonly id: string; readonly title: string; output: string; sentAtMs: number | undefined }
+type Call = { readonly title: string; output: string; sentAtMs: number | undefined }
 
 const maxLiveOutput = 8_000
 const outputPauseMs = 250
