@@ -147,6 +147,7 @@ export {
   WebSocketTransport,
 } from './supervise/index.js'
 export type { SupervisorStatus } from './supervise/supervisor.js'
+export type { TelemetryOptions } from './telemetry/options.js'
 export * from './tool/index.js'
 export type { StreamLike } from './tool/stream-like.js'
 export type {

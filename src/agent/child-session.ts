@@ -62,6 +62,7 @@ function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omi
     options: optionsFor(parent, task),
     resolveModel: (name) => setup.resolveModel(name),
     circuits: setup.circuits,
+    telemetry: setup.telemetry,
     instructions: setup.instructions,
     secrets: setup.secrets,
     agentTools: setup.agentTools,

@@ -14,6 +14,7 @@ import type { SessionSetup } from '../session/setup.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { ChildMaker } from '../subagents/child-maker.js'
+import type { TelemetryOptions } from '../telemetry/options.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
@@ -33,6 +34,8 @@ export type AgentEnvironment = {
   readonly cwd?: string
   /** The user's directory, with rules and instructions for every project (default: `~/.capstan`). */
   readonly userDir?: string
+  /** Where telemetry of all sessions goes (default: nowhere). */
+  readonly telemetry?: TelemetryOptions
 }
 
 export type MakerParts = {
@@ -67,12 +70,14 @@ export class SessionMaker {
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
+  readonly #telemetry: TelemetryOptions | undefined
   #knownServers: KnownServers | undefined
   /** Creates the sessions of subagents. */
   readonly #children: ChildMaker
 
   constructor({ config, environment, machinery, store, lent }: MakerParts) {
     this.store = store
+    this.#telemetry = environment.telemetry
     this.sessions = lent?.sessions ?? new OpenSessions()
     this.userDir = environment.userDir ?? join(homedir(), '.capstan')
     this.machine = lent?.machine ?? machinery.createProgramMachine()
@@ -143,6 +148,7 @@ export class SessionMaker {
       ],
       resolveModel: (name) => this.#models.resolve(name),
       circuits: this.#circuits,
+      telemetry: this.#telemetry,
       closed: (ended) => this.sessions.closed(open, ended),
     })
     // A session whose signal is already aborted is closed at once.

@@ -1,9 +1,10 @@
 import type { AskHandler } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
-import type { GateParts, HookCall, HookVerdict, RuntimeRequest } from '../loop/gate-parts.js'
+import type { CallRecord, GateParts, HookCall, HookVerdict, RuntimeRequest } from '../loop/gate-parts.js'
 import type { RunOutcome } from '../loop/run.js'
-import type { RunParts } from '../loop/run-parts.js'
-import type { UserMessage } from '../tool/completion.js'
+import type { RequestWatch, RunParts } from '../loop/run-parts.js'
+import type { Model } from '../model/model.js'
+import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { RuntimeSession, RuntimeTools } from '../tool/runtime.js'
@@ -70,7 +71,11 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   // A run, in the order in which its members are called
 
   /** Called when a run is queued. Gives what receives the run's events, after secrets were taken out. */
-  watchRun?(session: FeatureContext<Options, Setup>, runId: string): ((event: AgentEvent) => void) | undefined
+  watchRun?(
+    session: FeatureContext<Options, Setup>,
+    runId: string,
+    request: RunRequest,
+  ): ((event: AgentEvent) => void) | undefined
   /**
    * Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before
    * that.
@@ -139,6 +144,14 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     payload: Readonly<Record<string, unknown>>,
     signal: AbortSignal | undefined,
   ): void | Promise<void>
+  /** A request to a model begins, of a run or beside one. Gives what is called with its end. */
+  watchRequest?(
+    session: FeatureContext<Options, Setup>,
+    model: Model,
+    request: CompletionRequest,
+  ): RequestWatch | undefined
+  /** A call has left the gate: it ran, failed or was refused. */
+  callEnded?(session: FeatureContext<Options, Setup>, record: CallRecord): void
   /** The feature's part of the gate; asked once per session. */
   gate?(session: FeatureContext<Options, Setup>): GateFeature | undefined
   /** What a tool can use of the session through its runtime, each created when a tool asks for it. */

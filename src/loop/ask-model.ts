@@ -16,7 +16,7 @@ import { checkAnswer } from './check-answer.js'
 import { type Ask, compactConversation } from './compaction/compact.js'
 import { gaugeOf } from './context-gauge.js'
 import { quarantine } from './quarantine.js'
-import type { ObservedEvent } from './run-parts.js'
+import type { ObservedEvent, RequestWatch } from './run-parts.js'
 import { countAnswer, type RunState } from './run-state.js'
 import { snakeUsage, type Usage, usageOf } from './usage.js'
 
@@ -104,6 +104,7 @@ async function askThis(
   const { parts, signal } = state
   const admission = parts.circuits?.of(model).admit(parts.now())
   let ended = false
+  let watch: RequestWatch | undefined
   try {
     const estimated = estimateTokens(request)
     const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
@@ -116,6 +117,7 @@ async function askThis(
       available_tools: request.tools.map(({ name }) => name),
     }))
     const startedAt = parts.now()
+    watch = parts.watchRequest?.(model, request)
     const answered = await unlessAborted(
       ask(
         model,
@@ -128,6 +130,7 @@ async function askThis(
     heard.over = true
     checkAnswer(model, answered)
     ended = true
+    watch?.answered(answered)
     admission?.worked()
     state.answeredBy = model
     countTokens(state, usageOf(answered.usage), estimated)
@@ -149,6 +152,7 @@ async function askThis(
     }))
     return answer
   } catch (error) {
+    if (!ended) watch?.failed(error)
     if (!ended && admission !== undefined) noteFailure(state, model, admission, error)
     throw error
   }

@@ -87,6 +87,8 @@ export type RunParts = {
    * ends. After a stop condition it ends in any case.
    */
   beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
+  /** A request to a model begins. Gives what is called with its end. */
+  watchRequest?(model: Model, request: CompletionRequest): RequestWatch | undefined
   /** Reports to hooks. An error is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
   /** Facts that are stored with the prompt. */
@@ -104,6 +106,13 @@ export type RunParts = {
   readonly signal: AbortSignal
   readonly sessionId?: string | undefined
   now(): number
+}
+
+/** Observes one request to a model. Exactly one of the two is called, once. */
+export type RequestWatch = {
+  answered(answer: ModelAnswer): void
+  /** Also when the run was cancelled meanwhile. */
+  failed(error: unknown): void
 }
 
 /** A round that an earlier run did not finish: its calls go to the gate again, except the settled ones. */

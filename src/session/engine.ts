@@ -163,7 +163,10 @@ function gateFor(
     runtimeFor: (request) => runtimeFor(kernel, workspace, seen, request, () => gate, mode),
     ...(recorder !== undefined && { starting: (call) => recorder.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
-    record: (record) => kernel.trace.add(record),
+    record: (record) => {
+      kernel.trace.add(record)
+      for (const feature of featuresWith('callEnded')) feature.callEnded(kernel, record)
+    },
     run: () => kernel.identity(),
     ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
     now: () => kernel.now(),

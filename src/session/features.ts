@@ -8,6 +8,7 @@ import { queueFeature } from '../queue/feature.js'
 import { skillsFeature } from '../skills/feature.js'
 import { subagentsFeature } from '../subagents/feature.js'
 import { superviseFeature } from '../supervise/feature.js'
+import { telemetryFeature } from '../telemetry/feature.js'
 import { verifyFeature } from '../verify/feature.js'
 import type { SessionOptions } from './options.js'
 import type { SessionSetup } from './setup.js'
@@ -30,4 +31,5 @@ export const features: readonly Feature[] = [
   queueFeature,
   verifyFeature,
   objectsFeature,
+  telemetryFeature,
 ]

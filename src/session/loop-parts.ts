@@ -1,7 +1,8 @@
 import { defaultCompaction } from '../loop/compaction/settings.js'
-import type { RunLimits, RunParts } from '../loop/run-parts.js'
+import type { RequestWatch, RunLimits, RunParts } from '../loop/run-parts.js'
+import type { Model } from '../model/model.js'
 import type { RetryTiming } from '../model/retry.js'
-import type { UserMessage } from '../tool/completion.js'
+import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
@@ -53,11 +54,32 @@ export async function partsFor(
       roundDone: (done) =>
         kernel.active && kernel.recorder?.checkpoint(kernel.active.id, { ...done, ...kernel.active.spent }),
     }),
+    watchRequest: (model, request) => watchRequest(kernel, model, request),
     observe: (event, payload) => kernel.observe(event, payload, signal),
     emit: kernel.emit,
     signal,
     sessionId,
     now: () => kernel.now(),
+  }
+}
+
+/** What the features observe of a request; undefined when none does. */
+function watchRequest(
+  kernel: SessionKernel,
+  model: Model,
+  request: CompletionRequest,
+): RequestWatch | undefined {
+  const watches = featuresWith('watchRequest').flatMap(
+    (feature) => feature.watchRequest(kernel, model, request) ?? [],
+  )
+  if (watches.length === 0) return undefined
+  return {
+    answered(answer) {
+      for (const watch of watches) watch.answered(answer)
+    },
+    failed(error) {
+      for (const watch of watches) watch.failed(error)
+    },
   }
 }
 

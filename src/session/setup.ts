@@ -6,6 +6,7 @@ import type { Circuits } from '../model/circuits.js'
 import type { Model } from '../model/model.js'
 import type { SessionRow } from '../store/records.js'
 import type { SubagentSetup } from '../subagents/options.js'
+import type { TelemetrySetup } from '../telemetry/feature.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import type { RestoredSession } from './journal/restore.js'
@@ -14,7 +15,8 @@ import type { SessionOptions } from './options.js'
 
 /** What an agent hands to each of its sessions. */
 export type SessionSetup = McpSetup &
-  SubagentSetup & {
+  SubagentSetup &
+  TelemetrySetup & {
     readonly sessionId: string
     readonly agentId: string
     /** The real path of the workspace. */

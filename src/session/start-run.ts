@@ -34,7 +34,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
     record,
     () => kernel.now(),
     kernel.redactor.events,
-    watchersOf(kernel, record.id),
+    watchersOf(kernel, record.id, request),
   )
   active.metadata = metadataOf(kernel, request)
   const unfollow = active.follow(request.signal)
@@ -54,9 +54,12 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
 function watchersOf(
   kernel: SessionKernel,
   runId: string,
+  request: RunRequest,
 ): ((event: AgentEvent, now: number, sequence: number) => void) | undefined {
   const { recorder } = kernel
-  const watchers = featuresWith('watchRun').flatMap((feature) => feature.watchRun(kernel, runId) ?? [])
+  const watchers = featuresWith('watchRun').flatMap(
+    (feature) => feature.watchRun(kernel, runId, request) ?? [],
+  )
   if (recorder === undefined && watchers.length === 0) return undefined
   return (event, timestampMs, sequence) => {
     recorder?.event({ runId, sequence, timestampMs }, event)

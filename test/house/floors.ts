@@ -26,6 +26,7 @@ export const floors: Readonly<Record<string, number>> = {
   subagents: 7,
   supervise: 7,
   objects: 7,
+  telemetry: 7,
   session: 8,
   agent: 9,
   cluster: 9.5,

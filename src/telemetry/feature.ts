@@ -1,0 +1,59 @@
+import type { FeatureContext } from '../feature/feature-context.js'
+import type { SessionFeature } from '../feature/session-feature.js'
+import type { AgentEvent } from '../loop/events.js'
+import type { CallRecord } from '../loop/gate-parts.js'
+import type { RequestWatch } from '../loop/run-parts.js'
+import type { Model } from '../model/model.js'
+import type { CompletionRequest } from '../tool/completion.js'
+import type { TelemetryOptions } from './options.js'
+import type { OtelSpan } from './otel.js'
+import { SessionSpans } from './session-spans.js'
+
+export type TelemetrySetup = {
+  /** The host's tracer and meter; absent: nothing is traced. */
+  readonly telemetry?: TelemetryOptions | undefined
+}
+
+type TracedSession = FeatureContext<object, TelemetrySetup>
+
+/**
+ * Reports runs, requests to models and tool calls to OpenTelemetry: a span for each, and their durations as metrics. It
+ * only observes; a tracer that throws is reported once and changes nothing else.
+ */
+export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, TelemetrySetup> = {
+  name: 'telemetry',
+  create: (session) => {
+    const { telemetry } = session.setup
+    return telemetry && new SessionSpans(session, telemetry, parentSpans(session))
+  },
+  close: (spans) => spans?.close(),
+  watchRun(session, runId, request) {
+    const run = spansOf(session)?.startRun(runId, request)
+    return run && ((event: AgentEvent) => run.event(event))
+  },
+  watchRequest: (session, model: Model, request: CompletionRequest): RequestWatch | undefined =>
+    spansOf(session)?.startRequest(model, request),
+  gate: (session) => {
+    const spans = spansOf(session)
+    return (
+      spans && {
+        before: (call, verdict) => {
+          spans.startCall(call)
+          return verdict
+        },
+      }
+    )
+  },
+  callEnded: (session, record: CallRecord) => spansOf(session)?.endCall(record),
+}
+
+/** Nothing is created, and nothing is done, in a session without telemetry. */
+function spansOf(session: TracedSession): SessionSpans | undefined {
+  return session.setup.telemetry === undefined ? undefined : session.use(telemetryFeature)
+}
+
+/** The span that the work of a subagent belongs to. */
+function parentSpans({ parent }: TracedSession): (() => OtelSpan | undefined) | undefined {
+  const session = parent?.session as TracedSession | undefined
+  return session && (() => session.peek(telemetryFeature)?.spanForSubagent())
+}

@@ -1,0 +1,17 @@
+import type { OtelMeter, OtelTracer } from './otel.js'
+
+/**
+ * Where telemetry goes. Tracer and meter are those of the host's own OpenTelemetry set-up.
+ *
+ * @example
+ * const agent = await Agent.create(config, { telemetry: { tracer: trace.getTracer('my-app') } })
+ */
+export type TelemetryOptions = {
+  readonly tracer?: OtelTracer | undefined
+  readonly meter?: OtelMeter | undefined
+  /**
+   * Whether spans contain messages, arguments and results. Secrets are taken out as in the session's log. Default:
+   * false.
+   */
+  readonly recordContent?: boolean | undefined
+}

@@ -1,0 +1,106 @@
+/**
+ * The parts of OpenTelemetry that Capstan uses, described by their form: any version of its API whose tracer and meter
+ * have these members fits, and no package is needed here.
+ */
+
+/** The value of an attribute. */
+export type OtelAttribute = string | number | boolean | string[]
+export type OtelAttributes = Record<string, OtelAttribute>
+
+/** Where a span belongs: what other processes are given to continue a trace. */
+export type OtelSpanContext = {
+  readonly traceId: string
+  readonly spanId: string
+  readonly traceFlags: number
+  readonly isRemote?: boolean
+}
+
+export interface OtelSpan {
+  setAttributes(attributes: OtelAttributes): unknown
+  setStatus(status: { code: number; message?: string }): unknown
+  spanContext(): OtelSpanContext
+  end(endTime?: number): void
+}
+
+export interface OtelContext {
+  getValue(key: symbol): unknown
+  setValue(key: symbol, value: unknown): OtelContext
+  deleteValue(key: symbol): OtelContext
+}
+
+export type OtelSpanOptions = {
+  kind?: number
+  attributes?: OtelAttributes
+  startTime?: number
+  links?: { context: OtelSpanContext }[]
+}
+
+/** A tracer, such as of `trace.getTracer('my-app')`. */
+export interface OtelTracer {
+  // A method, so that tracers of every version of the API fit.
+  startSpan(name: string, options?: OtelSpanOptions, context?: OtelContext): OtelSpan
+}
+
+export interface OtelHistogram {
+  record(value: number, attributes?: OtelAttributes): void
+}
+
+/** A meter, such as of `metrics.getMeter('my-app')`. */
+export interface OtelMeter {
+  createHistogram(name: string, options?: { description?: string; unit?: string }): OtelHistogram
+}
+
+/** Kinds of spans and codes of their status, as the API numbers them. */
+export const spanKind = { internal: 0, client: 2 } as const
+export const statusCode = { error: 2 } as const
+
+/** The key under which every version of the API stores the span of a context. */
+const spanKey = Symbol.for('OpenTelemetry Context Key SPAN')
+
+/** A context with a span, on top of another context. */
+export function contextWith(
+  span: Pick<OtelSpan, 'spanContext'>,
+  base: OtelContext = emptyContext,
+): OtelContext {
+  return base.setValue(spanKey, span)
+}
+
+/** The context that the host's own code is in at this moment, if its process has the API and a context manager. */
+export function activeContext(): OtelContext | undefined {
+  const api = (globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')]
+  const manager = (api as { context?: { active?(): OtelContext } } | undefined)?.context
+  return manager?.active?.()
+}
+
+/** A span of another process, from a `traceparent` header; undefined when the header is not valid. */
+export function remoteSpan(traceparent: string): Pick<OtelSpan, 'spanContext'> | undefined {
+  const match = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/.exec(traceparent.trim().toLowerCase())
+  const [, traceId = '', spanId = '', flags = ''] = match ?? []
+  if (match === null || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
+  return { spanContext: () => context }
+}
+
+class PlainContext implements OtelContext {
+  readonly #values: ReadonlyMap<symbol, unknown>
+
+  constructor(values: ReadonlyMap<symbol, unknown> = new Map()) {
+    this.#values = values
+  }
+
+  getValue(key: symbol): unknown {
+    return this.#values.get(key)
+  }
+
+  setValue(key: symbol, value: unknown): OtelContext {
+    return new PlainContext(new Map(this.#values).set(key, value))
+  }
+
+  deleteValue(key: symbol): OtelContext {
+    const values = new Map(this.#values)
+    values.delete(key)
+    return new PlainContext(values)
+  }
+}
+
+const emptyContext: OtelContext = new PlainContext()

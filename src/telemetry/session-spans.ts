@@ -1,0 +1,397 @@
+import { formatRule } from '../authority/rule.js'
+import type { FeatureContext } from '../feature/feature-context.js'
+import type { RunRequest } from '../feature/run-request.js'
+import { type AgentEvent, isTerminal } from '../loop/events.js'
+import type { CallRecord, HookCall } from '../loop/gate-parts.js'
+import type { RequestWatch } from '../loop/run-parts.js'
+import { ModelError } from '../model/errors.js'
+import type { Model, ModelAnswer } from '../model/model.js'
+import type { CompletionRequest } from '../tool/completion.js'
+import { messageOf } from '../tool/errors.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import type { TelemetryOptions } from './options.js'
+import {
+  activeContext,
+  contextWith,
+  type OtelAttributes,
+  type OtelContext,
+  type OtelHistogram,
+  type OtelMeter,
+  type OtelSpan,
+  type OtelSpanContext,
+  remoteSpan,
+  spanKind,
+  statusCode,
+} from './otel.js'
+
+/** One run as telemetry sees it. */
+export type RunSpan = { event(event: AgentEvent): void }
+
+/**
+ * The open spans of one session: `invoke_agent` for a run, `chat` for a request to a model, `execute_tool` for a call. A
+ * call belongs to its run; a request too. Usage is only on `chat` spans, so that sums count nothing twice.
+ */
+export class SessionSpans {
+  readonly #session: FeatureContext
+  readonly #options: TelemetryOptions
+  readonly #parent: (() => OtelSpan | undefined) | undefined
+  readonly #durations: Durations | undefined
+  readonly #runs = new Map<string, { readonly span: OtelSpan; readonly context: OtelContext }>()
+  readonly #calls = new Map<string, { readonly span: OtelSpan; readonly toolName: string }>()
+  /** Where runs of this process that did not end well are in their traces: a run that resumes one links to it. */
+  readonly #ended = new Map<string, OtelSpanContext>()
+  #hasFailed = false
+
+  constructor(session: FeatureContext, options: TelemetryOptions, parent?: () => OtelSpan | undefined) {
+    this.#session = session
+    this.#options = options
+    this.#parent = parent
+    this.#durations = options.meter && durationsOf(options.meter)
+  }
+
+  /**
+   * Called when the run is queued, in the host's own context. The parent is the span that `traceparent` in the run's
+   * metadata names, else that of the parent session, else the one that is active in the host.
+   */
+  startRun(runId: string, { metadata, from }: RunRequest): RunSpan {
+    const given =
+      typeof metadata?.['traceparent'] === 'string' ? remoteSpan(metadata['traceparent']) : undefined
+    const queuedIn = given === undefined ? this.#parentContext() : contextWith(given)
+    let startedAt = 0
+    return {
+      event: (event) =>
+        this.#safely(() => {
+          if (event.type === 'agent_start') {
+            startedAt = performance.now()
+            this.#openRun(runId, event.prompt, queuedIn, from?.runId)
+          } else if (isTerminal(event)) this.#closeRun(runId, event, performance.now() - startedAt)
+        }),
+    }
+  }
+
+  startRequest(model: Model, request: CompletionRequest): RequestWatch {
+    const startedAt = performance.now()
+    const span = this.#safely(() => this.#openRequest(model, request))
+    const end = (attributes: OtelAttributes, error?: unknown): void => {
+      this.#safely(() => {
+        const failed = error === undefined ? {} : { 'error.type': errorType(error) }
+        span?.setAttributes({ ...attributes, ...failed })
+        if (error !== undefined)
+          span?.setStatus({ code: statusCode.error, message: this.#text(messageOf(error)) })
+        span?.end()
+        this.#durations?.request.record((performance.now() - startedAt) / 1000, {
+          ...modelAttributes(model),
+          ...failed,
+        })
+      })
+    }
+    return {
+      answered: (answer) => end(this.#answerAttributes(answer)),
+      failed: (error) => end({}, error),
+    }
+  }
+
+  /** The call has passed the rules and is about to be approved and made. */
+  startCall({ callId, toolName }: HookCall): void {
+    this.#safely(() => {
+      const span = this.#options.tracer?.startSpan(
+        `execute_tool ${toolName}`,
+        { kind: spanKind.internal, attributes: this.#base('execute_tool') },
+        this.#runContext(this.#session.activeRunId),
+      )
+      if (span !== undefined) this.#calls.set(callId, { span, toolName })
+    })
+  }
+
+  /** The call has left the gate; one that was refused before it began gets its span now. */
+  endCall(record: CallRecord): void {
+    this.#safely(() => {
+      const { callId, toolName, durationMs, runId } = record
+      const failure = callFailure(record)
+      const attributes = { ...this.#callAttributes(record), ...(failure && { 'error.type': failure }) }
+      const span =
+        this.#calls.get(callId)?.span ??
+        this.#options.tracer?.startSpan(
+          `execute_tool ${toolName}`,
+          {
+            kind: spanKind.internal,
+            attributes: this.#base('execute_tool'),
+            startTime: Date.now() - durationMs,
+          },
+          this.#runContext(runId),
+        )
+      this.#calls.delete(callId)
+      span?.setAttributes(attributes)
+      if (failure !== undefined)
+        span?.setStatus({ code: statusCode.error, message: this.#text(errorText(record)) })
+      span?.end()
+      this.#durations?.call.record(durationMs / 1000, {
+        'gen_ai.tool.name': toolName,
+        ...(failure && { 'error.type': failure }),
+      })
+    })
+  }
+
+  /** The span of the only open call that gives work to agents; the run when there are several. */
+  spanForSubagent(): OtelSpan | undefined {
+    const giving = [...this.#calls.values()].filter(({ toolName }) => delegatingTools.has(toolName))
+    const runId = this.#session.activeRunId
+    const run = runId === undefined ? undefined : this.#runs.get(runId)
+    return giving.length === 1 ? giving[0]?.span : (run?.span ?? this.#parent?.())
+  }
+
+  /** Ends what an abort left open. */
+  close(): void {
+    this.#safely(() => {
+      for (const { span } of [...this.#calls.values(), ...this.#runs.values()]) {
+        span.setStatus({ code: statusCode.error, message: 'the session was closed' })
+        span.end()
+      }
+      this.#calls.clear()
+      this.#runs.clear()
+    })
+  }
+
+  #openRun(
+    runId: string,
+    prompt: string,
+    context: OtelContext | undefined,
+    resumed: string | undefined,
+  ): void {
+    const earlier = resumed === undefined ? undefined : this.#ended.get(resumed)
+    const { tracer, recordContent } = this.#options
+    const span = tracer?.startSpan(
+      `invoke_agent ${this.#agentName}`,
+      {
+        kind: spanKind.internal,
+        ...(earlier !== undefined && { links: [{ context: earlier }] }),
+        attributes: {
+          ...this.#base('invoke_agent'),
+          'capstan.run.id': runId,
+          ...(resumed !== undefined && { 'capstan.run.resumed_from': resumed }),
+          ...(recordContent === true && {
+            'gen_ai.input.messages': this.#messages([{ role: 'user', content: prompt }]),
+          }),
+        },
+      },
+      context,
+    )
+    if (span !== undefined) this.#runs.set(runId, { span, context: contextWith(span, context) })
+  }
+
+  #closeRun(runId: string, event: AgentEvent, durationMs: number): void {
+    const span = this.#runs.get(runId)?.span
+    this.#runs.delete(runId)
+    if (span !== undefined && event.type !== 'agent_end') this.#ended.set(runId, span.spanContext())
+    const failure =
+      event.type === 'error'
+        ? (event.code ?? 'error')
+        : event.type === 'agent_cancelled'
+          ? 'cancelled'
+          : undefined
+    if (event.type === 'agent_end')
+      span?.setAttributes({
+        'gen_ai.response.finish_reasons': [event.result.finish],
+        'capstan.run.rounds': event.result.rounds,
+        ...(event.result.costUsd !== undefined && { 'capstan.cost_usd': event.result.costUsd }),
+        ...(this.#options.recordContent === true && {
+          'gen_ai.output.messages': this.#messages([{ role: 'assistant', content: event.result.text }]),
+        }),
+      })
+    if (failure !== undefined) {
+      const message = this.#text(event.error ?? event.reason ?? failure)
+      span?.setAttributes({ 'error.type': failure })
+      span?.setStatus({ code: statusCode.error, message })
+    }
+    span?.end()
+    this.#durations?.run.record(durationMs / 1000, {
+      'gen_ai.agent.name': this.#agentName,
+      ...(failure !== undefined && { 'error.type': failure }),
+    })
+  }
+
+  #openRequest(model: Model, request: CompletionRequest): OtelSpan | undefined {
+    const { tracer, recordContent } = this.#options
+    const { temperature, maxTokens, instructions = '', chatHistory } = request
+    return tracer?.startSpan(
+      `chat ${model.id}`,
+      {
+        kind: spanKind.client,
+        attributes: {
+          ...this.#base('chat'),
+          ...modelAttributes(model),
+          ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
+          ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
+          ...(recordContent === true && {
+            'gen_ai.system_instructions': this.#text(instructions),
+            'gen_ai.input.messages': this.#messages(chatHistory),
+          }),
+        },
+      },
+      this.#runContext(this.#session.activeRunId),
+    )
+  }
+
+  #answerAttributes({ usage, response, finish, content }: ModelAnswer): OtelAttributes {
+    const { cachedInputTokens, reasoningTokens } = usage
+    const written = usage.cacheWriteTokens ?? usage.cacheCreationInputTokens
+    return {
+      'gen_ai.usage.input_tokens': usage.inputTokens,
+      'gen_ai.usage.output_tokens': usage.outputTokens,
+      ...(cachedInputTokens !== undefined && {
+        'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
+      }),
+      ...(written !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': written }),
+      ...(reasoningTokens !== undefined && {
+        'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
+      }),
+      'gen_ai.response.finish_reasons': [finish],
+      ...(response.id !== undefined && { 'gen_ai.response.id': response.id }),
+      ...(response.model !== undefined && { 'gen_ai.response.model': response.model }),
+      ...(this.#options.recordContent === true && {
+        'gen_ai.output.messages': this.#messages([{ role: 'assistant', content }]),
+      }),
+    }
+  }
+
+  #callAttributes(record: CallRecord): OtelAttributes {
+    const { toolName, toolCallId, callId, verdict, rules, approval, args, envelope } = record
+    const tool = this.#session.tools.get(toolName)
+    return {
+      'gen_ai.tool.name': toolName,
+      'gen_ai.tool.call.id': toolCallId ?? callId,
+      'gen_ai.tool.type':
+        tool !== undefined && 'mcp' in tool && tool.mcp !== undefined ? 'extension' : 'function',
+      'capstan.call.origin': record.origin,
+      'capstan.gate.step': record.endedAt,
+      ...(verdict !== undefined && { 'capstan.verdict': verdict.action }),
+      ...(rules !== undefined && rules.length > 0 && { 'capstan.rule': rules.map(formatRule) }),
+      ...(approval !== undefined && { 'capstan.approval': approval }),
+      ...(this.#options.recordContent === true && {
+        'gen_ai.tool.call.arguments': this.#text(args),
+        'gen_ai.tool.call.result': this.#text(
+          envelope.type === 'output' ? serializeToolOutput(envelope.data) : envelope.error_text,
+        ),
+      }),
+    }
+  }
+
+  #base(operation: string): OtelAttributes {
+    return {
+      'gen_ai.operation.name': operation,
+      'gen_ai.agent.name': this.#agentName,
+      'gen_ai.conversation.id': this.#session.sessionId,
+    }
+  }
+
+  get #agentName(): string {
+    return this.#session.agentId
+  }
+
+  #parentContext(): OtelContext | undefined {
+    const parent = this.#parent?.()
+    return parent === undefined ? activeContext() : contextWith(parent)
+  }
+
+  /** Work outside of runs belongs to what is active in the host. */
+  #runContext(runId: string | undefined): OtelContext | undefined {
+    const run = runId === undefined ? undefined : this.#runs.get(runId)
+    return run?.context ?? this.#parentContext()
+  }
+
+  #messages(messages: readonly unknown[]): string {
+    return this.#text(JSON.stringify(messages))
+  }
+
+  /** Without secrets, and not longer than what a collector takes. */
+  #text(text: string): string {
+    const { redactor } = this.#session
+    const clean = redactor.record?.(text) ?? redactor.text(text)
+    return clean.length <= maxTextLength ? clean : `${clean.slice(0, maxTextLength)}…`
+  }
+
+  /** Telemetry never fails what it observes. The first error is reported. */
+  #safely<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      if (!this.#hasFailed) {
+        this.#hasFailed = true
+        this.#session.emit({
+          type: 'notice',
+          source: 'telemetry',
+          message: `The tracer or meter failed: ${messageOf(error)}. Telemetry of this session may be incomplete.`,
+        })
+      }
+      return undefined
+    }
+  }
+}
+
+const maxTextLength = 64_000
+
+const delegatingTools = new Set(['task', 'parallel_task'])
+
+type Durations = Readonly<Record<'run' | 'request' | 'call', OtelHistogram>>
+
+/** One set of instruments for each meter. */
+function durationsOf(meter: OtelMeter): Durations {
+  const known = durations.get(meter)
+  if (known !== undefined) return known
+  const seconds = (name: string, description: string): OtelHistogram =>
+    meter.createHistogram(name, { unit: 's', description })
+  const made = {
+    run: seconds('gen_ai.invoke_agent.duration', 'Duration of runs'),
+    request: seconds('gen_ai.client.operation.duration', 'Duration of requests to models'),
+    call: seconds('gen_ai.execute_tool.duration', 'Duration of tool calls'),
+  }
+  durations.set(meter, made)
+  return made
+}
+
+const durations = new WeakMap<OtelMeter, Durations>()
+
+function modelAttributes({ provider, id }: Model): OtelAttributes {
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': providerNames.get(provider.toLowerCase()) ?? provider,
+    'gen_ai.request.model': id,
+  }
+}
+
+/** The names of the conventions, where they differ from ours. */
+const providerNames = new Map([
+  ['gpt', 'openai'],
+  ['openai-responses', 'openai'],
+  ['claude', 'anthropic'],
+  ['google', 'gcp.gemini'],
+  ['gemini', 'gcp.gemini'],
+  ['vertex', 'gcp.vertex_ai'],
+  ['bedrock', 'aws.bedrock'],
+  ['azure', 'azure.ai.openai'],
+  ['mistral', 'mistral_ai'],
+  ['xai', 'x_ai'],
+  ['grok', 'x_ai'],
+])
+
+function errorType(error: unknown): string {
+  if (error instanceof ModelError) return error.code
+  return error instanceof Error ? error.name : 'error'
+}
+
+/** Undefined for a call that succeeded. A call that never ran was refused, whatever refused it. */
+function callFailure({ envelope, endedAt, verdict }: CallRecord): string | undefined {
+  if (envelope.type === 'output') return undefined
+  const isRefused =
+    verdict?.action === 'deny' ||
+    endedAt === 'capability' ||
+    endedAt === 'rules' ||
+    endedAt === 'watchdog' ||
+    endedAt === 'hooks' ||
+    endedAt === 'approval'
+  return isRefused ? 'refused' : 'tool_error'
+}
+
+function errorText({ envelope }: CallRecord): string {
+  return envelope.type === 'output' ? '' : envelope.error_text
+}

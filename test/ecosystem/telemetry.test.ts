@@ -1,0 +1,329 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import type { SessionOptions } from '../../src/session/options.js'
+import type { TelemetryOptions } from '../../src/telemetry/options.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+import { installedPackages } from './install.js'
+
+/** What a finished span has, as the SDK exports it. */
+type Span = {
+  readonly name: string
+  readonly kind: number
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly status: { readonly code: number; readonly message?: string }
+  readonly parentSpanContext?: { readonly spanId: string }
+  readonly ended: boolean
+  spanContext(): { readonly traceId: string; readonly spanId: string }
+}
+
+// The packages are not dependencies of the project, so their types are not known here.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type Untyped = any
+
+let api: Untyped
+let sdk: Untyped
+let metricsSdk: Untyped
+let contextSdk: Untyped
+let otlp: Untyped
+
+beforeAll(async () => {
+  api = await load('api')
+  sdk = await load('sdk-trace-base')
+  metricsSdk = await load('sdk-metrics')
+  contextSdk = await load('context-async-hooks')
+  otlp = await load('exporter-trace-otlp-http')
+})
+
+async function load(name: string): Promise<Untyped> {
+  const folder = join(installedPackages, '@opentelemetry', name)
+  const { main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return import(pathToFileURL(join(folder, main)).href)
+}
+
+function openTracer(): { telemetry: TelemetryOptions; spans(): Span[]; tracer: Untyped } {
+  const exporter = new sdk.InMemorySpanExporter()
+  const provider = new sdk.BasicTracerProvider({ spanProcessors: [new sdk.SimpleSpanProcessor(exporter)] })
+  const tracer = provider.getTracer('test')
+  return { telemetry: { tracer }, spans: () => exporter.getFinishedSpans(), tracer }
+}
+
+async function openAgent(telemetry: TelemetryOptions): Promise<{ agent: Agent; root: string }> {
+  const root = temporaryDirectory()
+  const agent = await Agent.create({}, { telemetry, userDir: join(root, '.user'), env: {} })
+  onTestFinished(() => agent.close())
+  return { agent, root }
+}
+
+const readCall = { toolCalls: [{ id: 'c1', name: 'ls', args: { path: '.' } }] }
+
+async function spansOf(
+  script: Parameters<typeof scriptedModel>[0],
+  options: SessionOptions = {},
+  more: Partial<TelemetryOptions> = {},
+): Promise<Span[]> {
+  const { telemetry, spans } = openTracer()
+  const { agent, root } = await openAgent({ ...telemetry, ...more })
+  await agent
+    .session(root, { model: scriptedModel(script), sessionId: 's1', ...options })
+    .send('Go.')
+    .catch(() => undefined)
+  await agent.close()
+  return spans()
+}
+
+const named = (spans: readonly Span[], name: string): Span => {
+  const found = spans.find((span) => span.name === name)
+  if (found === undefined) throw new Error(`no span ${name} in ${spans.map((span) => span.name).join(', ')}`)
+  return found
+}
+
+const isChildOf = (child: Span, parent: Span): boolean =>
+  child.parentSpanContext?.spanId === parent.spanContext().spanId &&
+  child.spanContext().traceId === parent.spanContext().traceId
+
+describe('telemetry of a run', () => {
+  it('has a span for the run, each request and each call, by the GenAI conventions', async () => {
+    const spans = await spansOf([
+      { ...readCall, usage: { inputTokens: 10, outputTokens: 3, cachedInputTokens: 4 } },
+      { text: 'Done.', usage: { inputTokens: 20, outputTokens: 5 } },
+    ])
+    expect(spans.map(({ name }) => name).toSorted()).toEqual([
+      'chat script',
+      'chat script',
+      'execute_tool ls',
+      'invoke_agent capstan',
+    ])
+    const run = named(spans, 'invoke_agent capstan')
+    expect(spans.filter((span) => span !== run).every((span) => isChildOf(span, run))).toBe(true)
+    expect(run).toMatchObject({ kind: 0, ended: true, status: { code: 0 } })
+    expect(run.attributes).toMatchObject({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'capstan',
+      'gen_ai.conversation.id': 's1',
+      'gen_ai.response.finish_reasons': ['stop'],
+    })
+    const [first] = spans.filter(({ name }) => name === 'chat script')
+    expect(first?.kind).toBe(2)
+    expect(first?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'script',
+      'gen_ai.usage.input_tokens': 10,
+      'gen_ai.usage.output_tokens': 3,
+      'gen_ai.usage.cache_read.input_tokens': 4,
+      'gen_ai.response.finish_reasons': ['tool_calls'],
+    })
+    expect(named(spans, 'execute_tool ls').attributes).toMatchObject({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'ls',
+      'gen_ai.tool.call.id': 'c1',
+      'gen_ai.tool.type': 'function',
+      'capstan.verdict': 'allow',
+      'capstan.call.origin': 'model',
+    })
+  })
+
+  it('has usage on requests only, so that their sum is what was spent', async () => {
+    const spans = await spansOf([
+      { ...readCall, usage: { inputTokens: 10, outputTokens: 3 } },
+      { text: 'Done.', usage: { inputTokens: 20, outputTokens: 5 } },
+    ])
+    const sum = spans.reduce(
+      (total, { attributes }) => total + Number(attributes['gen_ai.usage.input_tokens'] ?? 0),
+      0,
+    )
+    expect(sum).toBe(30)
+  })
+
+  it('has a span for a refused call, with the verdict, the rule and an error', async () => {
+    const spans = await spansOf([readCall, 'Done.'], { permissionPolicy: { deny: ['ls(*)'] } })
+    const call = named(spans, 'execute_tool ls')
+    expect(call.status.code).toBe(2)
+    expect(call.attributes).toMatchObject({
+      'error.type': 'refused',
+      'capstan.verdict': 'deny',
+      'capstan.rule': ['ls'],
+    })
+    expect(isChildOf(call, named(spans, 'invoke_agent capstan'))).toBe(true)
+  })
+
+  it('says how a call was approved, and that a rejected one was refused', async () => {
+    const write = { toolCalls: [{ id: 'w', name: 'write', args: { file_path: 'a.txt', content: 'x' } }] }
+    const approved = await spansOf([write, 'Done.'], { onAsk: async () => ({ decision: 'once' }) })
+    expect(named(approved, 'execute_tool write').attributes).toMatchObject({
+      'capstan.verdict': 'ask',
+      'capstan.approval': 'once',
+    })
+    const rejected = await spansOf([write, 'Done.'], { onAsk: async () => ({ decision: 'reject' }) })
+    expect(named(rejected, 'execute_tool write').attributes).toMatchObject({ 'error.type': 'refused' })
+  })
+
+  it('has no texts unless content is asked for, and then without secrets', async () => {
+    const secret = `sk-proj-${'a1B2c3D4'.repeat(6)}`
+    const script = [
+      { toolCalls: [{ id: 'c', name: 'bash', args: { command: `echo ${secret}` } }] },
+      'The answer.',
+    ]
+    const options: SessionOptions = { mode: 'full', sandbox: 'off' }
+    const without = JSON.stringify((await spansOf(script, options)).map(({ attributes }) => attributes))
+    expect(without).not.toContain('The answer.')
+    expect(without).not.toContain('Go.')
+    const spans = await spansOf(script, options, { recordContent: true })
+    const content = JSON.stringify(spans.map(({ attributes }) => attributes))
+    expect(named(spans, 'invoke_agent capstan').attributes['gen_ai.output.messages']).toContain('The answer.')
+    expect(named(spans, 'execute_tool bash').attributes['gen_ai.tool.call.arguments']).toContain('echo')
+    expect(content).not.toContain(secret)
+  })
+
+  it('ends every span of a cancelled run', async () => {
+    const { telemetry, spans } = openTracer()
+    const { agent, root } = await openAgent(telemetry)
+    let isAsked = (): void => undefined
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve
+    })
+    const model = scriptedModel(() => {
+      isAsked()
+      return new Promise(() => undefined)
+    })
+    const session = agent.session(root, { model })
+    const sent = session.send('Go.').catch(() => undefined)
+    await asked
+    session.cancel()
+    await sent
+    await agent.close()
+    expect(
+      spans()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(['chat script', 'invoke_agent capstan'])
+    expect(spans().every(({ ended }) => ended)).toBe(true)
+    expect(named(spans(), 'invoke_agent capstan')).toMatchObject({ status: { code: 2 } })
+    expect(named(spans(), 'invoke_agent capstan').attributes['error.type']).toBe('cancelled')
+  })
+
+  it('has the work of a subagent below the call that gave it', async () => {
+    const spans = await spansOf((request: Untyped) => {
+      const text = JSON.stringify(request.chatHistory)
+      if (text.includes('Look around.') && !text.includes('Go.')) return 'Seen.'
+      if (text.includes('Seen.')) return 'Done.'
+      return {
+        toolCalls: [
+          {
+            id: 't',
+            name: 'task',
+            args: { agent: 'explore', description: 'look', prompt: 'Look around.' },
+          },
+        ],
+      }
+    })
+    const child = named(spans, 'invoke_agent explore')
+    expect(isChildOf(child, named(spans, 'execute_tool task'))).toBe(true)
+    const chats = spans.filter(({ name }) => name === 'chat script')
+    expect(chats.filter((chat) => isChildOf(chat, child))).toHaveLength(1)
+  })
+
+  it('belongs to the span that is active in the host', async () => {
+    const manager = new contextSdk.AsyncLocalStorageContextManager().enable()
+    api.context.setGlobalContextManager(manager)
+    onTestFinished(() => api.context.disable())
+    const { telemetry, spans, tracer } = openTracer()
+    const { agent, root } = await openAgent(telemetry)
+    const outer = tracer.startSpan('request of the host')
+    await api.context.with(api.trace.setSpan(api.context.active(), outer), () =>
+      agent.session(root, { model: scriptedModel(['Done.']) }).send('Go.'),
+    )
+    outer.end()
+    expect(isChildOf(named(spans(), 'invoke_agent capstan'), named(spans(), 'request of the host'))).toBe(
+      true,
+    )
+  })
+
+  it('continues the trace that the metadata of the run names, and ignores a name that is not valid', async () => {
+    const { telemetry, spans } = openTracer()
+    const { agent, root } = await openAgent(telemetry)
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const send = (traceparent: string): Promise<unknown> =>
+      agent.session(root, { model: scriptedModel(['Done.']) }).send('Go.', { metadata: { traceparent } })
+    await send(`00-${traceId}-b7ad6b7169203331-01`)
+    await send('00-0-0-01')
+    const [first, second] = spans().filter(({ name }) => name === 'invoke_agent capstan')
+    expect(first?.spanContext().traceId).toBe(traceId)
+    expect(first?.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    expect(second?.parentSpanContext).toBeUndefined()
+  })
+
+  it('records durations of runs, requests and calls', async () => {
+    const exporter = new metricsSdk.InMemoryMetricExporter(0)
+    const reader = new metricsSdk.PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+    const provider = new metricsSdk.MeterProvider({ readers: [reader] })
+    await spansOf([readCall, 'Done.'], {}, { meter: provider.getMeter('test') })
+    await reader.forceFlush()
+    const [batch] = exporter.getMetrics()
+    const counts = Object.fromEntries(
+      batch.scopeMetrics[0].metrics.map((metric: Untyped) => [
+        metric.descriptor.name,
+        metric.dataPoints.reduce((sum: number, point: Untyped) => sum + point.value.count, 0),
+      ]),
+    )
+    await provider.shutdown()
+    expect(counts).toEqual({
+      'gen_ai.invoke_agent.duration': 1,
+      'gen_ai.client.operation.duration': 2,
+      'gen_ai.execute_tool.duration': 1,
+    })
+  })
+
+  it('is exported over OTLP to a receiver on loopback', async () => {
+    const bodies: Untyped[] = []
+    const receiver = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      })
+    })
+    await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => void receiver.close())
+    const { port } = receiver.address() as AddressInfo
+    const exporter = new otlp.OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` })
+    const provider = new sdk.BasicTracerProvider({ spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
+    await spansOf([readCall, 'Done.'], {}, { tracer: provider.getTracer('test') })
+    await provider.forceFlush()
+    await provider.shutdown()
+    const names = bodies.flatMap((body) =>
+      body.resourceSpans.flatMap((resource: Untyped) =>
+        resource.scopeSpans.flatMap((scope: Untyped) => scope.spans.map((span: Untyped) => span.name)),
+      ),
+    )
+    expect(names.toSorted()).toEqual([
+      'chat script',
+      'chat script',
+      'execute_tool ls',
+      'invoke_agent capstan',
+    ])
+  })
+
+  it('does not disturb a run when the tracer throws, and reports it once', async () => {
+    const tracer = {
+      startSpan: () => {
+        throw new Error('no tracer today')
+      },
+    }
+    const { agent, root } = await openAgent({ tracer })
+    const notices: string[] = []
+    for await (const event of await agent
+      .session(root, { model: scriptedModel([readCall, 'Done.']) })
+      .stream('Go.')) {
+      if (event.type === 'notice' && event.source === 'telemetry') notices.push(event.message)
+      if (event.type === 'agent_end') expect(event.result.text).toBe('Done.')
+    }
+    expect(notices).toEqual([expect.stringContaining('no tracer today')])
+  })
+})
