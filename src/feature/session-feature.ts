@@ -144,7 +144,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     payload: Readonly<Record<string, unknown>>,
     signal: AbortSignal | undefined,
   ): void | Promise<void>
-  /** A request to a model begins, of a run or beside one. Gives what is called with its end. */
+  /** A request to a model begins, of a run or outside of one. Gives what is called with its end. */
   watchRequest?(
     session: FeatureContext<Options, Setup>,
     model: Model,

@@ -28,8 +28,8 @@ import {
 export type RunSpan = { event(event: AgentEvent): void }
 
 /**
- * The open spans of one session: `invoke_agent` for a run, `chat` for a request to a model, `execute_tool` for a call. A
- * call belongs to its run; a request too. Usage is only on `chat` spans, so that sums count nothing twice.
+ * The open spans of one session: `invoke_agent` for a run, `chat` for a request to a model, `execute_tool` for a call.
+ * Calls and requests belong to their run. Usage is only on `chat` spans, so that sums count nothing twice.
  */
 export class SessionSpans {
   readonly #session: FeatureContext
