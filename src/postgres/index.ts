@@ -1,4 +1,4 @@
-/** The entry `capstan/postgres`: sessions in a Postgres database. */
+/** The entry `capstan/postgres`: sessions and a queue of runs in a Postgres database. */
 
 export { type MigratedSchema, type MigrateOptions, migrate } from '../store/postgres/migrate.js'
 export {
@@ -6,3 +6,4 @@ export {
   type PostgresSessionStoreOptions,
   type SessionFilter,
 } from '../store/postgres/postgres-store.js'
+export { PostgresRunQueue, type PostgresRunQueueOptions } from './run-queue.js'

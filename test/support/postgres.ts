@@ -33,7 +33,7 @@ export async function postgresSchema(): Promise<TestSchema> {
   const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`
   await migrate(url, { schema })
   onTestFinished(async () => {
-    for (const name of [schema]) await runSql(url, `drop schema if exists ${name} cascade`)
+    for (const name of [schema, `${schema}_jobs`]) await runSql(url, `drop schema if exists ${name} cascade`)
   })
   return { url, schema }
 }

@@ -132,5 +132,5 @@ function isAbandoned(
   return age > expiredSeconds || (age > silentSeconds && is_unlocked === true)
 }
 
-const silentSeconds = 2
-const expiredSeconds = 15
+export const silentSeconds = 2
+export const expiredSeconds = 15

@@ -1,4 +1,5 @@
 import { Database } from './database.js'
+import { migrateJobs } from './jobs.js'
 import { migrateSchema, quoted, schemaSteps } from './schema.js'
 
 /** The settings of {@link migrate}. */
@@ -14,6 +15,8 @@ export type MigratedSchema = {
   readonly schema: string
   /** The version of the tables now. */
   readonly version: number
+  /** Whether the queue of runs has its tables too: they need the package `pg-boss`. */
+  readonly hasQueue: boolean
 }
 
 /**
@@ -36,7 +39,8 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     maxWaitMs,
   })
   try {
-    return { schema, version: await migrateSchema(database, schema, schemaSteps) }
+    const version = await migrateSchema(database, schema, schemaSteps)
+    return { schema, version, hasQueue: await migrateJobs(database, schema) }
   } finally {
     await database.close()
   }

@@ -7,6 +7,8 @@ export type PresenceOptions = {
   readonly connection: ConnectionOptions
   readonly schema: string
   readonly maxWaitMs: number
+  /** What other processes see of this one, as JSON. */
+  readonly details?: string | undefined
 }
 
 /**
@@ -36,6 +38,11 @@ export class Presence {
       this.#joining = undefined
     })
     return this.#joining
+  }
+
+  /** The id of this process in `nodes`, when it has joined. */
+  get id(): number | undefined {
+    return this.#id
   }
 
   /**
@@ -135,14 +142,17 @@ export class Presence {
     const { schema, connection } = this.#options
     const { rows } = await client.query<{ id: number }>({
       text: `with new as (
-          insert into ${schema}.nodes (name, host, pid, process) values ($1, $2, $3, $4) returning id
+          insert into ${schema}.nodes (name, host, pid, process, details) values ($1, $2, $3, $4, $6) returning id
         ), old as (
           delete from ${schema}.nodes where seen_at < clock_timestamp() - interval '1 day'
         ), moved as (
           update ${schema}.heads set node = (select id from new) where node = $5
         )
         select id from new`,
-      values: [connection.applicationName, hostname(), process.pid, describeProcess(), this.#id ?? 0],
+      values: [
+        ...[connection.applicationName, hostname(), process.pid, describeProcess(), this.#id ?? 0],
+        this.#options.details ?? '{}',
+      ],
       ...shortTimeout,
     })
     this.#id = rows[0]?.id

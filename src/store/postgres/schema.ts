@@ -181,5 +181,68 @@ create view checkpoints as
   select s.id as session_id, r.seq, r.data from records r join sessions s using (sid) where r.type = 'checkpoint';
 `
 
+/**
+ * The queue of runs. The row of a run is the truth about its state; `job` is its job in the queue of pg-boss while it can
+ * be claimed. The rest of a submission is JSON in `submission`. Live events are not worth a write to the disk: the logs
+ * of the sessions have everything.
+ */
+const runQueue = `
+alter table nodes add column draining boolean not null default false;
+
+create table queue_runs (
+  ord bigint generated always as identity primary key,
+  run_id text collate "C" not null unique,
+  session_id text collate "C" not null,
+  tenant text collate "C",
+  tier text collate "C",
+  lane text collate "C" not null,
+  priority integer not null,
+  not_before bigint not null default 0,
+  submission text not null,
+  digest text not null,
+  state text not null default 'queued',
+  front boolean not null default false,
+  job uuid,
+  submitted_at bigint not null,
+  updated_at bigint not null,
+  attempt integer not null default 0,
+  takeovers integer not null default 0,
+  position bigint not null default 0,
+  node integer,
+  cancel_requested boolean not null default false,
+  error text
+) with (fillfactor = 70);
+create index queue_runs_open on queue_runs (session_id, ord) where state in ('queued', 'active', 'waiting');
+create index queue_runs_parked on queue_runs (ord) where state = 'queued' and job is null;
+create index queue_runs_active on queue_runs (tenant) where state = 'active';
+create index queue_runs_of_tenant on queue_runs (tenant, ord);
+create index queue_runs_of_session on queue_runs (session_id, ord);
+
+create table queue_messages (
+  n bigint generated always as identity primary key,
+  run_id text collate "C" not null,
+  id text collate "C" not null,
+  body text not null,
+  unique (run_id, id)
+);
+
+create unlogged table queue_events (
+  run_id text collate "C" not null,
+  sequence float8 not null,
+  at_ms float8 not null,
+  event text not null,
+  primary key (run_id, sequence)
+);
+
+create table counters (
+  name text collate "C" primary key,
+  tokens float8 not null default 0,
+  cost_usd float8 not null default 0
+);
+`
+
 /** The steps from an empty schema to the current one. */
-export const schemaSteps: readonly SchemaStep[] = [{ oldestCode: 1, sql: firstSchema }]
+export const schemaSteps: readonly SchemaStep[] = [
+  { oldestCode: 1, sql: firstSchema },
+  { oldestCode: 1, sql: runQueue },
+]

@@ -1,0 +1,428 @@
+import type { PgBoss } from 'pg-boss'
+import type {
+  ClaimOptions,
+  LiveEvent,
+  NodeDescription,
+  QueueMember,
+  RunClaim,
+  RunMessage,
+  Settlement,
+  TenantLimits,
+  WakeReason,
+} from '../run-queue/run-queue.js'
+import type { Database, Run } from '../store/postgres/database.js'
+import type { ConnectionOptions } from '../store/postgres/driver.js'
+import { inTransaction } from '../store/postgres/jobs.js'
+import { expiredSeconds, silentSeconds } from '../store/postgres/leases.js'
+import { lockSpace, Presence, settleMs } from '../store/postgres/presence.js'
+import { decodeText, encodeText } from '../store/postgres/text.js'
+import { groupOf, jobQueueOf, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
+
+export type MemberOptions = {
+  readonly description: NodeDescription
+  readonly database: Database
+  readonly direct: ConnectionOptions
+  readonly schema: string
+  readonly maxWaitMs: number
+  readonly boss: PgBoss
+  ensureLane(lane: string): Promise<void>
+  lockSession(run: Run, sessionId: string): Promise<void>
+  /** Gives a job to the next run of a session. */
+  advance(run: Run, sessionId: string): Promise<void>
+  send(run: Run, row: RunRow): Promise<void>
+  changed(runId: string): void
+  left(): void
+}
+
+/** The membership of one node in a {@link PostgresRunQueue}. */
+export class PostgresMember implements QueueMember {
+  readonly #options: MemberOptions
+  readonly #presence: Presence
+  readonly #listeners = new Set<(reason: WakeReason) => void>()
+  #sweep: NodeJS.Timeout | undefined
+  #sweeping: Promise<void> = Promise.resolve()
+  #leaving: Promise<void> | undefined
+
+  constructor(options: MemberOptions) {
+    this.#options = options
+    this.#presence = new Presence({
+      connection: options.direct,
+      schema: options.schema,
+      maxWaitMs: options.maxWaitMs,
+      details: JSON.stringify(options.description),
+    })
+  }
+
+  get nodeId(): string {
+    return String(this.node)
+  }
+
+  get node(): number {
+    return this.#presence.id ?? 0
+  }
+
+  async join(): Promise<void> {
+    await this.#presence.join()
+    this.#sweepLater()
+  }
+
+  wake(reason: WakeReason): void {
+    for (const listener of [...this.#listeners]) listener(reason)
+  }
+
+  onWake(listener: (reason: WakeReason) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async claim({ lanes, max, tenantLimits }: ClaimOptions): Promise<readonly RunClaim[]> {
+    const { database, schema } = this.#options
+    for (const lane of lanes) await this.#options.ensureLane(lane)
+    const rows = await database.transaction(async (run) => {
+      await lockClaims(run, schema)
+      const [node] = await run<{ draining: boolean }>({
+        text: `select draining from ${schema}.nodes where id = $1`,
+        values: [this.node],
+      })
+      const taken: RunRow[] = []
+      if (node?.draining !== false) return taken
+      const limits = await Limits.read(run, schema, tenantLimits)
+      for (const lane of lanes)
+        while (taken.length < max) {
+          const found = await this.#fetch(run, lane, limits)
+          if (found === undefined) break
+          if (found !== 'not now') taken.push(found)
+        }
+      return taken
+    })
+    for (const { run_id: runId } of rows) this.#options.changed(runId)
+    return rows.map((row) => ({ run: runOf(row), attempt: row.attempt }))
+  }
+
+  async mark(
+    claim: RunClaim,
+    { position, takeovers }: { readonly position: number; readonly takeovers: number },
+  ): Promise<boolean> {
+    const { database, schema } = this.#options
+    const rows = await database.query({
+      name: 'capstan_mark',
+      text: `update ${schema}.queue_runs set position = $4, takeovers = $5, updated_at = ${nowMs}
+        where ${held} returning run_id`,
+      values: [...this.#claimValues(claim), position, takeovers],
+    })
+    return rows.length > 0
+  }
+
+  async settle(claim: RunClaim, { state, error }: Settlement): Promise<boolean> {
+    const { database, schema } = this.#options
+    const sessionId = encodeText(claim.run.sessionId)
+    const isSettled = await database.transaction(async (run, attempt) => {
+      await this.#options.lockSession(run, sessionId)
+      const [row] = await run<RunRow>({
+        name: 'capstan_settle',
+        text: `update ${schema}.queue_runs r set
+            state = case when $4 = 'waiting' and (r.cancel_requested
+              or exists (select 1 from ${schema}.queue_messages m where m.run_id = r.run_id)) then 'queued' else $4 end,
+            node = null, job = null, error = $5, updated_at = ${nowMs}
+          where ${held} returning ${runColumns}`,
+        values: [...this.#claimValues(claim), state, error === undefined ? null : JSON.stringify(error)],
+      })
+      // An earlier attempt, whose answer was lost, has done it.
+      if (row === undefined) return attempt > 1 && (await this.#wasSettled(run, claim))
+      await run({
+        text: `update ${schema}.queue_runs set front = (state = 'queued') where run_id = $1`,
+        values: [row.run_id],
+      })
+      if (row.state !== 'queued') {
+        await run({ text: `delete from ${schema}.queue_events where run_id = $1`, values: [row.run_id] })
+        if (row.state !== 'waiting')
+          await run({ text: `delete from ${schema}.queue_messages where run_id = $1`, values: [row.run_id] })
+      }
+      await this.#options.advance(run, sessionId)
+      return true
+    })
+    if (isSettled) this.#options.changed(encodeText(claim.run.runId))
+    return isSettled
+  }
+
+  async inspect(claim: RunClaim) {
+    const { database, schema } = this.#options
+    const rows = await database.query<{ cancel_requested: boolean; id: string | null; body: string }>({
+      name: 'capstan_inspect',
+      text: `select r.cancel_requested, m.id, m.body
+        from ${schema}.queue_runs r left join ${schema}.queue_messages m using (run_id)
+        where ${held} order by m.n`,
+      values: this.#claimValues(claim),
+    })
+    const [first] = rows
+    if (first === undefined) return undefined
+    const messages: RunMessage[] = rows.flatMap(({ id, body }) =>
+      id === null ? [] : [{ id: decodeText(id), body: JSON.parse(body) }],
+    )
+    return { cancelRequested: first.cancel_requested, messages }
+  }
+
+  async acknowledge(claim: RunClaim, messageIds: readonly string[]): Promise<void> {
+    const { database, schema } = this.#options
+    await database.query({
+      text: `delete from ${schema}.queue_messages m using ${schema}.queue_runs r
+        where m.run_id = r.run_id and m.id = any($4::text[]) and ${held.replaceAll('run_id', 'r.run_id')}`,
+      values: [...this.#claimValues(claim), messageIds.map(encodeText)],
+    })
+  }
+
+  async publish(claim: RunClaim, events: readonly LiveEvent[]): Promise<void> {
+    const { database, schema } = this.#options
+    if (events.length === 0) return
+    await database.query({
+      name: 'capstan_publish',
+      text: `insert into ${schema}.queue_events (run_id, sequence, at_ms, event)
+        select r.run_id, e.* from ${schema}.queue_runs r,
+          unnest($4::float8[], $5::float8[], string_to_array($6::text, E'\\n')) as e
+        where ${held} on conflict do nothing`,
+      values: [
+        ...this.#claimValues(claim),
+        events.map(({ sequence }) => sequence),
+        events.map(({ timestampMs }) => timestampMs),
+        events.map(({ event }) => JSON.stringify(event)).join('\n'),
+      ],
+    })
+    this.#options.changed(encodeText(claim.run.runId))
+  }
+
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave()
+    return this.#leaving
+  }
+
+  async #leave(): Promise<void> {
+    clearTimeout(this.#sweep)
+    await this.#sweeping
+    this.#listeners.clear()
+    const { database, schema } = this.#options
+    try {
+      await database.transaction(async (run) => {
+        await lockClaims(run, schema)
+        await this.#takeOver(run, [this.node])
+      })
+    } finally {
+      await this.#presence.leave()
+      this.#options.left()
+    }
+  }
+
+  /** Takes the next job of a lane. Undefined: there is none; `not now`: its run cannot start now. */
+  async #fetch(run: Run, lane: string, limits: Limits): Promise<RunRow | 'not now' | undefined> {
+    const { boss, schema } = this.#options
+    const db = inTransaction(run)
+    const queue = jobQueueOf(lane)
+    await run({ text: 'savepoint fetched' })
+    const [job] = await boss.fetch<{ runId: string }>(queue, {
+      batchSize: 1,
+      ...(limits.full.length > 0 && { ignoreGroups: limits.full }),
+      db,
+    })
+    if (job === undefined) return undefined
+    const [row] = await run<RunRow>({
+      name: 'capstan_fetched',
+      text: `select ${runColumns} from ${schema}.queue_runs where run_id = $1`,
+      values: [job.data.runId],
+    })
+    if (row !== undefined && row.state === 'queued' && row.job === job.id && !limits.allows(row)) {
+      // The tenant is at its limit: the job stays where it was.
+      await run({ text: 'rollback to savepoint fetched' })
+      limits.add(row)
+      return 'not now'
+    }
+    await boss.deleteJob(queue, job.id, { db })
+    // Cancelled since it was sent.
+    if (row === undefined) return 'not now'
+    await this.#options.lockSession(run, row.session_id)
+    const [claimed] = await run<RunRow>({
+      name: 'capstan_claim',
+      text: `update ${schema}.queue_runs r set state = 'active', node = $2, attempt = attempt + 1, job = null,
+          front = false, updated_at = ${nowMs}
+        where run_id = $1 and state = 'queued' and job = $3 and not exists (
+          select 1 from ${schema}.queue_runs o
+          where o.session_id = r.session_id and o.ord <> r.ord and (o.state in ('active', 'waiting')
+            or (o.state = 'queued' and o.not_before <= ${nowMs} and (o.front, -o.ord) > (r.front, -r.ord))))
+        returning ${runColumns}`,
+      values: [row.run_id, this.node, job.id],
+    })
+    if (claimed !== undefined) {
+      limits.count(claimed)
+      return claimed
+    }
+    // Another run of the session comes first; it gives this one a job when it ends.
+    await run({
+      text: `update ${schema}.queue_runs set job = null where run_id = $1 and job = $2`,
+      values: [row.run_id, job.id],
+    })
+    return 'not now'
+  }
+
+  async #wasSettled(run: Run, claim: RunClaim): Promise<boolean> {
+    const [row] = await run({
+      text: `select 1 from ${this.#options.schema}.queue_runs
+        where run_id = $1 and attempt = $2 and state <> 'active'`,
+      values: [encodeText(claim.run.runId), claim.attempt],
+    })
+    return row !== undefined
+  }
+
+  #claimValues({ run, attempt }: RunClaim): unknown[] {
+    return [encodeText(run.runId), attempt, this.node]
+  }
+
+  #sweepLater(): void {
+    if (this.#leaving !== undefined) return
+    this.#sweep = setTimeout(() => {
+      this.#sweeping = this.#sweepNow()
+        .catch(() => {
+          // The database is away; the next sweep tries again.
+        })
+        .then(() => this.#sweepLater())
+    }, sweepEveryMs).unref()
+  }
+
+  /** Takes over the runs of nodes that have ended, and gives jobs to runs that were left without. */
+  async #sweepNow(): Promise<void> {
+    const { database, schema } = this.#options
+    if (!this.#presence.canJudge) return
+    const silent = await database.query<{ id: number }>({
+      name: 'capstan_silent_nodes',
+      text: `select id from ${schema}.nodes where id <> $1 and details <> '{}' and ${isSilent}
+        and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms' limit 1`,
+      values: [this.node],
+    })
+    const [parked] = await database.query({
+      name: 'capstan_parked_runs',
+      text: `select 1 from ${schema}.queue_runs where state = 'queued' and job is null limit 1`,
+    })
+    if (silent.length === 0 && parked === undefined) return
+    await database.transaction(async (run) => {
+      await lockClaims(run, schema)
+      if (silent.length > 0) await this.#removeSilent(run)
+      if (parked !== undefined) await this.#unpark(run)
+    })
+  }
+
+  async #removeSilent(run: Run): Promise<void> {
+    const { schema } = this.#options
+    const ended = await run<{ id: number }>({
+      text: `delete from ${schema}.nodes where id in (
+          select id from ${schema}.nodes where id <> $1 and details <> '{}' and ${isSilent}
+            and (seen_at < clock_timestamp() - interval '${expiredSeconds} s'
+              or pg_try_advisory_xact_lock(${lockSpace(schema)}, id))
+          for update skip locked)
+        returning id`,
+      values: [this.node],
+    })
+    await this.#takeOver(
+      run,
+      ended.map(({ id }) => id),
+    )
+  }
+
+  async #takeOver(run: Run, nodes: readonly number[]): Promise<void> {
+    if (nodes.length === 0) return
+    const { schema } = this.#options
+    const rows = await run<RunRow>({
+      text: `update ${schema}.queue_runs set state = 'queued', front = true, node = null, job = null,
+          takeovers = takeovers + 1, updated_at = ${nowMs}
+        where state = 'active' and node = any($1::integer[]) returning ${runColumns}`,
+      values: [[...nodes]],
+    })
+    if (rows.length === 0) return
+    for (const row of rows) {
+      await this.#options.send(run, row)
+      this.#options.changed(row.run_id)
+    }
+    await run({
+      text: `insert into ${schema}.counters as c (name, tokens) values ('capstan:takeovers', $1)
+        on conflict (name) do update set tokens = c.tokens + excluded.tokens`,
+      values: [rows.length],
+    })
+  }
+
+  /** Only a process of an earlier version, or a person, leaves a run without a job that could start. */
+  async #unpark(run: Run): Promise<void> {
+    const { schema } = this.#options
+    const rows = await run<{ session_id: string }>({
+      text: `select distinct r.session_id from ${schema}.queue_runs r
+        where r.state = 'queued' and r.job is null and not exists (
+          select 1 from ${schema}.queue_runs o where o.session_id = r.session_id and o.ord <> r.ord
+            and (o.state in ('active', 'waiting') or (o.state = 'queued' and o.job is not null)))
+        limit 100`,
+    })
+    for (const { session_id: sessionId } of rows) {
+      await this.#options.lockSession(run, sessionId)
+      await this.#options.advance(run, sessionId)
+    }
+  }
+}
+
+/** The claim with the run, attempt and node of the first three parameters. */
+const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
+const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`
+const sweepEveryMs = 1_000
+
+/** One transaction at a time claims and takes over, so that no limit is exceeded. */
+async function lockClaims(run: Run, schema: string): Promise<void> {
+  await run({
+    name: 'capstan_lock_claims',
+    text: `select pg_advisory_xact_lock(hashtext('capstan claims'), hashtext($1))`,
+    values: [schema],
+  })
+}
+
+/** How many runs each tenant has, and which groups are at their limit. */
+class Limits {
+  readonly full: string[] = []
+  readonly #limits: TenantLimits | undefined
+  readonly #active: Map<string, number>
+
+  private constructor(limits: TenantLimits | undefined, active: Map<string, number>) {
+    this.#limits = limits
+    this.#active = active
+  }
+
+  static async read(run: Run, schema: string, limits: TenantLimits | undefined): Promise<Limits> {
+    if (limits === undefined) return new Limits(limits, new Map())
+    const rows = await run<{ tenant: string; active: number }>({
+      name: 'capstan_active_of_tenants',
+      text: `select tenant, count(*)::float8 as active from ${schema}.queue_runs
+        where state = 'active' and tenant is not null group by tenant`,
+    })
+    const made = new Limits(limits, new Map(rows.map(({ tenant, active }) => [tenant, active])))
+    for (const tenant of made.#active.keys()) made.#fill(tenant)
+    return made
+  }
+
+  allows({ tenant, tier }: RunRow): boolean {
+    return tenant === null || (this.#active.get(tenant) ?? 0) < this.#limitOf(tier)
+  }
+
+  count({ tenant }: RunRow): void {
+    if (tenant === null) return
+    this.#active.set(tenant, (this.#active.get(tenant) ?? 0) + 1)
+    this.#fill(tenant)
+  }
+
+  /** Leaves out the group of this run from now on. */
+  add(row: Pick<RunRow, 'tenant' | 'tier'>): void {
+    const group = groupOf(row)
+    if (group !== undefined) this.full.push(group)
+  }
+
+  #fill(tenant: string): void {
+    for (const tier of [null, ...Object.keys(this.#limits?.tiers ?? {}).map(encodeText)])
+      if ((this.#active.get(tenant) ?? 0) >= this.#limitOf(tier)) this.add({ tenant, tier })
+  }
+
+  #limitOf(tier: string | null): number {
+    const { tiers = {}, default: fallback = Number.POSITIVE_INFINITY } = this.#limits ?? {}
+    const name = tier === null ? undefined : decodeText(tier)
+    return name !== undefined && Object.hasOwn(tiers, name) ? (tiers[name] ?? fallback) : fallback
+  }
+}
