@@ -61,6 +61,8 @@ export class PostgresRunQueue implements RunQueue {
   readonly #direct: ConnectionOptions
   readonly #maxWaitMs: number
   readonly #database: Database
+  /** For what pg-boss reads by itself: a transaction that waits for it must not wait for its own pool. */
+  readonly #jobDatabase: Database
   readonly #listener: Listener
   readonly #members = new Set<PostgresMember>()
   readonly #watchers = new Map<string, Set<() => void>>()
@@ -77,13 +79,14 @@ export class PostgresRunQueue implements RunQueue {
     this.#schema = quoted(schema)
     this.#maxWaitMs = maxWaitMs
     this.#direct = { url: directUrl, applicationName }
-    this.#database = new Database({
+    const connections = {
       url,
       applicationName,
-      poolSize: pool,
       prepare: options.prepare ?? options.directUrl === undefined,
       maxWaitMs,
-    })
+    }
+    this.#database = new Database({ ...connections, poolSize: pool })
+    this.#jobDatabase = new Database({ ...connections, poolSize: 1 })
     this.#listener = new Listener({
       connection: this.#direct,
       channel: this.#channel,
@@ -365,7 +368,7 @@ export class PostgresRunQueue implements RunQueue {
     clearTimeout(this.#notifying)
     await Promise.allSettled([...this.#members].map((member) => member.leave()))
     await this.#listener.close()
-    await this.#database.close()
+    await Promise.all([this.#database.close(), this.#jobDatabase.close()])
   }
 
   #open(): Promise<PgBoss> {
@@ -378,7 +381,7 @@ export class PostgresRunQueue implements RunQueue {
 
   async #start(): Promise<PgBoss> {
     await checkSchema(this.#database, this.#schemaName)
-    return openJobs(this.#database, this.#schemaName)
+    return openJobs(this.#jobDatabase, this.#schemaName)
   }
 
   /** Creates the queue of a lane in pg-boss, once per process. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { QueryConfig, QueryResultRow } from 'pg'
 import { StoreError } from '../errors.js'
 import { type ConnectionOptions, openPool, type Pool, type PoolClient } from './driver.js'
-import { isPassing, storeErrorOf } from './faults.js'
+import { fromDriver, isPassing, storeErrorOf } from './faults.js'
 
 export type DatabaseOptions = ConnectionOptions & {
   readonly poolSize: number
@@ -44,7 +44,7 @@ export class Database {
   query<Row extends QueryResultRow>(statement: Statement, maxWaitMs?: number): Promise<Row[]> {
     return this.#insist(async () => {
       const pool = await this.#connect()
-      const { rows } = await pool.query<Row>(this.#config(statement))
+      const { rows } = await fromDriver(pool.query<Row>(this.#config(statement)))
       return rows
     }, maxWaitMs)
   }
@@ -52,12 +52,13 @@ export class Database {
   /** Runs work in one transaction: all or nothing. */
   transaction<Result>(work: (run: Run, attempt: number) => Promise<Result>): Promise<Result> {
     return this.#insist(async (attempt) => {
-      const client = await (await this.#connect()).connect()
+      const pool = await this.#connect()
+      const client = await fromDriver(pool.connect())
       let failure: unknown
       try {
-        await client.query('begin')
+        await fromDriver(client.query('begin'))
         const result = await work((statement) => this.#run(client, statement), attempt)
-        await client.query('commit')
+        await fromDriver(client.query('commit'))
         return result
       } catch (thrown) {
         failure = thrown
@@ -88,7 +89,7 @@ export class Database {
   }
 
   async #run<Row extends QueryResultRow>(client: PoolClient, statement: Statement): Promise<Row[]> {
-    const { rows } = await client.query<Row>(this.#config(statement))
+    const { rows } = await fromDriver(client.query<Row>(this.#config(statement)))
     return rows
   }
 

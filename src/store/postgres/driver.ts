@@ -1,5 +1,6 @@
 import type { Client, Pool, PoolClient } from 'pg'
 import { StoreError } from '../errors.js'
+import { fromDriver } from './faults.js'
 
 export type { Client, Pool, PoolClient }
 
@@ -31,7 +32,7 @@ export async function openClient(options: ConnectionOptions): Promise<Client> {
   const client = new Client(common(options))
   // Its owner notices with the next query; without a listener Node would end the process.
   client.on('error', () => undefined)
-  await client.connect()
+  await fromDriver(client.connect())
   // It exists since pg 8.0, and the types do not have it.
   if ('unref' in client && typeof client.unref === 'function') client.unref()
   return client

@@ -1,12 +1,35 @@
-import { CapstanError, messageOf } from '../../tool/errors.js'
+import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { StoreError, type StoreErrorCode } from '../errors.js'
 
-/** Converts an error of the driver or the server to an error of the store. */
-export function storeErrorOf(thrown: unknown, place: string): CapstanError {
-  if (thrown instanceof CapstanError) return thrown
-  const { code, advice } = problemOf(thrown)
-  return new StoreError(code, `The database ${place} ${advice} (Postgres: ${messageOf(thrown)})`, {
+/**
+ * An error of the driver, or one that the server reported. Other errors, of callers and of libraries on top, say nothing
+ * about the connection.
+ */
+export class DriverFault extends Error {
+  /** The SQLSTATE, or the code of the system. */
+  readonly code: unknown
+
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause })
+    this.code = isRecord(cause) ? cause['code'] : undefined
+  }
+}
+
+/** Marks what a call of the driver rejects with. */
+export async function fromDriver<Result>(call: Promise<Result>): Promise<Result> {
+  try {
+    return await call
+  } catch (thrown) {
+    throw new DriverFault(thrown)
+  }
+}
+
+/** Converts an error of the driver or the server to an error of the store. Errors of callers stay as they are. */
+export function storeErrorOf(thrown: unknown, place: string): unknown {
+  if (!(thrown instanceof DriverFault)) return thrown
+  const { code, advice } = problemOf(thrown.cause)
+  return new StoreError(code, `The database ${place} ${advice} (Postgres: ${thrown.message})`, {
     cause: thrown,
   })
 }
@@ -16,9 +39,9 @@ export function storeErrorOf(thrown: unknown, place: string): CapstanError {
  * one; or the work met another at the same rows. Nothing is known about whether it was done.
  */
 export function isPassing(thrown: unknown): boolean {
-  if (thrown instanceof CapstanError) return false
-  const state = sqlState(thrown)
-  if (state === undefined) return isConnectionError(thrown)
+  if (!(thrown instanceof DriverFault)) return false
+  const state = sqlState(thrown.cause)
+  if (state === undefined) return isConnectionError(thrown.cause)
   return state.startsWith('08') || passing.has(state)
 }
 

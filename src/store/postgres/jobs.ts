@@ -1,4 +1,4 @@
-import type { IDatabase, PgBoss } from 'pg-boss'
+import type { Db, PgBoss } from 'pg-boss'
 import { StoreError } from '../errors.js'
 import type { Database, Run } from './database.js'
 
@@ -14,7 +14,7 @@ export async function openJobs(database: Database, schema: string): Promise<PgBo
 }
 
 /** Lets calls of pg-boss take part in a transaction: `{ db: inTransaction(run) }`. */
-export function inTransaction(run: Run): IDatabase {
+export function inTransaction(run: Run): Db {
   return asDatabase(run)
 }
 
@@ -47,7 +47,7 @@ function jobSchema(schema: string): string {
 
 const quiet = { supervise: false, schedule: false, migrate: false } as const
 
-function asDatabase(run: Run): IDatabase {
+function asDatabase(run: Run): Db {
   return {
     executeSql: async (text, values) => ({ rows: await run({ text, ...(values && { values }) }) }),
   }

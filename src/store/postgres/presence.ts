@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { describeProcess } from '../holder-process.js'
 import { insist, placeOf } from './database.js'
 import { type Client, type ConnectionOptions, openClient } from './driver.js'
+import { fromDriver } from './faults.js'
 
 export type PresenceOptions = {
   readonly connection: ConnectionOptions
@@ -116,7 +117,11 @@ export class Presence {
     }
   }
 
-  async #renew(client: Client): Promise<number> {
+  #renew(client: Client): Promise<number> {
+    return fromDriver(this.#renewRow(client))
+  }
+
+  async #renewRow(client: Client): Promise<number> {
     const { schema } = this.#options
     const { rowCount } = await client.query({
       text: `update ${schema}.nodes set seen_at = clock_timestamp() where id = $1`,
