@@ -509,8 +509,7 @@ export class PostgresRunQueue implements RunQueue {
     for (const runId of runs ?? [])
       for (const watcher of [...(this.#watchers.get(decodeText(runId)) ?? [])]) watcher()
     if (reason !== undefined)
-      for (const member of this.#members)
-        if (node === undefined || node === member.node) member.wake(reason)
+      for (const member of this.#members) if (node === undefined || node === member.node) member.wake(reason)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { QueuedRun, RunSubmission } from '../run-queue/run-queue.js'
 
-
 /** A row of `queue_runs`, as {@link runColumns} selects it. */
 export type RunRow = {
   readonly ord: number
@@ -58,4 +57,3 @@ export function groupOf(row: Pick<RunRow, 'tenant' | 'tier'>): string | undefine
 export function jobQueueOf(lane: string): string {
   return /^[\w-]{1,60}$/.test(lane) ? `lane-${lane}` : `hex-${Buffer.from(lane).toString('hex')}`
 }
-

@@ -6,7 +6,7 @@ import { StoreError, type StoreErrorCode } from '../errors.js'
  * An error of the driver, or one that the server reported. Other errors, of callers and of libraries on top, say nothing
  * about the connection.
  */
-export class DriverFault extends Error {
+class DriverFault extends Error {
   /** The SQLSTATE, or the code of the system. */
   readonly code: unknown
 

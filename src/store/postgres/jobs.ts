@@ -10,7 +10,11 @@ export async function openJobs(database: Database, schema: string): Promise<PgBo
       'store_failed',
       "The queue of runs needs the package 'pg-boss', which could not be loaded. Run 'npm install pg-boss@~12.35'.",
     )
-  return new boss.PgBoss({ db: asDatabase(database.query.bind(database)), schema: jobSchema(schema), ...quiet })
+  return new boss.PgBoss({
+    db: asDatabase(database.query.bind(database)),
+    schema: jobSchema(schema),
+    ...quiet,
+  })
 }
 
 /** Lets calls of pg-boss take part in a transaction: `{ db: inTransaction(run) }`. */
@@ -57,7 +61,8 @@ async function load(): Promise<typeof import('pg-boss') | undefined> {
   try {
     return await import('pg-boss')
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND') return undefined
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND')
+      return undefined
     throw thrown
   }
 }
