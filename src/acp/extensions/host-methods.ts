@@ -1,0 +1,193 @@
+import { Agent } from '../../agent/agent.js'
+import type { Session } from '../../session/session.js'
+import type { MemorySessionStore } from '../../store/memory-store.js'
+import type { WorkerAgentSpec } from '../../subagents/files/worker-spec.js'
+import { CapstanError } from '../../tool/errors.js'
+import { type CallClient, ClientCallbacks } from './client-callbacks.js'
+import {
+  numberIn,
+  optionalNumberIn,
+  optionalTextIn,
+  ParamError,
+  type Params,
+  recordIn,
+  textIn,
+  textsIn,
+} from './params.js'
+import { RunStreams } from './run-streams.js'
+import { sendRequest, sessionMethods } from './session-methods.js'
+import { sessionOptions } from './session-options.js'
+
+export type HostMethodsOptions = {
+  readonly callClient: CallClient
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+/**
+ * The methods `_capstan/…`: the SDK for a client in another language. A client that can call them has the rights of a
+ * host: it chooses the rules of its sessions, and its direct calls are privileged. Each connection has one agent.
+ */
+export class HostMethods {
+  readonly #options: HostMethodsOptions
+  readonly #sessions = new Map<number, Opened>()
+  readonly #streams = new RunStreams()
+  readonly #memoryStores = new Map<string, MemorySessionStore>()
+  #agent: Agent | undefined
+
+  constructor(options: HostMethodsOptions) {
+    this.#options = options
+  }
+
+  /** Answers a request. Undefined: there is no such method. The value is in an object, since it can be null. */
+  handle(
+    method: string,
+    params: Params,
+    signal: AbortSignal,
+  ): Promise<{ readonly value: unknown }> | undefined {
+    const name = method.startsWith(prefix) ? method.slice(prefix.length) : ''
+    const inSession = name.startsWith('session/') ? sessionMethods[name.slice('session/'.length)] : undefined
+    const own = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined
+    if (own === undefined && inSession === undefined) return undefined
+    return answered(async () => {
+      if (own !== undefined) return own(params, signal)
+      const { session, callbacks } = this.#opened(params)
+      return inSession?.({ session, params, callbacks, signal })
+    })
+  }
+
+  /** Closes the agent and its sessions: the client has gone. */
+  async close(): Promise<void> {
+    await this.#agent?.close()
+  }
+
+  readonly #methods: Readonly<Record<string, (params: Params, signal: AbortSignal) => unknown>> = {
+    'agent/create': (params) => this.#create(params),
+    'agent/describe': () => this.#open.describe(),
+    'agent/listSessions': () => this.#open.listSessions(),
+    'agent/closeSession': (params) => this.#open.closeSession(textIn(params, 'sessionId')),
+    'agent/refreshMcpTools': () => this.#open.refreshMcpTools(),
+    'agent/disconnectIdleMcp': (params) => this.#open.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
+    'agent/close': () => this.close(),
+    'session/open': (params) => this.#openSession(params),
+    'session/close': (params) => this.#closeSession(params),
+    'session/stream': async (params) => {
+      const { session } = this.#opened(params)
+      return this.#streams.add(await session.stream(sendRequest(params)))
+    },
+    'session/watch': (params) => {
+      const { session } = this.#opened(params)
+      const from = optionalNumberIn(params, 'from')
+      return this.#streams.add(session.watch(textIn(params, 'runId'), from === undefined ? {} : { from }))
+    },
+    'stream/next': (params) => this.#streams.next(numberIn(params, 'stream')),
+    'stream/close': (params) => this.#streams.close(numberIn(params, 'stream')),
+    'tool/progress': (params) => {
+      this.#opened(params).callbacks.progress(textIn(params, 'callId'), params['partial'])
+    },
+  }
+
+  async #create(params: Params): Promise<unknown> {
+    if (this.#agent !== undefined)
+      throw new CapstanError('agent_exists', 'This connection has an agent already. Start another process.')
+    const source = typeof params['source'] === 'string' ? params['source'] : recordIn(params, 'source')
+    const { env, cwd } = this.#options
+    const userDir = optionalTextIn(params, 'userDir')
+    const agent = await Agent.create(source, {
+      env,
+      cwd: optionalTextIn(params, 'cwd') ?? cwd,
+      ...(userDir !== undefined && { userDir }),
+    })
+    this.#agent = agent
+    return { warnings: agent.warnings }
+  }
+
+  get #open(): Agent {
+    if (this.#agent === undefined)
+      throw new CapstanError('agent_missing', 'There is no agent: call _capstan/agent/create first.')
+    return this.#agent
+  }
+
+  /** `session` is a number that the client chooses: its code can be called before it has the answer. */
+  async #openSession(params: Params): Promise<unknown> {
+    const handle = numberIn(params, 'session')
+    if (this.#sessions.has(handle)) throw new ParamError('session', 'a number that is not in use')
+    const callbacks = new ClientCallbacks(this.#options.callClient, handle)
+    const options = sessionOptions(recordIn(params, 'options'), callbacks, this.#memoryStores)
+    const session = await this.#sessionFor(params, options)
+    this.#sessions.set(handle, { session, callbacks })
+    return described(session)
+  }
+
+  async #sessionFor(params: Params, options: ReturnType<typeof sessionOptions>): Promise<Session> {
+    const agent = this.#open
+    const workspace = optionalTextIn(params, 'workspace')
+    const place = workspace === undefined ? {} : { workspace }
+    switch (params['kind']) {
+      case 'resume':
+        return agent.openSession(textIn(params, 'sessionId'), { ...options, ...place })
+      case 'fork': {
+        const [fromMessageId, beforeMessageId] = ['fromMessageId', 'beforeMessageId'].map((field) =>
+          optionalTextIn(params, field),
+        )
+        return agent.forkSession(textIn(params, 'sessionId'), {
+          ...options,
+          ...place,
+          ...(fromMessageId !== undefined && { fromMessageId }),
+          ...(beforeMessageId !== undefined && { beforeMessageId }),
+        })
+      }
+      case 'agent':
+        return agent.sessionForAgent(
+          textIn(params, 'workspace'),
+          textIn(params, 'name'),
+          textsIn(params, 'agentDirs'),
+          options,
+        )
+      case 'worker':
+        return agent.sessionForWorker(
+          textIn(params, 'workspace'),
+          recordIn(params, 'spec') as WorkerAgentSpec,
+          options,
+        )
+      default:
+        return agent.session(textIn(params, 'workspace'), options)
+    }
+  }
+
+  async #closeSession(params: Params): Promise<void> {
+    const { session } = this.#opened(params)
+    await session.close()
+    this.#sessions.delete(numberIn(params, 'session'))
+  }
+
+  #opened(params: Params): Opened {
+    const opened = this.#sessions.get(numberIn(params, 'session'))
+    if (opened === undefined) throw new CapstanError('session_closed', 'Session closed: it is not open here.')
+    return opened
+  }
+}
+
+const prefix = '_capstan/'
+
+type Opened = { readonly session: Session; readonly callbacks: ClientCallbacks }
+
+async function answered(work: () => unknown): Promise<{ readonly value: unknown }> {
+  return { value: (await work()) ?? null }
+}
+
+function described(session: Session): object {
+  const { sessionId, workspace, title, initWarning, hasMemory } = session
+  const { tenantId, principal, agentTemplateId, correlationId } = session
+  return {
+    sessionId,
+    workspace,
+    title,
+    initWarning,
+    hasMemory,
+    tenantId,
+    principal,
+    agentTemplateId,
+    correlationId,
+  }
+}
