@@ -1,0 +1,375 @@
+# Written by test/python/types.test.ts with UPDATE_PYTHON=1 from the schemas of the server. Do not edit.
+"""JSON of Capstan as it is sent: what `.raw` has, and the answers of the server."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, FrozenSet, List, Literal, TypedDict, Union
+
+EventType = Literal[
+    "agent_start",
+    "agent_end",
+    "agent_cancelled",
+    "error",
+    "agent_mode_changed",
+    "turn_start",
+    "turn_end",
+    "text_delta",
+    "reasoning_delta",
+    "steered",
+    "model_retry",
+    "answer_restarted",
+    "model_fallback",
+    "model_circuit_opened",
+    "tool_start",
+    "tool_input_delta",
+    "tool_execution_start",
+    "tool_output_delta",
+    "tool_end",
+    "permission_denied",
+    "confirmation_required",
+    "confirmation_received",
+    "confirmation_timeout",
+    "user_question",
+    "context_compacted",
+    "compaction_failed",
+    "cache_miss",
+    "persistence_failed",
+    "planning_start",
+    "planning_end",
+    "task_updated",
+    "step_start",
+    "step_end",
+    "goal_extracted",
+    "goal_progress",
+    "goal_achieved",
+    "memory_stored",
+    "memory_recalled",
+    "memories_searched",
+    "memory_cleared",
+    "verification_start",
+    "verification_check_start",
+    "verification_check_end",
+    "verification_end",
+    "subagent_start",
+    "subagent_progress",
+    "subagent_end",
+    "external_task_pending",
+    "external_task_completed",
+    "command_retry",
+    "command_dead_lettered",
+    "queue_alert",
+    "budget_threshold_hit",
+    "passivation_requested",
+    "peer_invocation",
+    "agent_tool_event",
+    "notice",
+    "events_missed",
+]
+
+# The fields of all events, in snake_case.
+EVENT_FIELDS: FrozenSet[str] = frozenset(
+    [
+        "action_taken",
+        "after_messages",
+        "after_tokens",
+        "agent",
+        "agent_id",
+        "agent_name",
+        "alert_type",
+        "approved",
+        "args",
+        "attempt",
+        "attempts",
+        "before_messages",
+        "before_tokens",
+        "cached_tokens",
+        "call_id",
+        "check_count",
+        "check_id",
+        "code",
+        "command_id",
+        "command_type",
+        "completed_steps",
+        "consumed",
+        "content",
+        "correlation_id",
+        "cost_usd",
+        "count",
+        "deadline_ms",
+        "delay_ms",
+        "description",
+        "duration_ms",
+        "error",
+        "estimated_steps",
+        "event",
+        "exit_code",
+        "expected_tokens",
+        "failed_check_count",
+        "failures",
+        "finish",
+        "from",
+        "from_session_id",
+        "from_tenant_id",
+        "goal",
+        "how",
+        "importance",
+        "is_error",
+        "kind",
+        "lane",
+        "level",
+        "limit",
+        "memory_id",
+        "memory_type",
+        "message",
+        "metadata",
+        "mode",
+        "model",
+        "open_ms",
+        "operation",
+        "output",
+        "parent_session_id",
+        "paths",
+        "payload",
+        "pending_check_count",
+        "percent_before",
+        "plan",
+        "progress",
+        "prompt",
+        "query",
+        "questions",
+        "reason",
+        "reasons",
+        "relevance",
+        "required",
+        "resource",
+        "result",
+        "result_count",
+        "run_id",
+        "session_id",
+        "source",
+        "status",
+        "step",
+        "step_number",
+        "subject",
+        "success",
+        "suggestion",
+        "summary",
+        "tags",
+        "task_id",
+        "tasks",
+        "text",
+        "tier",
+        "timeout_ms",
+        "title",
+        "to",
+        "tool_id",
+        "tool_name",
+        "tool_output",
+        "total_steps",
+        "turn",
+        "usage",
+        "whole",
+    ]
+)
+
+
+class _ProblemAlways(TypedDict):
+    type: str
+    status: int
+    title: str
+    code: str
+
+
+class Problem(_ProblemAlways, total=False):
+    detail: str
+
+
+class _SessionAlways(TypedDict):
+    sessionId: str
+    workspace: str
+    title: Union[str, None]
+    status: Literal["idle", "running"]
+
+
+class Session(_SessionAlways, total=False):
+    mode: Union[str, None]
+    model: Union[str, None]
+    tenantId: Union[str, None]
+    principal: Union[str, None]
+    warning: Union[str, None]
+
+
+class _SessionInfoAlways(TypedDict):
+    sessionId: str
+
+
+class SessionInfo(_SessionInfoAlways, total=False):
+    workspace: str
+    title: Union[str, None]
+    createdAtMs: float
+    updatedAtMs: float
+    parentId: str
+
+
+class _RunAlways(TypedDict):
+    runId: str
+    sessionId: str
+    status: Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+    prompt: str
+
+
+class Run(_RunAlways, total=False):
+    createdAtMs: float
+    updatedAtMs: float
+    eventCount: int
+    resultText: str
+    error: str
+    resumedFrom: str
+    usage: Dict[str, Any]
+    costUsd: float
+
+
+class _StartedRunAlways(TypedDict):
+    runId: str
+    sessionId: str
+
+
+class StartedRun(_StartedRunAlways, total=False):
+    status: str
+
+
+class Event(TypedDict):
+    type: str
+
+
+class _ApprovalAlways(TypedDict):
+    callId: str
+    toolName: str
+    reasons: List[str]
+    rules: List[str]
+    digest: str
+
+
+class Approval(_ApprovalAlways, total=False):
+    args: Any
+    notes: List[str]
+    diff: str
+    remainingMs: float
+    fromBefore: bool
+
+
+class _DecisionAlways(TypedDict):
+    callId: str
+    decision: str
+
+
+class Decision(_DecisionAlways, total=False):
+    runId: str
+
+
+class _QuestionAlways(TypedDict):
+    questionId: str
+    questions: List[Dict[str, Any]]
+
+
+class Question(_QuestionAlways, total=False):
+    askedAtMs: float
+    agent: str
+
+
+class _MessageAlways(TypedDict):
+    id: str
+    role: str
+    text: str
+
+
+class Message(_MessageAlways, total=False):
+    createdAtMs: float
+    runId: str
+
+
+class HistoryMessage(TypedDict):
+    role: str
+
+
+class _FileChangeAlways(TypedDict):
+    path: str
+    kind: str
+
+
+class FileChange(_FileChangeAlways, total=False):
+    added: int
+    removed: int
+    diff: str
+    undone: bool
+    whyNot: str
+
+
+class UndoOutcome(TypedDict):
+    undoId: str
+    runId: str
+    restored: List[str]
+    refused: List[Dict[str, Any]]
+
+
+class _ToolAlways(TypedDict):
+    name: str
+    description: str
+
+
+class Tool(_ToolAlways, total=False):
+    kind: str
+    title: str
+    parameters: Dict[str, Any]
+
+
+class _ToolResultAlways(TypedDict):
+    name: str
+    output: str
+    exitCode: int
+
+
+class ToolResult(_ToolResultAlways, total=False):
+    metadata: Dict[str, Any]
+
+
+class Explanation(TypedDict):
+    action: Literal["allow", "ask", "deny"]
+    text: str
+
+
+Trace = Dict[str, Any]
+
+
+class _UsageAlways(TypedDict):
+    usage: Dict[str, Any]
+
+
+class Usage(_UsageAlways, total=False):
+    costUsd: float
+    models: List[Dict[str, Any]]
+
+
+class Todo(TypedDict, total=False):
+    content: str
+    status: str
+
+
+McpServer = Dict[str, Any]
+
+
+class _SideAnswerAlways(TypedDict):
+    question: str
+    answer: str
+
+
+class SideAnswer(_SideAnswerAlways, total=False):
+    totalTokens: int
+    costUsd: float
+
+
+class GeneratedObject(TypedDict):
+    object: Any
+
+
+Report = Dict[str, Any]
