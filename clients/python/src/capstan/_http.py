@@ -175,7 +175,14 @@ class _RemoteSession:
         if params.get("history") is not None or params.get("runId") is not None:
             raise CapstanError("history and run_id cannot be given to a server.", "not_supported")
         body = {key: params[key] for key in ("prompt", "attachments", "metadata") if params.get(key) is not None}
-        return (await self._post("/runs", body))["runId"]
+        starting = asyncio.ensure_future(self._post("/runs", body))
+        try:
+            return (await asyncio.shield(starting))["runId"]
+        except asyncio.CancelledError:
+            # The request is on its way: the run that it starts is cancelled too.
+            started = await starting
+            await self._if_active(f"/runs/{_segment(started['runId'])}/cancel")
+            raise
 
     async def _result(self, run_id: str) -> Any:
         watch = _Watch(self, run_id, 0, owns=True, numbered=False)

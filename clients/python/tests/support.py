@@ -1,0 +1,134 @@
+"""What the tests share: a model server with a script, and an agent that asks it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Callable, Dict, List, Union
+
+Reply = Union[str, Dict[str, Any], Callable[[Dict[str, Any]], Any]]
+# Long: a busy machine is slow, and a wait that never ends must fail in the end.
+LONG = 110.0
+
+
+class ModelServer:
+    """Answers chat completions from a script: texts, ``{"tool": name, "args": {…}}``, or functions of the request."""
+
+    def __init__(self, *script: Reply) -> None:
+        self.script: List[Reply] = list(script)
+        self.requests: List[Dict[str, Any]] = []
+        self.released = threading.Event()
+        self.asked = threading.Event()
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                model.requests.append(request)
+                model.asked.set()
+                reply: Any = model.script.pop(0) if model.script else "Nothing is left of the script."
+                reply = reply(request) if callable(reply) else reply
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                try:
+                    for chunk in _chunks(reply):
+                        self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+                    self.wfile.write(b"data: [DONE]\n\n")
+                except OSError:
+                    pass  # The client has cancelled the request.
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def hold(self, reply: Reply) -> Callable[[Dict[str, Any]], Any]:
+        """A reply that waits until ``released`` is set."""
+
+        def wait(request: Dict[str, Any]) -> Any:
+            self.released.wait(LONG)
+            return reply(request) if callable(reply) else reply
+
+        return wait
+
+    def close(self) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def acl(self) -> str:
+        """A configuration that uses this server."""
+        return f'''
+default_model = "openai/small"
+providers "openai" {{
+  api_key = "test"
+  base_url = "{self.url}"
+  models "small" {{ name = "Small"  tool_call = true }}
+}}
+'''
+
+
+def _chunks(reply: Any) -> Any:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    if isinstance(reply, str):
+        words = reply.split(" ")
+        for at, word in enumerate(words):
+            yield _chunk({"content": word if at == len(words) - 1 else word + " "})
+        yield {**_chunk({}, "stop"), "usage": usage}
+        return
+    calls = reply if isinstance(reply, list) else [reply]
+    for at, call in enumerate(calls):
+        function = {"name": call["tool"], "arguments": json.dumps(call.get("args", {}))}
+        call_id = call.get("id", f"call-{id(call)}-{at}")
+        yield _chunk({"tool_calls": [{"index": at, "id": call_id, "type": "function", "function": function}]})
+    yield {**_chunk({}, "tool_calls"), "usage": usage}
+
+
+def _chunk(delta: Dict[str, Any], finish: Any = None) -> Dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "model": "small", "choices": [choice]}
+
+
+class CapstanTest(unittest.TestCase):
+    """A test with a workspace of its own. Agents and servers are closed at its end."""
+
+    def setUp(self) -> None:
+        self.base = os.path.realpath(tempfile.mkdtemp(prefix="capstan-python-"))
+        self.addCleanup(shutil.rmtree, self.base, ignore_errors=True)
+        self.workspace = os.path.join(self.base, "work")
+        os.mkdir(self.workspace)
+
+    def model(self, *script: Reply) -> ModelServer:
+        server = ModelServer(*script)
+        self.addCleanup(server.close)
+        return server
+
+    def agent(self, source: Any = None) -> Any:
+        from capstan import Agent
+
+        agent = Agent.create(source, user_dir=os.path.join(self.base, "user"))
+        self.addCleanup(agent.close)
+        return agent
+
+    def scripted(self, *script: Reply, options: Any = None, **fields: Any) -> Any:
+        """A session whose model follows a script."""
+        return self.agent(self.model(*script).acl).session(self.workspace, options, **fields)
+
+    def write(self, name: str, text: str) -> None:
+        with open(os.path.join(self.workspace, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def tool_results(request: Dict[str, Any]) -> List[str]:
+    """The results of tools that a request shows to the model."""
+    return [str(message["content"]) for message in request["messages"] if message["role"] == "tool"]
