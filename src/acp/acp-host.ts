@@ -1,6 +1,7 @@
 import type { SessionOptions } from '../session/options.js'
 import type { AcpClient } from './acp-client.js'
 import { AcpSession } from './acp-session.js'
+import { HostMethods } from './extensions/host-methods.js'
 import type { AcpOptions, Place } from './options.js'
 import { RpcError, rpcCodes } from './rpc-error.js'
 
@@ -8,6 +9,8 @@ import { RpcError, rpcCodes } from './rpc-error.js'
 export class AcpHost {
   readonly options: AcpOptions
   readonly client: AcpClient
+  /** Present where the client has the rights of a host. */
+  readonly hostMethods: HostMethods | undefined
   readonly #places = new Map<string, Promise<Place>>()
   readonly #sessions = new Map<string, AcpSession>()
   #isSignedOut = false
@@ -15,6 +18,8 @@ export class AcpHost {
   constructor(options: AcpOptions, client: AcpClient) {
     this.options = options
     this.client = client
+    const callClient = client.request.bind(client)
+    this.hostMethods = options.host && new HostMethods({ ...options.host, callClient })
   }
 
   /** The agent and the configuration of a directory. One without a model is read again the next time. */
@@ -87,7 +92,7 @@ export class AcpHost {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...this.#sessions.keys()].map((id) => this.close(id)))
+    await Promise.all([...[...this.#sessions.keys()].map((id) => this.close(id)), this.hostMethods?.close()])
   }
 }
 

@@ -35,5 +35,12 @@ export type AcpOptions = {
   sessions(store: SessionStore, isWanted: (info: SessionInfo) => boolean): AsyncIterable<SessionInfo>
   /** Receives messages for the log of the client: standard error. */
   report(message: string): void
+  /**
+   * Answers the methods `_capstan/…`, which give the client the rights of a host: it chooses rules, and its direct
+   * calls are privileged. Absent: there are no such methods.
+   */
+  readonly host?:
+    | { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> }
+    | undefined
   now(): number
 }

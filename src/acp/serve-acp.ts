@@ -44,6 +44,7 @@ export function serveAcp(options: AcpOptions): AcpServing {
   // At once: handlers wait for the work that this ends.
   connection.signal.addEventListener('abort', () => {
     for (const session of host.sessions()) session.cancel()
+    void host.hostMethods?.close()
   })
   const ended = connection.closed.then(() => host.closeAll())
   return {

@@ -22,9 +22,7 @@ it('the types of the Python package are those of the schemas and of the table of
 
 it('the SessionOptions of the Python package have every option of the SDK that is not code of Node', () => {
   const page = readFileSync('docs/sessions.md', 'utf8')
-  const known = ['options', 'limits'].flatMap((name) =>
-    rowsBetween(page, name).map(([cell]) => nameIn(cell)),
-  )
+  const known = ['options', 'limits'].flatMap((name) => rowsBetween(page, name).map(([cell]) => nameIn(cell)))
   const source = readFileSync(`${folder}/_options.py`, 'utf8')
   const [, body = ''] = /class SessionOptions:([\s\S]*?)def __init__/.exec(source) ?? []
   const fields = [...body.matchAll(/^ {4}(\w+): /gm)].map(([, name = '']) => name)

@@ -1,8 +1,11 @@
 import { Agent } from '../../agent/agent.js'
+import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { MemorySessionStore } from '../../store/memory-store.js'
 import type { WorkerAgentSpec } from '../../subagents/files/worker-spec.js'
 import { CapstanError } from '../../tool/errors.js'
+import type { JsonObject } from '../../tool/json.js'
+import { RpcError, rpcCodes } from '../rpc-error.js'
 import { type CallClient, ClientCallbacks } from './client-callbacks.js'
 import {
   numberIn,
@@ -39,21 +42,23 @@ export class HostMethods {
     this.#options = options
   }
 
-  /** Answers a request. Undefined: there is no such method. The value is in an object, since it can be null. */
-  handle(
-    method: string,
-    params: Params,
-    signal: AbortSignal,
-  ): Promise<{ readonly value: unknown }> | undefined {
-    const name = method.startsWith(prefix) ? method.slice(prefix.length) : ''
-    const inSession = name.startsWith('session/') ? sessionMethods[name.slice('session/'.length)] : undefined
-    const own = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined
-    if (own === undefined && inSession === undefined) return undefined
-    return answered(async () => {
-      if (own !== undefined) return own(params, signal)
-      const { session, callbacks } = this.#opened(params)
-      return inSession?.({ session, params, callbacks, signal })
-    })
+  /**
+   * Answers one of {@link hostMethodNames}. The value is in an object, since it can be null: a result of the protocol
+   * cannot.
+   */
+  async handle(method: string, params: Params, signal: AbortSignal): Promise<{ readonly value: unknown }> {
+    try {
+      return { value: (await this.#answer(method.slice(prefix.length), params, signal)) ?? null }
+    } catch (error) {
+      throw toHostError(error)
+    }
+  }
+
+  async #answer(name: string, params: Params, signal: AbortSignal): Promise<unknown> {
+    const own = ownMethods.find((one) => one === name)
+    if (own !== undefined) return this.#methods[own](params, signal)
+    const { session, callbacks } = this.#opened(params)
+    return sessionMethods[name.slice('session/'.length)]?.({ session, params, callbacks, signal })
   }
 
   /** Closes the agent and its sessions: the client has gone. */
@@ -61,7 +66,7 @@ export class HostMethods {
     await this.#agent?.close()
   }
 
-  readonly #methods: Readonly<Record<string, (params: Params, signal: AbortSignal) => unknown>> = {
+  readonly #methods: Readonly<Record<OwnMethod, (params: Params, signal: AbortSignal) => unknown>> = {
     'agent/create': (params) => this.#create(params),
     'agent/describe': () => this.#open.describe(),
     'agent/listSessions': () => this.#open.listSessions(),
@@ -113,13 +118,13 @@ export class HostMethods {
     const handle = numberIn(params, 'session')
     if (this.#sessions.has(handle)) throw new ParamError('session', 'a number that is not in use')
     const callbacks = new ClientCallbacks(this.#options.callClient, handle)
-    const options = sessionOptions(recordIn(params, 'options'), callbacks, this.#memoryStores)
+    const options = await sessionOptions(recordIn(params, 'options'), callbacks, this.#memoryStores)
     const session = await this.#sessionFor(params, options)
     this.#sessions.set(handle, { session, callbacks })
     return described(session)
   }
 
-  async #sessionFor(params: Params, options: ReturnType<typeof sessionOptions>): Promise<Session> {
+  async #sessionFor(params: Params, options: SessionOptions): Promise<Session> {
     const agent = this.#open
     const workspace = optionalTextIn(params, 'workspace')
     const place = workspace === undefined ? {} : { workspace }
@@ -170,10 +175,44 @@ export class HostMethods {
 
 const prefix = '_capstan/'
 
+const ownMethods = [
+  'agent/create',
+  'agent/describe',
+  'agent/listSessions',
+  'agent/closeSession',
+  'agent/refreshMcpTools',
+  'agent/disconnectIdleMcp',
+  'agent/close',
+  'session/open',
+  'session/close',
+  'session/stream',
+  'session/watch',
+  'stream/next',
+  'stream/close',
+  'tool/progress',
+] as const
+type OwnMethod = (typeof ownMethods)[number]
+
+/** Every method of a host. */
+export const hostMethodNames: readonly string[] = [
+  ...ownMethods,
+  ...Object.keys(sessionMethods).map((name) => `session/${name}`),
+].map((name) => `${prefix}${name}`)
+
 type Opened = { readonly session: Session; readonly callbacks: ClientCallbacks }
 
-async function answered(work: () => unknown): Promise<{ readonly value: unknown }> {
-  return { value: (await work()) ?? null }
+/** The error response: `data` has the stable code, and the fields that a client needs to make its own error. */
+function toHostError(error: unknown): unknown {
+  if (error instanceof RpcError) return error
+  if (error instanceof TypeError)
+    return new RpcError(rpcCodes.invalidParams, error.message, { code: 'invalid_argument' })
+  if (!(error instanceof CapstanError)) return error
+  const data: JsonObject = { code: error.code }
+  for (const field of ['resource', 'reason', 'option'] as const) {
+    const value = field in error ? error[field as keyof typeof error] : undefined
+    if (typeof value === 'string') data[field] = value
+  }
+  return new RpcError(rpcCodes.internalError, error.message, data)
 }
 
 function described(session: Session): object {

@@ -1,46 +1,31 @@
-import { FileMemoryStore } from '../../memory/index.js'
 import type { SessionOptions } from '../../session/options.js'
-import { DefaultSecurityProvider } from '../../session/security/index.js'
-import { FileSessionStore } from '../../store/file/file-session-store.js'
-import { MemorySessionStore } from '../../store/memory-store.js'
+import type { MemorySessionStore } from '../../store/memory-store.js'
 import type { SessionStore } from '../../store/session-store.js'
-import { SqliteSessionStore } from '../../store/sqlite/sqlite-store.js'
-import {
-  type AhpTransport,
-  HttpTransport,
-  StdioTransport,
-  UnixSocketTransport,
-  WebSocketTransport,
-} from '../../supervise/index.js'
+import type { AhpTransport } from '../../supervise/index.js'
 import { isRecord } from '../../tool/json.js'
-import { LocalWorkspaceBackend } from '../../workspace/local-backend.js'
 import type { ClientCallbacks } from './client-callbacks.js'
 import { listIn, optionalTextIn, ParamError, type Params, recordIn, textIn, textsIn } from './params.js'
 
 /**
  * Makes the options of a session from what a client sent: data as it is, descriptions of stores and transports as
- * objects, and the client's own code as functions that call it. The session checks every value.
+ * objects, and the client's own code as functions that call it. The session checks every value. What an option needs
+ * is loaded with it: most sessions use few of them.
  */
-export function sessionOptions(
+export async function sessionOptions(
   given: Params,
   callbacks: ClientCallbacks,
   memoryStores: Map<string, MemorySessionStore>,
-): SessionOptions {
+): Promise<SessionOptions> {
   const options: Record<string, unknown> = { ...given }
-  const replace = (name: string, make: (value: Params) => unknown): void => {
-    if (isRecord(given[name])) options[name] = make(recordIn(given, name))
-  }
-  replace('sessionStore', (store) => storeOf(store, memoryStores))
-  replace('memoryStore', (store) => new FileMemoryStore(textIn(store, 'path')))
-  replace('securityProvider', securityOf)
-  replace('workspaceBackend', (backend) => new LocalWorkspaceBackend(textIn(backend, 'root')))
-  replace('ahpTransport', transportOf)
-  replace('budgetGuard', (guard) => callbacks.budgetGuard(guard))
+  for (const [name, make] of Object.entries(makers))
+    if (isRecord(given[name])) options[name] = await make(recordIn(given, name), memoryStores)
+  if (isRecord(given['budgetGuard']))
+    options['budgetGuard'] = callbacks.budgetGuard(recordIn(given, 'budgetGuard'))
   if (given['onAsk'] === true) options['onAsk'] = callbacks.ask
   if (given['onQuestion'] === true) options['onQuestion'] = callbacks.question
   const each = (name: string, make: (value: Params) => unknown): void => {
-    if (given[name] !== undefined)
-      options[name] = listIn(given, name).map((value) => make(asRecord(name, value)))
+    if (given[name] === undefined) return
+    options[name] = listIn(given, name).map((value) => make(asRecord(name, value)))
   }
   each('tools', (tool) => callbacks.tool(tool))
   each('hooks', (hook) => callbacks.hook(hook))
@@ -49,28 +34,54 @@ export function sessionOptions(
   return options as SessionOptions
 }
 
+type Maker = (given: Params, memoryStores: Map<string, MemorySessionStore>) => unknown
+
+/** The options that are objects with methods: a client describes them. */
+const makers: Readonly<Record<string, Maker>> = {
+  sessionStore: storeOf,
+  async memoryStore(given) {
+    const { FileMemoryStore } = await import('../../memory/index.js')
+    return new FileMemoryStore(textIn(given, 'path'))
+  },
+  async securityProvider(given) {
+    if (given['kind'] !== 'default') throw new ParamError('securityProvider.kind', 'default')
+    const { DefaultSecurityProvider } = await import('../../session/security/index.js')
+    return new DefaultSecurityProvider()
+  },
+  async workspaceBackend(given) {
+    const { LocalWorkspaceBackend } = await import('../../workspace/local-backend.js')
+    return new LocalWorkspaceBackend(textIn(given, 'root'))
+  },
+  ahpTransport: transportOf,
+}
+
 function asRecord(name: string, value: unknown): Params {
   if (!isRecord(value)) throw new ParamError(name, 'a list of objects')
   return value
 }
 
-export function storeOf(store: Params, memoryStores: Map<string, MemorySessionStore>): SessionStore {
+async function storeOf(store: Params, memoryStores: Map<string, MemorySessionStore>): Promise<SessionStore> {
   const kind = store['kind']
-  if (kind === 'file') return new FileSessionStore(textIn(store, 'path'))
-  if (kind === 'sqlite') return new SqliteSessionStore(textIn(store, 'path'))
+  if (kind === 'file') {
+    const { FileSessionStore } = await import('../../store/file/file-session-store.js')
+    return new FileSessionStore(textIn(store, 'path'))
+  }
+  if (kind === 'sqlite') {
+    const { SqliteSessionStore } = await import('../../store/sqlite/sqlite-store.js')
+    return new SqliteSessionStore(textIn(store, 'path'))
+  }
   if (kind !== 'memory') throw new ParamError('sessionStore.kind', 'file, sqlite or memory')
+  const { MemorySessionStore } = await import('../../store/memory-store.js')
   const id = textIn(store, 'id')
   const known = memoryStores.get(id) ?? new MemorySessionStore()
   memoryStores.set(id, known)
   return known
 }
 
-function securityOf(provider: Params): DefaultSecurityProvider {
-  if (provider['kind'] !== 'default') throw new ParamError('securityProvider.kind', 'default')
-  return new DefaultSecurityProvider()
-}
-
-function transportOf(transport: Params): AhpTransport {
+async function transportOf(transport: Params): Promise<AhpTransport> {
+  const { HttpTransport, StdioTransport, UnixSocketTransport, WebSocketTransport } = await import(
+    '../../supervise/index.js'
+  )
   switch (transport['kind']) {
     case 'http':
       return new HttpTransport(textIn(transport, 'url'), optionalTextIn(transport, 'authToken'))
@@ -80,6 +91,7 @@ function transportOf(transport: Params): AhpTransport {
       return new UnixSocketTransport(textIn(transport, 'path'))
     case 'stdio':
       return new StdioTransport(textIn(transport, 'program'), textsIn(transport, 'args'), {
+        // The transport refuses values that are no strings.
         env: recordIn(transport, 'env') as Readonly<Record<string, string>>,
       })
     default:

@@ -17,7 +17,14 @@ export const command: Command = {
   usage: ['[--config FILE] [--store PLACE] [--model MODEL]'],
   description: `Editors start this command and send prompts over standard input and output. The client names the directory of each session and answers
 the approvals. Standard output carries the protocol; messages go to standard error. The command ends with its client.`,
-  options: sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
+  options: [
+    ...sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
+    {
+      name: 'host-methods',
+      summary:
+        'answer the methods _capstan/…, which give the client the rights of a host; packages for other languages use them',
+    },
+  ],
   examples: [
     { line: 'capstan acp', comment: 'Serve an editor; see docs/acp.md for its settings' },
     { line: 'capstan acp --mode plan --model openai/gpt-5', comment: 'Sessions begin in the plan mode' },
@@ -45,6 +52,7 @@ the approvals. Standard output carries the protocol; messages go to standard err
       cwd: io.cwd,
       sessions: mainSessions,
       report,
+      ...(args.has('host-methods') && { host: { cwd: io.cwd, env: io.env } }),
       now: () => Date.now(),
     })
     const stop = (): void => void serving.close()
