@@ -9,7 +9,7 @@ import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, List, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 Reply = Union[str, Dict[str, Any], Callable[[Dict[str, Any]], Any]]
 # Long: a busy machine is slow, and a wait that never ends must fail in the end.
@@ -51,11 +51,20 @@ class ModelServer:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
+    def restart(self, *script: Reply) -> None:
+        """Follow another script, and forget what was asked."""
+        self.script = list(script)
+        self.requests = []
+        self.released.clear()
+        self.asked.clear()
+
     def hold(self, reply: Reply) -> Callable[[Dict[str, Any]], Any]:
         """A reply that waits until ``released`` is set."""
 
+        released = self.released
+
         def wait(request: Dict[str, Any]) -> Any:
-            self.released.wait(LONG)
+            released.wait(LONG)
             return reply(request) if callable(reply) else reply
 
         return wait
@@ -100,7 +109,21 @@ def _chunk(delta: Dict[str, Any], finish: Any = None) -> Dict[str, Any]:
 
 
 class CapstanTest(unittest.TestCase):
-    """A test with a workspace of its own. Agents and servers are closed at its end."""
+    """A test with a workspace of its own. The tests of a class share a Capstan process and its model."""
+
+    _model: Optional[ModelServer] = None
+    _agent: Any = None
+    _home: Optional[str] = None
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        if cls._agent is not None:
+            cls._agent.close()
+        if cls._model is not None:
+            cls._model.close()
+        if cls._home is not None:
+            shutil.rmtree(cls._home, ignore_errors=True)
+        cls._agent = cls._model = None
 
     def setUp(self) -> None:
         self.base = os.path.realpath(tempfile.mkdtemp(prefix="capstan-python-"))
@@ -109,20 +132,41 @@ class CapstanTest(unittest.TestCase):
         os.mkdir(self.workspace)
 
     def model(self, *script: Reply) -> ModelServer:
-        server = ModelServer(*script)
-        self.addCleanup(server.close)
-        return server
+        """The model of the class, with a new script."""
+        kind = type(self)
+        kind._model = kind._model or ModelServer()
+        kind._model.restart(*script)
+        return kind._model
 
-    def agent(self, source: Any = None) -> Any:
+    def agent(self, *script: Reply) -> Any:
+        """The agent of the class, whose model follows a script."""
         from capstan import Agent
 
-        agent = Agent.create(source, user_dir=os.path.join(self.base, "user"))
+        kind = type(self)
+        model = self.model(*script)
+        if kind._agent is None:
+            kind._home = tempfile.mkdtemp(prefix="capstan-python-home-")
+            kind._agent = Agent.create(model.acl, user_dir=kind._home)
+        return kind._agent
+
+    def own_agent(self, *script: Reply) -> Any:
+        """An agent in a process of its own."""
+        from capstan import Agent
+
+        agent = Agent.create(self.model(*script).acl, user_dir=os.path.join(self.base, "user"))
         self.addCleanup(agent.close)
         return agent
 
     def scripted(self, *script: Reply, options: Any = None, **fields: Any) -> Any:
         """A session whose model follows a script."""
-        return self.agent(self.model(*script).acl).session(self.workspace, options, **fields)
+        session = self.agent(*script).session(self.workspace, options, **fields)
+        self.addCleanup(session.close)
+        return session
+
+    def asked(self) -> List[Dict[str, Any]]:
+        """The requests to the model since its last script began."""
+        model = type(self)._model
+        return [] if model is None else model.requests
 
     def write(self, name: str, text: str) -> None:
         with open(os.path.join(self.workspace, name), "w", encoding="utf-8") as file:

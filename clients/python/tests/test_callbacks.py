@@ -50,11 +50,10 @@ class ToolTest(CapstanTest):
         self.assertEqual(paint.parameters["properties"]["name"], {"type": "string", "description": "Who paints."})
         self.assertEqual(paint.parameters["required"], ["name", "colour", "at"])
         args = {"name": "Ada", "colour": "blue", "at": {"x": 1}, "tags": ["a"]}
-        model = self.model({"tool": "paint", "args": args}, "Painted.")
-        session = self.agent(model.acl).session(self.workspace, tools=[paint], permission_policy=ALLOW_ALL)
+        session = self.scripted({"tool": "paint", "args": args}, "Painted.", tools=[paint], permission_policy=ALLOW_ALL)
         self.assertEqual(session.send("Paint.").text, "Painted.")
         self.assertEqual(given, [("Ada", Colour.BLUE, Point(1, 0), "small", ["a"])])
-        self.assertEqual(json.loads(tool_results(model.requests[-1])[0]), {"painted": "blue"})
+        self.assertEqual(json.loads(tool_results(self.asked()[-1])[0]), {"painted": "blue"})
         wrong = session.tool("paint", {"name": "Ada", "colour": "green", "at": {"x": 1}})
         self.assertEqual((wrong.exit_code, len(given)), (1, 1))
         self.assertEqual(paint("Bob", Colour.RED, Point(0)), {"painted": "red"})
@@ -68,8 +67,8 @@ class ToolTest(CapstanTest):
             return "launched"
 
         script = [{"tool": "launch", "args": {"target": "moon"}}, "Done."]
+        agent = self.agent(*script)
         model = self.model(*script)
-        agent = self.agent(model.acl)
         # No rule covers it and no user can be asked.
         agent.session(self.workspace, tools=[launch]).send("Launch.")
         # A rule denies it.
@@ -203,11 +202,12 @@ class CallbackTest(CapstanTest):
             return ["blue"]
 
         question = {"question": "Which colour?", "options": [{"label": "red"}, {"label": "blue"}]}
-        model = self.model({"tool": "question", "args": {"questions": [question]}}, "Blue it is.")
-        session = self.agent(model.acl).session(self.workspace, on_question=answer)
+        session = self.scripted(
+            {"tool": "question", "args": {"questions": [question]}}, "Blue it is.", on_question=answer
+        )
         self.assertEqual(session.send("Ask.").text, "Blue it is.")
         self.assertEqual(asked, ["Which colour?"])
-        self.assertIn("blue", tool_results(model.requests[-1])[0])
+        self.assertIn("blue", tool_results(self.asked()[-1])[0])
 
     def test_hooks_block_change_and_observe(self) -> None:
         seen: List[str] = []
@@ -220,8 +220,9 @@ class CallbackTest(CapstanTest):
             return {"action": "continue", "modified": {"prompt": "Another prompt."}}
 
         hooks = [{"id": "rewrite", "event": "pre_prompt", "handler": rewrite}]
-        model = self.model({"tool": "bash", "args": {"command": "touch made"}}, "Done.")
-        session = self.agent(model.acl).session(self.workspace, hooks=hooks, permission_policy=ALLOW_ALL)
+        script = [{"tool": "bash", "args": {"command": "touch made"}}, "Done."]
+        session = self.scripted(*script, hooks=hooks, permission_policy=ALLOW_ALL)
+        model = self.model(*script)
         session.register_hook("guard", "pre_tool_use", guard, matcher={"tool": "bash"}, config={"timeout_ms": 60_000})
         self.assertEqual(session.hook_count(), 2)
         session.send("A prompt.")

@@ -63,7 +63,7 @@ class SeedTest(CapstanTest):
 
         def agent_a_ends() -> str:
             agent_a._inner._link._connection._process.kill()
-            return "Nobody reads this."
+            return "This has no reader."
 
         options = SessionOptions(session_store=FileSessionStore("./sessions"), session_id="session-from-node-a")
         session = agent_a.session(self.workspace, options)
@@ -71,15 +71,14 @@ class SeedTest(CapstanTest):
             session.send("What is in a.txt?", run_id="run-id-from-node-a")
         self.assertEqual(ended.exception.code, "process_ended")
 
-        model.script = ["A fair wind."]
-        agent_b = self.agent(model.acl)
+        agent_b = self.own_agent("A fair wind.")
         result = self.run_sample(RESUME, agent_b=agent_b)["result"]
         self.assertEqual(result.text, "A fair wind.")
         self.assertNotEqual(result.run_id, "run-id-from-node-a")
         self.assertEqual(result.tool_calls_count, 1)
 
     def test_says_which_of_the_two_errors_of_resume_run_it_is(self) -> None:
-        agent = self.agent(self.model().acl)
+        agent = self.agent()
         with self.assertRaises(CapstanError) as missing:
             agent.session(self.workspace).resume_run("X")
         self.assertEqual(str(missing.exception), "resume_run requires a session_store")
@@ -92,7 +91,7 @@ class SeedTest(CapstanTest):
 
     def test_a_denied_budget_raises_runtime_error(self) -> None:
         tracked: List[Any] = []
-        agent = self.agent(self.model("Never asked.").acl)
+        agent = self.agent("Never asked.")
         session = self.run_sample(GUARD, agent=agent, track=lambda *args: tracked.append(args))["session"]
         with self.assertRaisesRegex(RuntimeError, "^Budget exhausted") as denied:
             session.send("Spend.")

@@ -34,8 +34,8 @@ class SessionTest(CapstanTest):
         self.assertEqual(session.spending().usage.total_tokens, 5)
 
     def test_streams_events_and_closing_the_stream_cancels_the_run(self) -> None:
+        session = self.scripted("Land in sight!")
         model = self.model("Land in sight!")
-        session = self.agent(model.acl).session(self.workspace)
         events = list(session.stream("What do you see?"))
         self.assertEqual(events[0].type, "agent_start")
         self.assertEqual("".join(event.text or "" for event in events), "Land in sight!")
@@ -47,6 +47,7 @@ class SessionTest(CapstanTest):
         model.script = [model.hold("Too late.")]
         with session.stream("Wait.") as stream:
             self.assertEqual(next(stream).type, "agent_start")
+        model.released.set()
         self.assertEqual([run.status for run in session.runs()], ["completed", "cancelled"])
 
     def test_direct_calls_reach_the_workspace_and_report_failures(self) -> None:
@@ -87,7 +88,7 @@ class SessionTest(CapstanTest):
     def test_options_are_checked_before_and_in_the_process(self) -> None:
         with self.assertRaisesRegex(AttributeError, "max_tool_rounds"):
             SessionOptions(max_tool_round=3)
-        agent = self.agent(self.model().acl)
+        agent = self.agent()
         with self.assertRaises(CapstanError) as refused:
             agent.session(self.workspace, max_tool_rounds=-1)
         self.assertEqual((refused.exception.code, refused.exception.details["option"]), ("session_option", "maxToolRounds"))
@@ -99,7 +100,7 @@ class SessionTest(CapstanTest):
         self.assertEqual(labels.workspace, self.workspace)
 
     def test_sessions_are_resumed_forked_listed_and_closed(self) -> None:
-        agent = self.agent(self.model("One.", "Two.").acl)
+        agent = self.own_agent("One.", "Two.")
         store = MemorySessionStore()
         session = agent.session(self.workspace, session_store=store, session_id="s1")
         session.send("First.")
@@ -130,9 +131,9 @@ class SessionTest(CapstanTest):
         self.assertEqual(session.read_file("big.txt"), text)
 
     def test_a_killed_process_fails_every_pending_call_with_a_clear_error(self) -> None:
+        agent = self.own_agent()
         model = self.model()
         model.script = [model.hold("Too late.")] * 2
-        agent = self.agent(model.acl)
         sessions = [agent.session(self.workspace) for _ in range(2)]
         errors: List[CapstanError] = []
 
@@ -150,6 +151,7 @@ class SessionTest(CapstanTest):
         process.send_signal(signal.SIGKILL)
         for thread in threads:
             thread.join(LONG)
+        model.released.set()
         self.assertEqual([error.code for error in errors], ["process_ended"] * 2)
         self.assertIn("signal 9", str(errors[0]))
         with self.assertRaises(CapstanError) as after:
@@ -165,7 +167,7 @@ class SessionTest(CapstanTest):
         self.assertEqual(failed.exception.code, "process_ended")
         self.assertIn("not the protocol", str(failed.exception))
         with self.assertRaises(CapstanError) as failed:
-            self.agent('providers { }')
+            Agent.create("providers { }", user_dir=self.base)
         self.assertNotEqual(failed.exception.code, "process_ended")
 
 
@@ -185,6 +187,7 @@ class AsyncTest(CapstanTest):
                 sending.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await sending
+                model.released.set()
                 run_id = (await sessions[0].runs())[-1].id
                 last = [one async for one in await sessions[0].watch(run_id)][-1]
                 self.assertEqual(last.event.type, "agent_cancelled")
