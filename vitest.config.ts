@@ -19,6 +19,7 @@ const slow = [
   'test/toolbox/big-tree.test.ts',
   'test/agent-dir/two-nodes.test.ts',
   'test/server/{kill,streams}.test.ts',
+  'test/python/wheel.test.ts',
 ]
 
 /** Tests with packages of users, which are installed apart (test/ecosystem/packages). */

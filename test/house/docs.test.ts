@@ -250,6 +250,8 @@ async function attemptBlock(info: string, block: Block, programs: Programs): Pro
       return void checkContainerfile(block.code)
     case 'ini':
       return void (await checkUnit(block.code))
+    // test/python runs them.
+    case 'python':
     case 'text':
     case 'diff':
     case 'mermaid':
