@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { AgentEvent } from '../loop/events.js'
-import type { Attachment } from '../session/request.js'
 import { earlierEvents, type RunEvent } from '../session/run-events.js'
 import type { Session } from '../session/session.js'
 import { readUiApprovals, type UiApprovals } from '../session/ui-approvals.js'
@@ -8,6 +7,7 @@ import type { UiMessageChunk } from '../session/ui-message-chunk.js'
 import { toUiMessageChunks } from '../session/ui-message-stream.js'
 import { isRecord } from '../tool/json.js'
 import { answerApproval, unlessAnswered } from './approval-routes.js'
+import { readUploads, type Upload } from './attachments.js'
 import { earlierInChain, followRun } from './follow-run.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
@@ -84,12 +84,12 @@ async function chat({ core, principal, body }: RouteContext): Promise<Response> 
   const waiting = readUiApprovals(messages)
   if (waiting !== undefined) return continueChat(core, principal, session, waiting)
   if (trigger === 'regenerate-message') await rewindLast(session)
-  const { prompt, attachments, key } = lastUserMessage(messages)
+  const { prompt, uploads, key } = lastUserMessage(messages)
   // A request that is sent again must not start a second run; a message that is answered again is another request.
   const run = await core.startRun(
     principal,
     session,
-    { prompt, attachments },
+    { prompt, attachments: readUploads(uploads, core.limits.maxAttachments) },
     trigger === 'regenerate-message' ? undefined : key,
   )
   return uiResponse(core, principal, session, run.id, { from: 0, messageId: run.id })
@@ -199,7 +199,7 @@ async function rewindLast(session: Session): Promise<void> {
 
 function lastUserMessage(messages: unknown): {
   readonly prompt: string
-  readonly attachments: readonly Attachment[]
+  readonly uploads: readonly Upload[]
   readonly key: string | undefined
 } {
   const last: unknown = Array.isArray(messages)
@@ -209,17 +209,17 @@ function lastUserMessage(messages: unknown): {
   const prompt = parts
     .flatMap((part) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
     .join('\n')
-  const attachments = parts.flatMap(attachmentIn)
-  if (prompt === '' && attachments.length === 0)
+  const uploads = parts.flatMap(uploadIn)
+  if (prompt === '' && uploads.length === 0)
     throw new ProblemError('invalid_request', 'The last message of the user has no text.')
   const id = isRecord(last) ? last['id'] : undefined
   const key =
     typeof id === 'string' ? `chat ${id} ${createHash('sha256').update(prompt).digest('hex')}` : undefined
-  return { prompt, attachments, key }
+  return { prompt, uploads, key }
 }
 
 /** Only content that came with the request: an address would make the server fetch it. */
-function attachmentIn(part: unknown): Attachment[] {
+function uploadIn(part: unknown): Upload[] {
   if (!isRecord(part) || part['type'] !== 'file') return []
   const [, mediaType, data] =
     /^data:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/]*={0,2})$/.exec(String(part['url'])) ?? []

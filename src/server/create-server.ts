@@ -144,7 +144,7 @@ function match(routes: readonly Compiled[], method: string, path: string): Found
   for (const route of routes) {
     const params = paramsOf(route.parts, given)
     if (params === undefined) continue
-    if (route.method === method) return { route, params }
+    if (route.method === method || (route.method === 'GET' && method === 'HEAD')) return { route, params }
     allow.push(route.method)
   }
   return { allow }
@@ -191,7 +191,7 @@ function checkQuery({ query = {} }: Route, given: URLSearchParams): void {
     const schema = query[name]
     if (schema === undefined)
       throw new ProblemError('invalid_request', `There is no parameter ${JSON.stringify(name)}.`)
-    if (schema['type'] === 'integer' && !isInRange(Number(value), schema))
+    if (schema['type'] === 'integer' && !(/^\d+$/.test(value) && isInRange(Number(value), schema)))
       throw new ProblemError(
         'invalid_request',
         `The parameter ${name} is out of range: ${JSON.stringify(value)}.`,

@@ -1,7 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type ProblemCode, ProblemError, problemResponse } from './problem.js'
 
+/** A standard fetch handler. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
@@ -17,15 +20,13 @@ export function toNodeListener(
   return async (incoming, outgoing) => {
     const gone = new AbortController()
     outgoing.on('close', () => gone.abort())
-    // What is left of a body that was refused is not read.
     outgoing.on('error', () => gone.abort())
+    incoming.on('error', () => gone.abort())
     const request = requestFrom(incoming, gone.signal)
-    if (request === undefined) {
-      outgoing.writeHead(400).end()
-      return
-    }
     try {
-      await respond(await handler(request), incoming, outgoing)
+      const refusal = new ProblemError('invalid_request', 'The address of the request is not valid.')
+      const response = request === undefined ? problemResponse(refusal) : await handler(request)
+      await respond(response, incoming, outgoing)
     } catch {
       // The handler answers its own failures: what comes here is a connection that broke.
       outgoing.destroy()
@@ -33,6 +34,7 @@ export function toNodeListener(
   }
 }
 
+/** Where a handler is served, and how many connections it has at most. */
 export type ListenOptions = {
   /** 0 picks a free one. */
   readonly port?: number | undefined
@@ -40,6 +42,7 @@ export type ListenOptions = {
   readonly maxConnections?: number | undefined
 }
 
+/** A server that listens. */
 export type Listening = {
   readonly url: string
   readonly server: Server
@@ -63,6 +66,7 @@ export async function listen(
     (request, response) => void toNodeListener(handler)(request, response),
   )
   server.maxConnections = maxConnections
+  server.on('clientError', refuseConnection)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
@@ -83,26 +87,76 @@ export async function listen(
   }
 }
 
+/** Answers a request that could not be read, and closes its connection. */
+function refuseConnection(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code: ProblemCode =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers_too_large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'invalid_request'
+  void writeRefusal(code, socket).catch(() => socket.destroy())
+}
+
+async function writeRefusal(code: ProblemCode, socket: Duplex): Promise<void> {
+  const response = problemResponse(new ProblemError(code))
+  const body = await response.text()
+  const { status, headers } = response
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...[...headers].map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  // A connection that is closed with unread data in it is reset, and its client does not see the answer.
+  socket.resume()
+  await Promise.race([new Promise((resolve) => socket.once('close', resolve)), patience()])
+  socket.destroy()
+}
+
 function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = 'GET', url = '/', rawHeaders } = incoming
   const headers = new Headers()
   try {
     for (let at = 0; at + 1 < rawHeaders.length; at += 2)
       headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-    // An absolute target names a host of its own: only its path counts, the host is that of the header.
-    const target = new URL(url, 'http://localhost')
     const host = headers.get('host') ?? 'localhost'
-    const address = new URL(`${target.pathname}${target.search}`, `http://${host}`)
+    const address = new URL(url.startsWith('/') ? `http://${host}${url}` : url)
+    // An absolute target names a host of its own, which must be that of the header.
+    if (address.host !== new URL(`http://${host}`).host) return undefined
     const hasBody = method !== 'GET' && method !== 'HEAD'
     return new Request(address, {
       method,
       headers,
       signal,
-      ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: 'half' }),
+      ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }),
     } as RequestInit)
   } catch {
     return undefined
   }
+}
+
+/** The body, read on demand. A reader that cancels it leaves the connection open for the answer. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks: AsyncIterator<Uint8Array> = incoming.iterator({ destroyOnReturn: false })
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 async function respond(
@@ -112,8 +166,7 @@ async function respond(
 ): Promise<void> {
   outgoing.statusCode = response.status
   for (const [name, value] of response.headers) outgoing.setHeader(name, value)
-  // A client whose body was not read to its end would send it all the same.
-  if (!incoming.complete && response.status >= 400) outgoing.setHeader('connection', 'close')
+  if (!incoming.complete && response.status >= 400) return refuseBody(response, incoming, outgoing)
   if (response.body === null || incoming.method === 'HEAD') {
     await response.body?.cancel()
     outgoing.end()
@@ -134,6 +187,35 @@ async function respond(
   }
   if (outgoing.destroyed) leave()
   else outgoing.end()
+}
+
+/**
+ * Answers a request whose body was not read to its end. The client sends it all the same, and sees the answer only when
+ * the connection is not closed before: the rest is read and dropped, for a limited time.
+ */
+async function refuseBody(
+  response: Response,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer())
+  outgoing.setHeader('connection', 'close')
+  outgoing.setHeader('content-length', body.length)
+  outgoing.write(body)
+  incoming.resume()
+  const ended = new Promise((resolve) => {
+    incoming.once('end', resolve)
+    incoming.once('close', resolve)
+  })
+  await Promise.race([ended, patience()])
+  outgoing.end()
+}
+
+/** How long what is left of a refused request is read. */
+const patienceMs = 5_000
+
+function patience(): Promise<void> {
+  return wait(patienceMs, undefined, { ref: false })
 }
 
 /** A reader that takes nothing for this long is gone, whatever its connection says. */

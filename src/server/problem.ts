@@ -18,6 +18,7 @@ export const problemTypes = {
   question_not_found: { status: 404, title: 'There is no such question.' },
   tool_not_found: { status: 404, title: 'There is no such tool.' },
   method_not_allowed: { status: 405, title: 'The route does not have this method.' },
+  request_timeout: { status: 408, title: 'The request was not complete in time.' },
   already_answered: { status: 409, title: 'The question has been answered already.' },
   run_not_active: { status: 409, title: 'The run is not active.' },
   run_not_resumable: { status: 409, title: 'The run cannot be resumed.' },

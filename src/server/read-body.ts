@@ -24,7 +24,9 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   let length = 0
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   for (;;) {
-    const { value, done } = await reader.read()
+    const { value, done } = await reader.read().catch(() => {
+      throw new ProblemError('invalid_request', 'The body was not complete.')
+    })
     if (done) break
     length += value.length
     if (length > maxBytes) {

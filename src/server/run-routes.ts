@@ -1,8 +1,8 @@
-import type { Attachment } from '../session/request.js'
 import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import { isRecord, type JsonObject, type JsonSchema } from '../tool/json.js'
+import { readUploads, type Upload } from './attachments.js'
 import { followRun } from './follow-run.js'
 import { ProblemError } from './problem.js'
 import { type Body, json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
@@ -159,9 +159,10 @@ async function start(
   prompt: string,
 ): Promise<Response> {
   const key = request.headers.get('idempotency-key') ?? undefined
+  const uploads = uploadsIn(body)
   const input = {
     prompt,
-    attachments: attachmentsIn(body, core.limits.maxAttachments),
+    attachments: uploads && readUploads(uploads, core.limits.maxAttachments),
     // It is a part of a JSON body.
     metadata: isRecord(body['metadata']) ? (body['metadata'] as JsonObject) : undefined,
   }
@@ -170,17 +171,14 @@ async function start(
   return json(202, startedRun(run), { location })
 }
 
-function attachmentsIn(body: Body, max: number): readonly Attachment[] | undefined {
+function uploadsIn(body: Body): readonly Upload[] | undefined {
   const given = body['attachments']
   if (!Array.isArray(given)) return undefined
-  if (given.length > max) throw new ProblemError('invalid_request', `There are more than ${max} attachments.`)
-  return given.map((one) => {
-    const { data, mediaType, name } = isRecord(one) ? one : {}
-    if (typeof data !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
-      throw new ProblemError('invalid_request', 'The data of an attachment must be base64.')
-    const named = optionalText(name)
-    return { data, mediaType: String(mediaType), ...(named !== undefined && { name: named }) }
-  })
+  return given.filter(isRecord).map(({ data, mediaType, name }) => ({
+    data: String(data),
+    mediaType: String(mediaType),
+    name: optionalText(name),
+  }))
 }
 
 async function watchRun(context: SessionContext): Promise<Response> {
@@ -222,10 +220,9 @@ async function* sent(source: AsyncIterable<RunEvent>): AsyncGenerator<ServerSent
 
 function readFrom(given: string | null): number {
   if (given === null || given === '') return 0
-  const from = Number(given)
-  if (!Number.isSafeInteger(from) || from < 0)
-    throw new ProblemError('invalid_request', `The number ${JSON.stringify(given)} is no sequence number.`)
-  return from
+  if (!/^\d+$/.test(given) || !Number.isSafeInteger(Number(given)))
+    throw new ProblemError('invalid_request', `${JSON.stringify(given)} is not a sequence number.`)
+  return Number(given)
 }
 
 /** Whether the run has ended for good: one that was cut off can be resumed. */

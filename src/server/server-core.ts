@@ -35,6 +35,8 @@ export class ServerCore {
   readonly stopping = new AbortController()
   readonly #active = new Map<string, Promise<unknown>>()
   readonly #resuming = new Map<string, Promise<Resumed>>()
+  /** Runs with a key that are not in the store yet. */
+  readonly #starting = new Map<string, { readonly runId: string; readonly run: Promise<RunSnapshot> }>()
   readonly #starts = new Set<(session: Session, runId: string) => void>()
   /** Answers that were given, by session and call. */
   readonly #answers = new Map<string, string>()
@@ -69,7 +71,7 @@ export class ServerCore {
 
   /**
    * Starts a run, or gives the one that the same key started before. Resolves when the run is in the store, so a
-   * process that ends afterwards leaves a run that can be resumed.
+   * process that ends afterwards leaves a run that can be resumed. All routes start runs here.
    */
   async startRun(
     principal: Principal,
@@ -77,15 +79,29 @@ export class ServerCore {
     input: RunInput,
     key?: string | undefined,
   ): Promise<RunSnapshot> {
+    if (key === undefined) return this.#submit(principal, session, input, randomUUID())
+    const prefix = keyPrefix(principal, session.sessionId, key)
+    const runId = `${prefix}${digestOf(input).slice(0, 16)}`
+    const known = (await session.runs()).find(({ id }) => id.startsWith(prefix))
+    const starting = this.#starting.get(prefix)
+    const other = known?.id ?? starting?.runId
+    if (other !== undefined && other !== runId) throw new ProblemError('idempotency_key_reused')
+    if (starting !== undefined) return starting.run
+    if (known !== undefined) return known
+    const run = this.#submit(principal, session, input, runId)
+    this.#starting.set(prefix, { runId, run })
+    return run.finally(() => this.#starting.delete(prefix))
+  }
+
+  /** Hands a run to the session, which runs it in this process. */
+  async #submit(
+    principal: Principal,
+    session: Session,
+    { prompt, attachments, metadata }: RunInput,
+    runId: string,
+  ): Promise<RunSnapshot> {
     if (this.#isDraining) throw new ProblemError('server_stopping')
-    const runId = key === undefined ? randomUUID() : runIdOf(principal, session.sessionId, key)
-    const known = await session.runSnapshot(runId)
-    if (known !== null) {
-      if (known.prompt !== input.prompt) throw new ProblemError('idempotency_key_reused')
-      return known
-    }
     const release = this.usage.take(principal, 'runs')
-    const { prompt, attachments, metadata } = input
     const ended = session.send({
       prompt,
       runId,
@@ -275,12 +291,13 @@ export class ServerCore {
   }
 }
 
-/** The same key of the same caller is the same run, in every process that has the store. */
-function runIdOf({ id, tenantId = '' }: Principal, sessionId: string, key: string): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([tenantId, id, sessionId, key]))
-    .digest('hex')
-  return `run-${digest.slice(0, 32)}`
+/** How the id of a run begins that a caller started with this key, in every process that has the store. */
+function keyPrefix({ id, tenantId = '' }: Principal, sessionId: string, key: string): string {
+  return `run-${digestOf([tenantId, id, sessionId, key]).slice(0, 32)}-`
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }
 
 /** Whether a call of this id has put a question, in a process that has ended. */

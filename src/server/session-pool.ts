@@ -74,7 +74,12 @@ export class SessionPool {
 
   /** The session of this id, when the principal can see it. */
   async find(principal: Principal, sessionId: string): Promise<Session> {
-    const session = await this.current(sessionId)
+    const session = await this.current(sessionId).catch((error: unknown) => {
+      // The same answer as for a session of another tenant.
+      if (error instanceof CapstanError && ['session_not_found', 'store_bad_id'].includes(error.code))
+        throw new ProblemError('session_not_found')
+      throw error
+    })
     const isVisible =
       (session.tenantId ?? undefined) === principal.tenantId && this.workspaces.includes(session.workspace)
     if (!isVisible) throw new ProblemError('session_not_found')

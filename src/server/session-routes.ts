@@ -70,7 +70,7 @@ export const sessionRoutes: readonly Route[] = [
       'lines',
     ]),
     responses: { 201: { description: 'The session.', schema: ref('Session') } },
-    problems: ['workspace_not_allowed'],
+    problems: ['workspace_not_allowed', 'session_exists'],
     async handle({ core, principal, body }) {
       const lines = Array.isArray(body['lines'])
         ? body['lines'].map((line) => `${String(line).trimEnd()}\n`)

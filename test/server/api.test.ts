@@ -117,11 +117,20 @@ describe('the server', () => {
     const second = await call('POST', path, { prompt: 'Count.' }, key)
     expect([first.status, second.status]).toEqual([202, 202])
     expect(second.body.runId).toBe(first.body.runId)
-    expect(await call('POST', path, { prompt: 'Another.' }, key)).toMatchObject({
-      status: 422,
-      body: { code: 'idempotency_key_reused' },
-    })
-    expect((await call('GET', path)).body.runs).toHaveLength(1)
+    const attachments = [{ data: 'aGVsbG8=', mediaType: 'text/plain' }]
+    for (const other of [
+      { prompt: 'Another.' },
+      { prompt: 'Count.', attachments },
+      { prompt: 'Count.', metadata: { a: 1 } },
+    ])
+      expect(await call('POST', path, other, key)).toMatchObject({
+        status: 422,
+        body: { code: 'idempotency_key_reused' },
+      })
+    const another = { 'idempotency-key': 'another-key' }
+    const both = await Promise.all([1, 2, 3].map(() => call('POST', path, { prompt: 'Once.' }, another)))
+    expect(new Set(both.map(({ body }) => body.runId)).size).toBe(1)
+    expect((await call('GET', path)).body.runs).toHaveLength(2)
   })
 
   it('continues a run that waits for an approval in another process, from the same number', async () => {
@@ -242,5 +251,29 @@ describe('the server', () => {
       const resumed = await readAllEvents(url, all[cut]?.id, (events) => events.length === missed.length)
       expect(resumed.map(({ data }) => data).sort()).toEqual(missed.map(({ data }) => data).sort())
     }
+  })
+
+  it('cleans the text of attachments and refuses what is not what it says', async () => {
+    const model = scriptedModel(['Read.', 'Seen.'])
+    const { call, url } = await startServer({ session: { model }, limits: { maxAttachments: 2 } })
+    const { sessionId } = (await call('POST', '/v1/sessions', {})).body
+    const path = `/v1/sessions/${sessionId}/messages`
+    const hidden = String.fromCodePoint(0xe0041, 0x202e, 0x200b, 0x1b)
+    const data = Buffer.from(`Visible${hidden} text.`).toString('base64')
+    const file = { data, mediaType: 'text/Markdown', name: `a${hidden}.md` }
+    const { runId } = (await call('POST', path, { text: 'Read.', attachments: [file] })).body
+    await readEvents(url, `/v1/sessions/${sessionId}/runs/${runId}/events`)
+    const clean = Buffer.from('Visible text.').toString('base64')
+    expect(model.requests[0]?.chatHistory.at(-1)?.content).toMatchObject([
+      { type: 'text', text: 'Read.' },
+      { type: 'document', data: clean, mediaType: 'text/markdown', name: 'a.md' },
+    ])
+    const png = { data: 'aGVsbG8=', mediaType: 'image/png' }
+    const latin = { data: Buffer.from([0xe9, 0x20]).toString('base64'), mediaType: 'text/plain' }
+    for (const attachments of [[png], [latin], [file, file, file], [{ ...file, data: '%%' }]])
+      expect((await call('POST', path, { text: 'Look.', attachments })).status).toBe(400)
+    const parts = [png, png, png].map((one) => ({ type: 'file', url: `data:image/png;base64,${one.data}` }))
+    const chat = { id: 'files', messages: [{ id: 'm', role: 'user', parts }] }
+    expect((await call('POST', '/v1/chat', chat)).status).toBe(400)
   })
 })

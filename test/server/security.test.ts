@@ -50,6 +50,21 @@ function send(
   })
 }
 
+/** Sends bytes as they are, and reads until the connection is closed. */
+function sendRaw(bytes: string): Promise<string> {
+  const { port } = new URL(started.url)
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('data', (data) => {
+      text += String(data)
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+    socket.write(bytes)
+  })
+}
+
 const auth = { authorization: `Bearer ${token}` }
 const codeOf = ({ body }: Sent): unknown => JSON.parse(body).code
 
@@ -113,27 +128,97 @@ describe('the server, from outside its process', () => {
 
   it('answers 413 to a body that is too large, declared or not', async () => {
     const type = { ...auth, 'content-type': 'application/json' }
-    const declared = await send('POST', '/v1/sessions', {
-      ...type,
-      'content-length': String(17 * 1024 * 1024),
-    }).catch(() => undefined)
-    expect(declared?.status ?? 413).toBe(413)
     const large = JSON.stringify({ title: 'x'.repeat(17 * 1024 * 1024) })
-    const answer = await send(
-      'POST',
-      '/v1/sessions',
-      { ...type, 'transfer-encoding': 'chunked' },
-      large,
-    ).catch(() => undefined)
-    expect(answer?.status ?? 413).toBe(413)
+    for (const length of [{ 'content-length': String(large.length) }, { 'transfer-encoding': 'chunked' }]) {
+      const answer = await send('POST', '/v1/sessions', { ...type, ...length }, large)
+      expect(answer.status).toBe(413)
+      expect(codeOf(answer)).toBe('body_too_large')
+    }
   })
 
-  it('refuses headers that are too large', async () => {
-    const answer = await send('GET', '/v1/sessions', { ...auth, 'x-large': 'x'.repeat(20_000) }).catch(
-      () => undefined,
-    )
-    expect(answer?.status ?? 431).toBe(431)
+  it.each([
+    ['a header', '/v1/sessions', { 'x-large': 'x'.repeat(20_000) }],
+    [
+      'many headers',
+      '/v1/sessions',
+      Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`x-${at}`, 'x'.repeat(64)])),
+    ],
+    ['an address', `/v1/sessions?cursor=${'x'.repeat(20_000)}`, {}],
+  ])('answers 431 to %s that is too large', async (_, path, given: Record<string, string>) => {
+    const answer = await send('GET', path, { ...auth, ...given })
+    expect(answer.status).toBe(431)
+    expect(codeOf(answer)).toBe('headers_too_large')
   })
+
+  it.each([
+    ['two hosts', 'GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', 400],
+    ['no host', 'GET /v1/sessions HTTP/1.1', 400],
+    ['a host with a trailing dot', 'GET /v1/sessions HTTP/1.1\r\nHost: localhost.', 421],
+    ['a host with user information', 'GET /v1/sessions HTTP/1.1\r\nHost: localhost@evil.example', 400],
+    ['an IPv4 address in a short form', 'GET /v1/sessions HTTP/1.1\r\nHost: 127.1', 421],
+    ['another IPv6 address', 'GET /v1/sessions HTTP/1.1\r\nHost: [::2]', 421],
+    ['a target with another host', 'GET http://evil.example/v1/sessions HTTP/1.1\r\nHost: localhost', 400],
+    [
+      'a target and a host of another name',
+      'GET http://evil.example/v1/sessions HTTP/1.1\r\nHost: evil.example',
+      421,
+    ],
+    ['a target without a path', 'OPTIONS * HTTP/1.1\r\nHost: localhost', 400],
+    ['a path with two slashes', 'GET //evil.example/v1/sessions HTTP/1.1\r\nHost: localhost', 404],
+    ['a path with dots', 'GET /v1/sessions/../../healthz HTTP/1.1\r\nHost: localhost', 200],
+    [
+      'a length and chunks',
+      'POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked',
+      400,
+    ],
+    [
+      'an encoding after chunks',
+      'POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity',
+      400,
+    ],
+    [
+      'two lengths',
+      'POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3',
+      400,
+    ],
+    ['a zero byte in a header', 'GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nX-A: a\0b', 400],
+    [
+      'two origins',
+      'GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example',
+      403,
+    ],
+    ['an absolute target of its own', 'GET http://LOCALHOST/v1/sessions HTTP/1.1\r\nHost: localhost', 200],
+  ])('answers a request with %s as it should', async (_, head, status) => {
+    expect(await sendRaw(`${head}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`)).toContain(
+      `HTTP/1.1 ${status} `,
+    )
+  })
+
+  it('answers 401 to two credentials, and 415 to two types', async () => {
+    const head = 'POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2'
+    const own = `Authorization: Bearer ${token}`
+    const twice = await sendRaw(`${head}\r\n${own}\r\nAuthorization: Bearer other\r\n\r\n{}`)
+    // The parser keeps the first of two such headers: the second changes nothing, and is no way in by itself.
+    expect(twice).toMatch(/^HTTP\/1.1 (401|415) /)
+    const reversed = await sendRaw(`${head}\r\nAuthorization: Bearer other\r\n${own}\r\n\r\n{}`)
+    expect(reversed).toContain('HTTP/1.1 401 ')
+    const types = 'Content-Type: application/json\r\nContent-Type: text/plain'
+    expect(await sendRaw(`${head}\r\n${own}\r\n${types}\r\n\r\n{}`)).toContain('HTTP/1.1 415 ')
+  })
+
+  it.each(['-1', 'NaN', '1e3', '0x10', '9007199254740993', '1.5', ' 1'])(
+    'answers 400 to a stream from the number %j',
+    async (from) => {
+      const json = { ...auth, 'content-type': 'application/json' }
+      const { sessionId } = JSON.parse((await send('POST', '/v1/sessions', json, '{}')).body)
+      const started = await send('POST', `/v1/sessions/${sessionId}/runs`, json, '{"prompt":"Hi."}')
+      const path = `/v1/sessions/${sessionId}/runs/${JSON.parse(started.body).runId}/events`
+      expect((await send('GET', `${path}?from=${encodeURIComponent(from)}`, auth)).status).toBe(400)
+      if (from.trim() === from)
+        expect((await send('GET', path, { ...auth, 'last-event-id': from })).status).toBe(400)
+      expect((await send('GET', `/v1/events?from=${encodeURIComponent(`${from}&a`)}`, auth)).status).toBe(400)
+    },
+  )
 
   it.each([
     ['POST', '/v1/sessions', '{"unknown":1}'],
@@ -181,17 +266,51 @@ describe('principals', () => {
     { token: 'token-of-tenant-one-01', id: 'ann', tenantId: 'one' },
     { token: 'token-of-tenant-two-02', id: 'bob', tenantId: 'two' },
   ]
+  /** What each route needs to come as far as the session, by the last part of its path. */
+  const bodies: Record<string, object> = {
+    runs: { prompt: 'x' },
+    messages: { text: 'x' },
+    steer: { text: 'x' },
+    '{callId}': { decision: 'once' },
+    '{questionId}': { answers: [] },
+    rewind: { messageId: 'x' },
+    explain: { toolName: 'read' },
+    '{toolName}': { args: {} },
+    'side-questions': { question: 'x' },
+    objects: { prompt: 'x', schema: {} },
+  }
   const as = (at: number) => ({ authorization: `Bearer ${tokens[at]?.token}` })
 
   it('do not see the sessions of another tenant, by any route', async () => {
-    const { call } = await startServer({ token: tokens, session: { model: scriptedModel(['Hello.']) } })
+    const { call, server } = await startServer({
+      token: tokens,
+      session: { model: scriptedModel(['Hello.']) },
+    })
     const { sessionId } = (await call('POST', '/v1/sessions', { title: 'Mine' }, as(0))).body
     await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'Hi.' }, as(0))
     expect((await call('GET', '/v1/sessions', undefined, as(0))).body.sessions).toHaveLength(1)
     expect((await call('GET', '/v1/sessions', undefined, as(1))).body.sessions).toEqual([])
-    for (const path of ['', '/runs', '/approvals', '/history', '/export', '/tools', '/usage'])
-      expect((await call('GET', `/v1/sessions/${sessionId}${path}`, undefined, as(1))).status).toBe(404)
-    expect((await call('DELETE', `/v1/sessions/${sessionId}`, undefined, as(1))).status).toBe(404)
+    const [{ runId }] = (await call('GET', `/v1/sessions/${sessionId}/runs`, undefined, as(0))).body.runs
+    const answers: unknown[] = []
+    // Every route answers for a session of another tenant as it does for one that is not there.
+    for (const [path, methods] of Object.entries(server.openapi['paths'] as Record<string, object>))
+      for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
+        if (!path.includes('{sessionId}')) continue
+        const [own, none] = ['other', sessionId].map((id) =>
+          path
+            .replace('{sessionId}', id)
+            .replace('{runId}', runId)
+            .replace(/\{\w+\}/, 'x'),
+        )
+        const body = method === 'GET' ? undefined : (bodies[path.split('/').at(-1) ?? ''] ?? {})
+        const first = await call(method, own ?? '', body, as(1))
+        const second = await call(method, none ?? '', body, as(1))
+        expect([path, second.status, second.body]).toEqual([path, 404, first.body])
+        answers.push(second.body.code)
+      }
+    expect(new Set(answers)).toEqual(new Set(['session_not_found']))
+    expect(answers.length).toBeGreaterThan(25)
+    expect((await call('GET', `/v1/sessions/${sessionId}`, undefined, as(0))).body.title).toBe('Mine')
     const chat = {
       id: sessionId,
       messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] }],

@@ -1,0 +1,52 @@
+import type { Attachment } from '../session/request.js'
+import { imageType } from '../toolbox/image-type.js'
+import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+import { ProblemError } from './problem.js'
+
+/** A file of a client: base64 with the type that the client says. */
+export type Upload = {
+  readonly data: string
+  readonly mediaType: string
+  readonly name?: string | undefined
+}
+
+/**
+ * The files of a client as attachments. Their number is limited here, their size by the limit of the body. Text is
+ * cleaned like that of a web page: nothing in it is visible to the model alone. An image must be what its type says.
+ */
+export function readUploads(uploads: readonly Upload[], max: number): readonly Attachment[] {
+  if (uploads.length > max)
+    throw new ProblemError('invalid_request', `There are more than ${max} attachments.`)
+  return uploads.map(({ data, mediaType, name }) => {
+    if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data))
+      throw new ProblemError('invalid_request', 'The data of an attachment must be base64.')
+    const type = mediaType.toLowerCase()
+    return {
+      data: checkedData(data, type),
+      mediaType: type,
+      ...(name !== undefined && { name: visibleLine(name, maxNameLength) }),
+    }
+  })
+}
+
+function checkedData(data: string, type: string): string {
+  const bytes = Buffer.from(data, 'base64')
+  if (type.startsWith('image/') && imageType(bytes) !== type)
+    throw new ProblemError('invalid_request', `The data of an attachment is not of the type ${type}.`)
+  if (!isText(type)) return data
+  return Buffer.from(visibleText(decodeUtf8(bytes, type))).toString('base64')
+}
+
+function decodeUtf8(bytes: Uint8Array, type: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new ProblemError('invalid_request', `An attachment of the type ${type} must be UTF-8.`)
+  }
+}
+
+function isText(type: string): boolean {
+  return type.startsWith('text/') || /[/+](json|xml|yaml|javascript|ecmascript|sql|toml|csv)$/.test(type)
+}
+
+const maxNameLength = 255
