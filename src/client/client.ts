@@ -2,6 +2,7 @@ import type { AgentEvent } from '../loop/events.js'
 import { type Operations, operations } from './operations.js'
 import { readEventStream } from './read-event-stream.js'
 
+/** The options of {@link createClient}. */
 export type ClientOptions = {
   /** Where the server is, such as `http://127.0.0.1:4747`; that of the page unless given. */
   readonly url?: string
@@ -16,6 +17,7 @@ export type ClientOptions = {
 /** An event with its sequence number. */
 export type PlacedEvent = { readonly sequence: number; readonly event: AgentEvent }
 
+/** What a run is started with, besides its prompt. */
 export type RunOptions = {
   readonly attachments?: readonly {
     readonly data: string
@@ -55,6 +57,7 @@ export function createClient(options: ClientOptions = {}): CapstanClient {
   return new CapstanClient(options)
 }
 
+/** A client of one server. Create it with {@link createClient}. */
 export class CapstanClient {
   readonly #options: ClientOptions
 
@@ -140,6 +143,7 @@ async function problemIn(response: Response): Promise<Readonly<Record<string, un
   }
 }
 
+/** A session on the server. */
 export class RemoteSession {
   readonly sessionId: string
   readonly client: CapstanClient
@@ -188,6 +192,7 @@ export class RemoteSession {
   }
 }
 
+/** A run on the server. Iterating over it gives its events, to its end. */
 export class RemoteRun implements AsyncIterable<AgentEvent> {
   readonly session: RemoteSession
   readonly runId: string

@@ -24,7 +24,7 @@ export function checkSource(
   throw new ProblemError('origin_not_allowed', `The origin ${JSON.stringify(origin)} is not allowed.`)
 }
 
-/** The answer to the question of a browser whether a page can send a request; undefined for any other request. */
+/** The answer to the preflight request of a browser; undefined for any other request. */
 export function preflight(request: Request, origin: string | undefined): Response | undefined {
   if (request.method !== 'OPTIONS' || origin === undefined) return undefined
   return new Response(null, {
@@ -42,7 +42,7 @@ export function corsHeaders(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, vary: 'origin' }
 }
 
-/** Finds out who sends requests, by the host's hook or by tokens. */
+/** Creates the function that finds the principal of a request, by the host's hook or by tokens. */
 export function createAuthenticator({
   token,
   authenticate,
@@ -74,7 +74,7 @@ function readTokens(given: ServerOptions['token']): readonly KnownToken[] {
   })
 }
 
-/** Compares digests of one length, and all of them: the time says nothing about a token. */
+/** Finds the principal of a token. Compares the digests of all tokens, each in constant time. */
 function principalOf(request: Request, tokens: readonly KnownToken[]): Principal | undefined {
   const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (given === undefined) return undefined

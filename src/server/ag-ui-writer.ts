@@ -15,7 +15,7 @@ export type OpenInterrupts = {
 export interface AgUiWriter {
   start(): AgUiEvent[]
   write(event: AgentEvent): AgUiEvent[]
-  /** Whether calls or questions wait for an answer, and whether nothing else is going on. */
+  /** Whether calls or questions wait for an answer: none, some, or everything that is active. */
   waiting(): 'none' | 'some' | 'all'
   /** Ends the response with an interrupt for everything that waits. */
   pause(open: OpenInterrupts): AgUiEvent[]
@@ -24,8 +24,8 @@ export interface AgUiWriter {
 }
 
 /**
- * Writes the events of one run as those of AG-UI. Whatever is begun is ended before the run finishes: clients refuse
- * anything else.
+ * Writes the events of one run as those of AG-UI. Every message and call that was started is ended before the run
+ * finishes: clients reject a run that leaves one open.
  */
 export function createAgUiWriter(
   { threadId, runId }: { readonly threadId: string; readonly runId: string },

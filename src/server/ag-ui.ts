@@ -200,7 +200,10 @@ async function* written(
   }
 }
 
-/** The calls of a round ask at about the same time: a call that runs on is not waited for any longer. */
+/**
+ * How long to wait for more events when some calls wait for an approval. The calls of a round ask at about the same
+ * time; the response does not wait for a call that takes longer.
+ */
 const quietMs = 150
 
 async function nextOrQuiet(

@@ -91,7 +91,7 @@ class AllEvents {
     }
   }
 
-  /** One event of each run waits here at most: a slow reader holds them up and costs no memory. */
+  /** Follows a run. At most one event of each run waits here, so a slow reader costs no memory. */
   async #follow(session: Session, runId: string, from: number): Promise<void> {
     const { sessionId } = session
     const key = [sessionId, runId].map(encodeURIComponent).join('/')

@@ -3,7 +3,7 @@ import type { ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
 import type { Body } from './route.js'
 
-/** Options that a client can set by itself: they say how the model works, or take something away from it. */
+/** Options that every client can set: they configure the model, or reduce what the session can do. */
 const harmless: readonly (keyof SessionOptions & string)[] = [
   'model',
   'mode',
@@ -26,7 +26,7 @@ const harmless: readonly (keyof SessionOptions & string)[] = [
   'requireReadBeforeWrite',
 ]
 
-/** Modes that let calls pass without an approval: setting one is an action of its own for `authorize`. */
+/** Modes that allow calls without an approval: setting one is an action of its own for `authorize`. */
 export const wideModes: ReadonlySet<unknown> = new Set(['accept-edits', 'full'])
 
 /** The options that a client gave, when it is allowed to set all of them. */
@@ -42,7 +42,7 @@ export function clientOptions(given: Body, { clientOptions: more = [] }: ServerO
   return given
 }
 
-/** A client can add denies and asks; allows are the host's. */
+/** Checks that a client adds only denies and asks; only the host adds allows. */
 function checkNarrow(policy: unknown): void {
   const names = typeof policy === 'object' && policy !== null ? Object.keys(policy) : []
   const wide = names.find((name) => name !== 'deny' && name !== 'ask')

@@ -96,7 +96,7 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
   return Object.assign(handle, { fetch: handle, openapi, close })
 }
 
-/** Every route of the server: the handler, the checks and the document are made of this table. */
+/** Every route of the server. The handler, the checks and the document are created from this table. */
 function allRoutes(document: () => Body): readonly Route[] {
   return [
     ...serviceRoutes,

@@ -39,7 +39,7 @@ export async function* followRun(
   for (let base = 0; ; ) {
     let isFirst = true
     for await (const one of session.watch(current, { from: Math.max(0, last - base), signal })) {
-      // Another process has the session: this reader comes back when that has ended, or reads there.
+      // Another process has acquired the session meanwhile: the reader reconnects and follows it there.
       if (base > 0 && isFirst && isElsewhere(one.event)) return
       const missed = isFirst && one.event.type === 'events_missed'
       isFirst = false

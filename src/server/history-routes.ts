@@ -7,7 +7,7 @@ import { optionalText } from './session-routes.js'
 
 const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
-/** What was said and done in a session, and what it has. */
+/** The history of a session, its changes, tools and statistics. */
 export const historyRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -263,7 +263,7 @@ export const historyRoutes: readonly Route[] = [
   },
 ]
 
-/** What the history does not allow is a conflict, with the words of the session. */
+/** Turns an error of the history into the problem `history_conflict`, with the message of the session. */
 async function allowed(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()

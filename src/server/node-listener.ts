@@ -8,7 +8,7 @@ import { type ProblemCode, ProblemError, problemResponse } from './problem.js'
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
- * A fetch handler for `node:http`, Express and whatever else calls `(request, response)`. Express must not have read
+ * A fetch handler for `node:http`, Express and everything else that calls `(request, response)`. Express must not have read
  * the body before.
  *
  * @example
@@ -36,7 +36,7 @@ export function toNodeListener(
 
 /** Where a handler is served, and how many connections it has at most. */
 export type ListenOptions = {
-  /** 0 picks a free one. */
+  /** The port; 0 picks a free one. */
   readonly port?: number | undefined
   readonly host?: string | undefined
   readonly maxConnections?: number | undefined
@@ -218,7 +218,7 @@ function patience(): Promise<void> {
   return wait(patienceMs, undefined, { ref: false })
 }
 
-/** A reader that takes nothing for this long is gone, whatever its connection says. */
+/** A reader that takes nothing for this long is disconnected. */
 const stallMs = 120_000
 
 function drained(outgoing: ServerResponse): Promise<void> {

@@ -19,6 +19,7 @@ export type SessionFacts = {
   readonly principal?: string | undefined
 }
 
+/** The options of {@link createServer}. */
 export type ServerOptions = {
   /** A token, or several with their principals. Required unless `authenticate` is given. */
   readonly token?: string | readonly ServerToken[] | undefined
@@ -55,10 +56,11 @@ export type ServerOptions = {
   readonly approvalTimeoutMs?: number | undefined
   /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */
   readonly resumeRuns?: boolean | undefined
-  /** Called with what failed inside the server. Clients are only told that something did. */
+  /** Called with errors inside the server. Clients see only the code `internal_error`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
+/** The limits of a server; the defaults are in `defaultLimits`. */
 export type ServerLimits = {
   readonly maxBodyBytes: number
   /** Requests of one principal in a minute. */

@@ -62,8 +62,7 @@ export class ProblemError extends Error {
 }
 
 /**
- * The problem document (RFC 9457) of an error. What was thrown by others is not shown: it was not written for this
- * reader.
+ * The problem document (RFC 9457) of an error. The text of an unknown error is not shown: it is not meant for clients.
  */
 export function problemResponse(error: unknown): Response {
   if (error instanceof ProblemError) {

@@ -67,7 +67,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
   StartedRun: shape({ runId: text(), sessionId: text(), status: text() }, ['runId', 'sessionId']),
   Event: {
     type: 'object',
-    description: 'An event of the SDK, unchanged. `type` tells them apart.',
+    description: 'An event of the SDK, unchanged. `type` names its kind.',
     properties: { type: text() },
     required: ['type'],
     additionalProperties: true,

@@ -22,7 +22,7 @@ export type RunInput = {
   readonly metadata?: JsonObject | undefined
 }
 
-/** What all routes share: sessions, limits, runs that are active, and the end of the server. */
+/** The state that all routes share: sessions, limits, active runs, and the shutdown of the server. */
 export class ServerCore {
   readonly agent: Agent
   readonly options: ServerOptions
@@ -63,7 +63,7 @@ export class ServerCore {
     return this.#active.size
   }
 
-  /** Calls back with every run that starts here. Gives what ends that. */
+  /** Calls the listener with every run that starts here. Returns a function that removes it. */
   onStart(listener: (session: Session, runId: string) => void): () => void {
     this.#starts.add(listener)
     return () => this.#starts.delete(listener)
@@ -120,7 +120,7 @@ export class ServerCore {
     return (await session.runSnapshot(runId)) ?? started
   }
 
-  /** Waits for the first event. A run that could not have the session is no run: its error is the answer. */
+  /** Waits for the first event. Throws when the session could not be acquired: then no run was started. */
   async #begun(session: Session, runId: string): Promise<void> {
     for await (const { event } of session.watch(runId)) {
       if (event.type !== 'error' || event.code === undefined) return

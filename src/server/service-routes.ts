@@ -3,7 +3,7 @@ import { json, objectOf, type Route, ref, text } from './route.js'
 
 const alive = objectOf({ status: text() }, ['status'])
 
-/** The server itself. */
+/** Health, readiness, metrics and the stream of all sessions. */
 export const serviceRoutes: readonly Route[] = [
   {
     method: 'GET',

@@ -125,7 +125,7 @@ export class SessionPool {
     }
   }
 
-  /** Closes a session here; the store keeps it. */
+  /** Closes a session here; it stays in the store. */
   async close(sessionId: string): Promise<void> {
     const entry = this.#entries.get(sessionId)
     this.#entries.delete(sessionId)
@@ -134,7 +134,7 @@ export class SessionPool {
     await session?.close()
   }
 
-  /** Ends here and leaves the runs for another process. */
+  /** Closes all sessions here and leaves their runs for another process. */
   async suspendAll(): Promise<void> {
     clearInterval(this.#sweep)
     const all = [...this.#entries.values()]

@@ -11,8 +11,8 @@ export type EventStreamOptions = {
 }
 
 /**
- * A response of server-sent events. Nothing is read ahead of the client, so a slow one costs no memory here. Silence is
- * filled with comments, which also find connections that are dead.
+ * A response of server-sent events. Events are read only when the client takes them, so a slow client costs no memory
+ * here. A comment is sent when there is no event for a while; it also detects dead connections.
  */
 export function eventStreamResponse(
   source: AsyncIterator<ServerSentEvent, unknown, undefined>,
@@ -25,7 +25,7 @@ export function eventStreamResponse(
     if (isOver) return
     isOver = true
     onClose()
-    // Not awaited: a reader that waits for an event hears of it only then.
+    // Not awaited: a source that waits for an event returns only after it.
     source.return?.(undefined).catch(() => undefined)
   }
   const body = new ReadableStream<Uint8Array>(

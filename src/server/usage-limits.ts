@@ -12,7 +12,7 @@ export class UsageLimits {
     this.#now = now
   }
 
-  /** Takes one request of the minute. */
+  /** Counts one request against the limit of a minute. */
   request(principal: Principal): void {
     const used = this.#of(principal)
     const now = this.#now()
@@ -29,7 +29,7 @@ export class UsageLimits {
     if (this.#used.size > maxPrincipals) this.#forget()
   }
 
-  /** Takes a stream or a run; gives what returns it. */
+  /** Counts a stream or a run against its limit. Returns a function that releases it. */
   take(principal: Principal, kind: 'streams' | 'runs'): () => void {
     const used = this.#of(principal)
     const max = kind === 'streams' ? this.#limits.maxStreams : this.#limits.maxRuns

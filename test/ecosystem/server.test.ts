@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
+import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { directory, headers, startServer, token } from '../server/support.js'
 import type { Chat } from './chat.js'
@@ -25,9 +26,13 @@ const writing = [
   'Written.',
 ]
 
-describe('the chat of @ai-sdk/react', () => {
+describe.each([
+  ['ai 6', '@ai-sdk/react', 'ai-6'],
+  // It asks for Node 22; `npm run test:matrix` runs it there.
+  ['ai 7', 'ai-react-4', 'ai'],
+])('the chat of @ai-sdk/react with %s', (_, react, core) => {
   async function open(url: string, id: string): Promise<Chat & { resumeStream(): Promise<void> }> {
-    const [{ Chat: ReactChat }, ai] = await Promise.all([load('@ai-sdk/react'), load('ai-6')])
+    const [{ Chat: ReactChat }, ai] = await Promise.all([load(react), load(core)])
     return new ReactChat({
       id,
       transport: new ai.DefaultChatTransport({
@@ -132,11 +137,16 @@ describe('the HttpAgent of @ag-ui/client', () => {
 })
 
 describe('the OpenAPI document', () => {
-  it('is valid for redocly, and a client that is generated from it calls every route', async () => {
+  it('is valid for redocly, and a client that is generated from it succeeds with every route', async () => {
     const place = directory()
+    const workspace = directory()
+    writeFileSync(join(workspace, 'package.json'), JSON.stringify({ scripts: { test: 'true' } }))
+    const store = new MemorySessionStore()
     const { url, server, call } = await startServer({
+      store,
+      workspaces: [workspace],
       hostTools: ['glob', 'verify'],
-      session: { mode: 'full', model: scriptedModel(Array.from({ length: 20 }, () => 'Done.')) },
+      session: { model: obedientModel() },
     })
     expect((await call('GET', '/v1/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(server.openapi)))
     const file = join(place, 'openapi.json')
@@ -161,46 +171,54 @@ describe('the OpenAPI document', () => {
 
     const { default: createClient } = await load('openapi-fetch')
     const client = createClient({ baseUrl: url, headers: { authorization: `Bearer ${token}` } })
-    const called = new Set<string>()
-    const use = async (
-      method: string,
-      path: string,
-      init: object = {},
-      statuses: readonly number[] = [200],
-    ) => {
-      called.add(`${method} ${path}`)
+    const succeeded = new Set<string>()
+    const documented = server.openapi['paths'] as Paths
+    /** Calls a route, and checks that the document has its answer. */
+    const use = async (method: string, path: string, init: object = {}, status = 200) => {
       const { data, error, response } = await client[method](path, init)
-      expect([method, path, response.status, error], `${method} ${path}`).toEqual([
+      expect([method, path, response.status, error]).toEqual([
         method,
         path,
-        expect.toSatisfy((status) => statuses.includes(status)),
-        response.ok ? undefined : expect.anything(),
+        status,
+        status < 400 ? undefined : expect.anything(),
       ])
+      const answer = documented[path]?.[method.toLowerCase()]?.responses[status]
+      expect(answer, `${method} ${path} ${status} in the document`).toBeDefined()
+      if (status < 400) succeeded.add(`${method} ${path}`)
+      else expect(codesOf(answer), `${method} ${path}`).toContain(error.code)
       return data
     }
-    const { sessionId } = await use('POST', '/v1/sessions', { body: {} }, [201])
-    const session = { path: { sessionId } }
     const base = '/v1/sessions/{sessionId}'
+    const open = async (body: object = {}) => {
+      const { sessionId } = await use('POST', '/v1/sessions', { body }, 201)
+      const params = (more: object = {}) => ({ path: { sessionId, ...more } })
+      const start = async (prompt: string): Promise<string> =>
+        (await use('POST', `${base}/runs`, { params: params(), body: { prompt } }, 202)).runId
+      const end = (runId: string) =>
+        use('GET', `${base}/runs/{runId}/events`, { params: params({ runId }), parseAs: 'text' })
+      const first = (list: 'approvals' | 'questions') =>
+        vi.waitFor(
+          async () => {
+            const [one] = (await use('GET', `${base}/${list}`, { params: params() }))[list]
+            expect(one).toBeDefined()
+            return one
+          },
+          { timeout: 60_000 },
+        )
+      return { sessionId, params, start, end, first }
+    }
     for (const path of ['/healthz', '/readyz', '/v1/openapi.json', '/v1/sessions']) await use('GET', path)
     await use('GET', '/metrics', { parseAs: 'text' })
-    const { runId } = await use(
-      'POST',
-      `${base}/runs`,
-      { params: session, body: { prompt: 'Do it.' } },
-      [202],
-    )
-    const run = { path: { sessionId, runId } }
-    await use('GET', `${base}/runs/{runId}/events`, { params: run, parseAs: 'text' })
-    await use('GET', `${base}/runs/{runId}`, { params: run })
-    await use('POST', `${base}/runs/{runId}/cancel`, { params: run }, [409])
-    await use('POST', `${base}/runs/{runId}/steer`, { params: run, body: { text: 'x' } }, [409])
-    await use('POST', `${base}/runs/{runId}/resume`, { params: run }, [409])
-    await use('POST', `${base}/messages`, { params: session, body: { text: 'And again.' } }, [202])
+
+    // A run that changes a file, and everything that is read of it.
+    const worker = await open({ options: { mode: 'full' } })
+    const { params } = worker
+    const runId = await worker.start('Write.')
+    await worker.end(runId)
+    await use('GET', `${base}/runs/{runId}`, { params: params({ runId }) })
     for (const path of [
       '',
       '/runs',
-      '/approvals',
-      '/questions',
       '/history',
       '/messages',
       '/changes',
@@ -210,67 +228,117 @@ describe('the OpenAPI document', () => {
       '/todos',
       '/mcp',
     ])
-      await use('GET', `${base}${path}`, { params: session })
-    const exported: string = await use('GET', `${base}/export`, { params: session, parseAs: 'text' })
-    await use('PATCH', base, { params: session, body: { title: 'Named' } })
+      await use('GET', `${base}${path}`, { params: params() })
+    await use('POST', `${base}/undo`, { params: params(), body: { runId } })
+    await use('POST', `${base}/messages`, { params: params(), body: { text: 'And again.' } }, 202)
+    await use('PATCH', base, { params: params(), body: { title: 'Named' } })
+    const explained = { toolName: 'glob', args: { pattern: '*' } }
+    await use('POST', `${base}/permissions/explain`, { params: params(), body: explained })
+    const glob = { args: { pattern: '*' } }
+    await use('POST', `${base}/tools/{toolName}`, { params: params({ toolName: 'glob' }), body: glob })
+    await use('POST', `${base}/side-questions`, { params: params(), body: { question: 'Well?' } })
+    const schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+    await use('POST', `${base}/objects`, { params: params(), body: { prompt: 'Object.', schema } })
+    await use('POST', `${base}/verify`, { params: params(), body: { checks: ['npm:test'] } })
+
+    // Runs that are active: steered, cancelled, answered.
+    const waiting = await open()
+    const hanging = { params: waiting.params({ runId: await waiting.start('Hang.') }) }
+    await vi.waitFor(
+      () => use('POST', `${base}/runs/{runId}/steer`, { ...hanging, body: { text: 'Left.' } }, 202),
+      { timeout: 60_000 },
+    )
+    await use('POST', `${base}/runs/{runId}/cancel`, hanging)
+    await use('POST', `${base}/runs/{runId}/cancel`, hanging, 409)
+    await use('POST', `${base}/runs/{runId}/steer`, { ...hanging, body: { text: 'x' } }, 409)
+    await waiting.start('Write.')
+    const { callId } = await waiting.first('approvals')
+    const approval = { params: waiting.params({ callId }), body: { decision: 'once' } }
+    await use('POST', `${base}/approvals/{callId}`, approval)
+    await use('POST', `${base}/approvals/{callId}`, approval, 409)
     await use(
       'POST',
       `${base}/approvals/{callId}`,
-      { params: { path: { sessionId, callId: 'x' } }, body: { decision: 'once' } },
-      [404],
+      { ...approval, params: waiting.params({ callId: 'x' }) },
+      404,
     )
+    await waiting.start('Ask.')
+    const { questionId } = await waiting.first('questions')
+    const question = { params: waiting.params({ questionId }), body: { answers: [['blue']] } }
+    await use('POST', `${base}/questions/{questionId}`, question)
+    await use('POST', `${base}/questions/{questionId}`, question, 409)
+
+    // A run whose server ended.
+    const [stopped] = (await use('GET', `${base}/runs`, { params: params() })).runs
+    await use('POST', `${base}/runs/{runId}/resume`, { params: params({ runId: stopped.runId }) }, 409)
+    const earlier = await startServer({
+      store,
+      workspaces: [workspace],
+      session: { model: scriptedModel([{ hang: true }]) },
+    })
+    const { sessionId: left } = (await earlier.call('POST', '/v1/sessions', {})).body
+    const cut = (await earlier.call('POST', `/v1/sessions/${left}/runs`, { prompt: 'Continue.' })).body.runId
+    await earlier.stop()
     await use(
       'POST',
-      `${base}/questions/{questionId}`,
-      { params: { path: { sessionId, questionId: 'x' } }, body: { answers: [] } },
-      [404],
+      `${base}/runs/{runId}/resume`,
+      { params: { path: { sessionId: left, runId: cut } } },
+      202,
     )
-    await use('POST', `${base}/tools/{toolName}`, {
-      params: { path: { sessionId, toolName: 'glob' } },
-      body: { args: { pattern: '*' } },
-    })
-    await use('POST', `${base}/permissions/explain`, {
-      params: session,
-      body: { toolName: 'glob', args: { pattern: '*' } },
-    })
-    await use('POST', `${base}/side-questions`, { params: session, body: { question: 'Well?' } })
-    await use(
-      'POST',
-      `${base}/objects`,
-      { params: session, body: { prompt: 'x', schema: { type: 'object' } } },
-      [200, 500],
-    )
-    await use('POST', `${base}/verify`, { params: session, body: {} }, [200, 400])
+
+    const { messages } = await use('GET', `${base}/messages`, { params: params() })
     await vi.waitFor(
-      async () => expect((await call('GET', `/v1/sessions/${sessionId}`)).body.status).toBe('idle'),
+      async () => expect((await call('GET', `/v1/sessions/${worker.sessionId}`)).body.status).toBe('idle'),
       { timeout: 60_000 },
     )
-    const { messages } = (await call('GET', `/v1/sessions/${sessionId}/messages`)).body
-    await use('POST', `${base}/fork`, { params: session, body: {} }, [201])
-    await use('POST', `${base}/undo`, { params: session, body: {} }, [200, 409])
-    await use('POST', `${base}/rewind`, { params: session, body: { messageId: messages[0].id } })
-    await use('POST', `${base}/unrewind`, { params: session })
-    await use('POST', `${base}/close`, { params: session }, [204])
-    await use('DELETE', base, { params: session }, [204])
-    await use('POST', '/v1/sessions/import', { body: { lines: exported.trim().split('\n') } }, [201])
+    await use('POST', `${base}/fork`, { params: params(), body: {} }, 201)
+    await use('POST', `${base}/rewind`, { params: params(), body: { messageId: messages[0].id } })
+    await use('POST', `${base}/unrewind`, { params: params() })
+    const exported: string = await use('GET', `${base}/export`, { params: params(), parseAs: 'text' })
+    await use('POST', `${base}/close`, { params: params() }, 204)
+    await use('DELETE', base, { params: params() }, 204)
+    await use('GET', base, { params: params() }, 404)
+    await use('POST', '/v1/sessions/import', { body: { lines: exported.trim().split('\n') } }, 201)
     const parts = [{ type: 'text', text: 'Hi.' }]
-    await use('POST', '/v1/chat', {
-      body: { id: 'c', messages: [{ id: 'm', role: 'user', parts }] },
-      parseAs: 'text',
-    })
-    await use('GET', '/v1/chat/{id}/stream', { params: { path: { id: 'c' } }, parseAs: 'text' }, [200, 204])
+    const chat = { id: 'c', messages: [{ id: 'm', role: 'user', parts }] }
+    await use('POST', '/v1/chat', { body: chat, parseAs: 'text' })
+    await use('GET', '/v1/chat/{id}/stream', { params: { path: { id: 'c' } }, parseAs: 'text' }, 204)
     await use('POST', '/v1/ag-ui', {
       body: { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi.' }] },
       parseAs: 'text',
     })
     const leaving = new AbortController()
-    called.add('GET /v1/events')
-    const { response } = await client.GET('/v1/events', { parseAs: 'stream', signal: leaving.signal })
-    expect(response.status).toBe(200)
+    await use('GET', '/v1/events', { parseAs: 'stream', signal: leaving.signal })
     leaving.abort()
-    const all = Object.entries(server.openapi['paths'] as Record<string, object>).flatMap(([path, methods]) =>
+    const all = Object.entries(documented).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    expect(all.filter((one) => !called.has(one))).toEqual([])
+    expect(all.filter((one) => !succeeded.has(one))).toEqual([])
   })
 })
+
+type Paths = Record<string, Record<string, { readonly responses: Record<number, unknown> }>>
+
+/** The codes of problems that the document has for an answer. */
+function codesOf(answer: unknown): readonly string[] {
+  return [...JSON.stringify(answer).matchAll(/"enum":\[([^\]]*)\]/g)].flatMap(([, codes]) =>
+    JSON.parse(`[${codes}]`),
+  )
+}
+
+/** A model that does what the last message of the user says. */
+function obedientModel() {
+  return scriptedModel((request) => {
+    const { chatHistory, tools } = request
+    const asked = JSON.stringify(chatHistory.findLast(({ role }) => role === 'user')?.content ?? '')
+    if (chatHistory.at(-1)?.role === 'tool') return 'Done.'
+    if (asked.includes('Hang.')) return { hang: true }
+    if (asked.includes('Write.'))
+      return { toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'hi' } }] }
+    if (asked.includes('Ask.'))
+      return { toolCalls: [{ name: 'question', args: { questions: [{ question: 'Which?' }] } }] }
+    if (!asked.includes('Object.')) return 'Done.'
+    const [tool] = tools
+    return tool === undefined ? '{"name":"Ann"}' : { toolCalls: [{ name: tool.name, args: { name: 'Ann' } }] }
+  })
+}
