@@ -49,47 +49,139 @@ export const operations = {
   agUi: 'POST /v1/ag-ui',
 } as const
 
-export type Problem = { type: string; status: number; title: string; detail?: string | undefined; code: string }
+export type Problem = {
+  type: string
+  status: number
+  title: string
+  detail?: string | undefined
+  code: string
+}
 
-export type Session = { sessionId: string; workspace: string; title: string | null; status: 'idle' | 'running'; mode?: string | null | undefined; model?: string | null | undefined; tenantId?: string | null | undefined; principal?: string | null | undefined; warning?: string | null | undefined }
+export type Session = {
+  sessionId: string
+  workspace: string
+  title: string | null
+  status: 'idle' | 'running'
+  mode?: string | null | undefined
+  model?: string | null | undefined
+  tenantId?: string | null | undefined
+  principal?: string | null | undefined
+  warning?: string | null | undefined
+}
 
-export type SessionInfo = { sessionId: string; workspace?: string | undefined; title?: string | null | undefined; createdAtMs?: number | undefined; updatedAtMs?: number | undefined; parentId?: string | undefined }
+export type SessionInfo = {
+  sessionId: string
+  workspace?: string | undefined
+  title?: string | null | undefined
+  createdAtMs?: number | undefined
+  updatedAtMs?: number | undefined
+  parentId?: string | undefined
+}
 
-export type Run = { runId: string; sessionId: string; status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'; prompt: string; createdAtMs?: number | undefined; updatedAtMs?: number | undefined; eventCount?: number | undefined; resultText?: string | undefined; error?: string | undefined; resumedFrom?: string | undefined; usage?: Record<string, unknown> | undefined; costUsd?: number | undefined }
+export type Run = {
+  runId: string
+  sessionId: string
+  status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+  prompt: string
+  createdAtMs?: number | undefined
+  updatedAtMs?: number | undefined
+  eventCount?: number | undefined
+  resultText?: string | undefined
+  error?: string | undefined
+  resumedFrom?: string | undefined
+  usage?: Record<string, unknown> | undefined
+  costUsd?: number | undefined
+}
 
 export type StartedRun = { runId: string; sessionId: string; status?: string | undefined }
 
 export type EventData = { type: string; [more: string]: unknown }
 
-export type Approval = { callId: string; toolName: string; args?: unknown | undefined; reasons: (string)[]; rules: (string)[]; notes?: (string)[] | undefined; diff?: string | undefined; digest: string; remainingMs?: number | undefined; fromBefore?: boolean | undefined }
+export type Approval = {
+  callId: string
+  toolName: string
+  args?: unknown | undefined
+  reasons: string[]
+  rules: string[]
+  notes?: string[] | undefined
+  diff?: string | undefined
+  digest: string
+  remainingMs?: number | undefined
+  fromBefore?: boolean | undefined
+}
 
 export type Decision = { callId: string; decision: string; runId?: string | undefined }
 
-export type Question = { questionId: string; questions: (Record<string, unknown>)[]; askedAtMs?: number | undefined; agent?: string | undefined; fromBefore?: boolean | undefined }
+export type Question = {
+  questionId: string
+  questions: Record<string, unknown>[]
+  askedAtMs?: number | undefined
+  agent?: string | undefined
+  fromBefore?: boolean | undefined
+}
 
-export type Message = { id: string; role: string; text: string; createdAtMs?: number | undefined; runId?: string | undefined }
+export type Message = {
+  id: string
+  role: string
+  text: string
+  createdAtMs?: number | undefined
+  runId?: string | undefined
+}
 
 export type HistoryMessage = { role: string; [more: string]: unknown }
 
-export type FileChange = { path: string; kind: string; added?: number | undefined; removed?: number | undefined; diff?: string | undefined; undone?: boolean | undefined; whyNot?: string | undefined }
+export type FileChange = {
+  path: string
+  kind: string
+  added?: number | undefined
+  removed?: number | undefined
+  diff?: string | undefined
+  undone?: boolean | undefined
+  whyNot?: string | undefined
+}
 
-export type UndoOutcome = { undoId: string; runId: string; restored: (string)[]; refused: (Record<string, unknown>)[] }
+export type UndoOutcome = {
+  undoId: string
+  runId: string
+  restored: string[]
+  refused: Record<string, unknown>[]
+}
 
-export type Tool = { name: string; description: string; kind?: string | undefined; title?: string | undefined; parameters?: Record<string, unknown> | undefined }
+export type Tool = {
+  name: string
+  description: string
+  kind?: string | undefined
+  title?: string | undefined
+  parameters?: Record<string, unknown> | undefined
+}
 
-export type ToolResult = { name: string; output: string; exitCode: number; metadata?: Record<string, unknown> | undefined }
+export type ToolResult = {
+  name: string
+  output: string
+  exitCode: number
+  metadata?: Record<string, unknown> | undefined
+}
 
 export type Explanation = { action: 'allow' | 'ask' | 'deny'; text: string }
 
 export type Trace = Record<string, unknown>
 
-export type Usage = { usage: Record<string, unknown>; costUsd?: number | undefined; models?: (Record<string, unknown>)[] | undefined }
+export type Usage = {
+  usage: Record<string, unknown>
+  costUsd?: number | undefined
+  models?: Record<string, unknown>[] | undefined
+}
 
 export type Todo = { content?: string | undefined; status?: string | undefined }
 
 export type McpServer = Record<string, unknown>
 
-export type SideAnswer = { question: string; answer: string; totalTokens?: number | undefined; costUsd?: number | undefined }
+export type SideAnswer = {
+  question: string
+  answer: string
+  totalTokens?: number | undefined
+  costUsd?: number | undefined
+}
 
 export type GeneratedObject = { object: unknown; [more: string]: unknown }
 
@@ -100,46 +192,293 @@ export type Operations = {
   getHealth: { input: { headers?: Record<string, string> | undefined }; output: { status: string } }
   getReadiness: { input: { headers?: Record<string, string> | undefined }; output: { status: string } }
   getMetrics: { input: { headers?: Record<string, string> | undefined }; output: string }
-  watchAll: { input: { query?: { from?: string | undefined } | undefined; headers?: Record<string, string> | undefined }; output: string }
+  watchAll: {
+    input: { query?: { from?: string | undefined } | undefined; headers?: Record<string, string> | undefined }
+    output: string
+  }
   getOpenApi: { input: { headers?: Record<string, string> | undefined }; output: Record<string, unknown> }
-  createSession: { input: { headers?: Record<string, string> | undefined; body?: { workspace?: string | undefined; title?: string | undefined; options?: Record<string, unknown> | undefined } | undefined }; output: Session }
-  listSessions: { input: { query?: { limit?: number | undefined; cursor?: string | undefined; workspace?: string | undefined; title?: string | undefined } | undefined; headers?: Record<string, string> | undefined }; output: { sessions: (SessionInfo)[]; nextCursor?: string | undefined } }
-  importSession: { input: { headers?: Record<string, string> | undefined; body: { lines: (string)[]; workspace?: string | undefined } }; output: Session }
-  getSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: Session }
-  updateSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body?: { title?: string | undefined; mode?: 'plan' | 'read-only' | 'accept-edits' | 'full' | null | undefined; model?: string | undefined } | undefined }; output: Session }
-  deleteSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: undefined }
-  closeSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: undefined }
-  forkSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body?: { fromMessageId?: string | undefined; beforeMessageId?: string | undefined; title?: string | undefined } | undefined }; output: Session }
-  exportSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: string }
-  startRun: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { prompt: string; attachments?: ({ data: string; mediaType: string; name?: string | undefined })[] | undefined; metadata?: Record<string, unknown> | undefined } }; output: StartedRun }
-  listRuns: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { runs: (Run)[] } }
-  sendMessage: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { text: string; attachments?: ({ data: string; mediaType: string; name?: string | undefined })[] | undefined; metadata?: Record<string, unknown> | undefined } }; output: StartedRun }
-  listMessages: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { messages: (Message)[] } }
-  getRun: { input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }; output: Run }
-  watchRun: { input: { params: { sessionId: string; runId: string }; query?: { from?: number | undefined } | undefined; headers?: Record<string, string> | undefined }; output: string | undefined }
-  cancelRun: { input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }; output: Run }
-  steerRun: { input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined; body: { text: string } }; output: StartedRun }
-  resumeRun: { input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }; output: StartedRun }
-  listApprovals: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { approvals: (Approval)[] } }
-  answerApproval: { input: { params: { sessionId: string; callId: string }; headers?: Record<string, string> | undefined; body: { decision: 'once' | 'session' | 'always' | 'reject'; message?: string | undefined } }; output: Decision }
-  listQuestions: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { questions: (Question)[] } }
-  answerQuestion: { input: { params: { sessionId: string; questionId: string }; headers?: Record<string, string> | undefined; body: { answers: ((string)[])[] } }; output: { questionId: string; runId?: string | undefined } }
-  getHistory: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { history: (HistoryMessage)[] } }
-  rewindSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { messageId: string } }; output: { prompt: string; hidden: number } }
-  unrewindSession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { shown: number } }
-  listChanges: { input: { params: { sessionId: string }; query?: { runId?: string | undefined; diff?: boolean | undefined } | undefined; headers?: Record<string, string> | undefined }; output: { changes: (FileChange)[] } }
-  undoChanges: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body?: { runId?: string | undefined } | undefined }; output: UndoOutcome }
-  listTools: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { tools: (Tool)[] } }
-  callTool: { input: { params: { sessionId: string; toolName: string }; headers?: Record<string, string> | undefined; body?: { args?: Record<string, unknown> | undefined } | undefined }; output: ToolResult }
-  explainCall: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { toolName: string; args?: Record<string, unknown> | undefined } }; output: Explanation }
-  listTraces: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { traces: (Trace)[] } }
-  getUsage: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: Usage }
-  listTodos: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { todos: (Todo)[] } }
-  getMcpStatus: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }; output: { servers: (McpServer)[] } }
-  askSideQuestion: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { question: string } }; output: SideAnswer }
-  generateObject: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body: { prompt: string; schema: Record<string, unknown> } }; output: GeneratedObject }
-  verifySession: { input: { params: { sessionId: string }; headers?: Record<string, string> | undefined; body?: { subject?: string | undefined; checks?: (string)[] | undefined } | undefined }; output: Report }
-  chat: { input: { headers?: Record<string, string> | undefined; body: { id: string; messages: (Record<string, unknown>)[]; trigger?: string | undefined; messageId?: string | null | undefined; [more: string]: unknown } }; output: string }
-  resumeChat: { input: { params: { id: string }; headers?: Record<string, string> | undefined }; output: string | undefined }
-  agUi: { input: { headers?: Record<string, string> | undefined; body: { threadId: string; runId: string; messages: (Record<string, unknown>)[]; resume?: (Record<string, unknown>)[] | undefined; [more: string]: unknown } }; output: string }
+  createSession: {
+    input: {
+      headers?: Record<string, string> | undefined
+      body?:
+        | {
+            workspace?: string | undefined
+            title?: string | undefined
+            options?: Record<string, unknown> | undefined
+          }
+        | undefined
+    }
+    output: Session
+  }
+  listSessions: {
+    input: {
+      query?:
+        | {
+            limit?: number | undefined
+            cursor?: string | undefined
+            workspace?: string | undefined
+            title?: string | undefined
+          }
+        | undefined
+      headers?: Record<string, string> | undefined
+    }
+    output: { sessions: SessionInfo[]; nextCursor?: string | undefined }
+  }
+  importSession: {
+    input: {
+      headers?: Record<string, string> | undefined
+      body: { lines: string[]; workspace?: string | undefined }
+    }
+    output: Session
+  }
+  getSession: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: Session
+  }
+  updateSession: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body?:
+        | {
+            title?: string | undefined
+            mode?: 'plan' | 'read-only' | 'accept-edits' | 'full' | null | undefined
+            model?: string | undefined
+          }
+        | undefined
+    }
+    output: Session
+  }
+  deleteSession: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: undefined
+  }
+  closeSession: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: undefined
+  }
+  forkSession: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body?:
+        | {
+            fromMessageId?: string | undefined
+            beforeMessageId?: string | undefined
+            title?: string | undefined
+          }
+        | undefined
+    }
+    output: Session
+  }
+  exportSession: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: string
+  }
+  startRun: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: {
+        prompt: string
+        attachments?: { data: string; mediaType: string; name?: string | undefined }[] | undefined
+        metadata?: Record<string, unknown> | undefined
+      }
+    }
+    output: StartedRun
+  }
+  listRuns: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { runs: Run[] }
+  }
+  sendMessage: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: {
+        text: string
+        attachments?: { data: string; mediaType: string; name?: string | undefined }[] | undefined
+        metadata?: Record<string, unknown> | undefined
+      }
+    }
+    output: StartedRun
+  }
+  listMessages: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { messages: Message[] }
+  }
+  getRun: {
+    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
+    output: Run
+  }
+  watchRun: {
+    input: {
+      params: { sessionId: string; runId: string }
+      query?: { from?: number | undefined } | undefined
+      headers?: Record<string, string> | undefined
+    }
+    output: string | undefined
+  }
+  cancelRun: {
+    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
+    output: Run
+  }
+  steerRun: {
+    input: {
+      params: { sessionId: string; runId: string }
+      headers?: Record<string, string> | undefined
+      body: { text: string }
+    }
+    output: StartedRun
+  }
+  resumeRun: {
+    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
+    output: StartedRun
+  }
+  listApprovals: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { approvals: Approval[] }
+  }
+  answerApproval: {
+    input: {
+      params: { sessionId: string; callId: string }
+      headers?: Record<string, string> | undefined
+      body: { decision: 'once' | 'session' | 'always' | 'reject'; message?: string | undefined }
+    }
+    output: Decision
+  }
+  listQuestions: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { questions: Question[] }
+  }
+  answerQuestion: {
+    input: {
+      params: { sessionId: string; questionId: string }
+      headers?: Record<string, string> | undefined
+      body: { answers: string[][] }
+    }
+    output: { questionId: string; runId?: string | undefined }
+  }
+  getHistory: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { history: HistoryMessage[] }
+  }
+  rewindSession: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: { messageId: string }
+    }
+    output: { prompt: string; hidden: number }
+  }
+  unrewindSession: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { shown: number }
+  }
+  listChanges: {
+    input: {
+      params: { sessionId: string }
+      query?: { runId?: string | undefined; diff?: boolean | undefined } | undefined
+      headers?: Record<string, string> | undefined
+    }
+    output: { changes: FileChange[] }
+  }
+  undoChanges: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body?: { runId?: string | undefined } | undefined
+    }
+    output: UndoOutcome
+  }
+  listTools: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { tools: Tool[] }
+  }
+  callTool: {
+    input: {
+      params: { sessionId: string; toolName: string }
+      headers?: Record<string, string> | undefined
+      body?: { args?: Record<string, unknown> | undefined } | undefined
+    }
+    output: ToolResult
+  }
+  explainCall: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: { toolName: string; args?: Record<string, unknown> | undefined }
+    }
+    output: Explanation
+  }
+  listTraces: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { traces: Trace[] }
+  }
+  getUsage: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: Usage
+  }
+  listTodos: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { todos: Todo[] }
+  }
+  getMcpStatus: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { servers: McpServer[] }
+  }
+  askSideQuestion: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: { question: string }
+    }
+    output: SideAnswer
+  }
+  generateObject: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: { prompt: string; schema: Record<string, unknown> }
+    }
+    output: GeneratedObject
+  }
+  verifySession: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body?: { subject?: string | undefined; checks?: string[] | undefined } | undefined
+    }
+    output: Report
+  }
+  chat: {
+    input: {
+      headers?: Record<string, string> | undefined
+      body: {
+        id: string
+        messages: Record<string, unknown>[]
+        trigger?: string | undefined
+        messageId?: string | null | undefined
+        [more: string]: unknown
+      }
+    }
+    output: string
+  }
+  resumeChat: {
+    input: { params: { id: string }; headers?: Record<string, string> | undefined }
+    output: string | undefined
+  }
+  agUi: {
+    input: {
+      headers?: Record<string, string> | undefined
+      body: {
+        threadId: string
+        runId: string
+        messages: Record<string, unknown>[]
+        resume?: Record<string, unknown>[] | undefined
+        [more: string]: unknown
+      }
+    }
+    output: string
+  }
 }

@@ -8,8 +8,8 @@ import { type ProblemCode, ProblemError, problemResponse } from './problem.js'
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
- * A fetch handler for `node:http`, Express and everything else that calls `(request, response)`. Express must not have read
- * the body before.
+ * A fetch handler for `node:http`, Express and everything else that calls `(request, response)`. Express must not have
+ * read the body before.
  *
  * @example
  * app.use('/agent', toNodeListener(createServer(agent, options)))
