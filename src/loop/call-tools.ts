@@ -93,6 +93,7 @@ async function callOne(
         ...(record.paths !== undefined && { paths: record.paths }),
       })
     emitEnd(state, call, envelope, record.paths)
+    state.parts.callEnded?.(call.id, envelope)
     if (outcome.fatal !== undefined) order.end()
     return { ...outcome, endedAt: record.endedAt }
   } finally {

@@ -80,6 +80,8 @@ export type RunParts = {
   answered?(answer: ModelAnswer): void | Promise<void>
   /** A request with images or documents that the model does not take is refused. Without it they are left out. */
   readonly strictCapabilities?: boolean | undefined
+  /** Called when a call has ended, before its round has. */
+  callEnded?(callId: string, envelope: Envelope): void
   /** Called after each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
   /**

@@ -31,6 +31,7 @@ import type { SessionRecorder } from './journal/session-recorder.js'
 import { partsFor } from './loop-parts.js'
 import type { SessionOptions } from './options.js'
 import { OutsideDirectories } from './outside-directories.js'
+import type { Passivation } from './passivate.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { SessionPrompt } from './prompt/session-prompt.js'
 import { createRedactor, type Redactor } from './redactor.js'
@@ -77,6 +78,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   /** Messages of the user for the run at work. */
   readonly steering: UserMessage[] = []
   guard: BudgetGuard | undefined
+  /** Set while the session is about to be suspended at the end of the round. */
+  passivation: Passivation | undefined
   readonly #closing = new AbortController()
   readonly #states = new FeatureStates()
   #engine: Promise<Engine> | undefined

@@ -51,8 +51,12 @@ export async function partsFor(
     ],
     // Messages on top of another history are not in the log, so that nothing could be resumed from them.
     ...(conversation === kernel.conversation && {
-      roundDone: (done) =>
-        kernel.active && kernel.recorder?.checkpoint(kernel.active.id, { ...done, ...kernel.active.spent }),
+      callEnded: (callId, envelope) => kernel.recorder?.ended(callId, envelope),
+      roundDone: async (done) => {
+        const { active, recorder } = kernel
+        if (active !== undefined) await recorder?.checkpoint(active.id, { ...done, ...active.spent })
+        kernel.passivation?.roundDone()
+      },
     }),
     watchRequest: (model, request) => watchRequest(kernel, model, request),
     observe: (event, payload) => kernel.observe(event, payload, signal),

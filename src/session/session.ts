@@ -62,6 +62,7 @@ import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './hist
 import { type HistoryMessage, toHistory } from './history-blocks.js'
 import { assertIdleThreshold } from './idle-threshold.js'
 import { SessionKernel } from './kernel.js'
+import { isWaitingForUser, type PassivateOptions, passivate } from './passivate.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { type ResumeRunOptions, resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
@@ -164,6 +165,20 @@ export class Session extends SessionHandle {
    */
   async suspend(): Promise<void> {
     await kernelOf(this).suspend()
+  }
+
+  /**
+   * Suspends the session as soon as nothing is lost by it: when the round of its run has ended, at once when there is no
+   * run or it only waits for an approval, and at the deadline in any case. Hooks and the run get
+   * `passivation_requested`. Resolves when the session is closed.
+   */
+  async passivate(options: PassivateOptions): Promise<void> {
+    await passivate(kernelOf(this), options)
+  }
+
+  /** Whether the run can do nothing before a user approves or rejects a call, so that it can be suspended at no cost. */
+  isWaitingForUser(): boolean {
+    return isWaitingForUser(kernelOf(this))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -215,7 +215,7 @@ async function runLoop(
   if (own && message !== undefined && unfinished === undefined)
     for (const arrived of takeMessages(kernel)) await conversation.append(arrived)
   if (own && message !== undefined) kernel.titleAfter(request.text)
-  const { roundDone, ...plain } = parts
+  const { roundDone, callEnded, ...plain } = parts
   return run(
     {
       ...plain,
@@ -223,7 +223,7 @@ async function runLoop(
       // Work that an ended run left running emits nothing into the next run.
       emit: (event) => void (kernel.active === active && kernel.emit(event)),
       // Messages on top of another history are not in the log, so that nothing could be resumed from them.
-      ...(own && roundDone !== undefined && { roundDone }),
+      ...(own && { roundDone, callEnded }),
       ...(request.from && { before: request.from.totals }),
       ...(unfinished !== undefined && { unfinished }),
       ...(request.trigger !== undefined && {

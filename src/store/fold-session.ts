@@ -1,5 +1,5 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
-import type { Envelope } from '../tool/envelope.js'
+import { type Envelope, isEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { contentProblem } from './record-problem.js'
@@ -65,6 +65,7 @@ class Fold {
   readonly #checkpoints = new Map<string, CheckpointRow>()
   readonly #intents = new Map<string, OpenIntent>()
   readonly #questions = new Map<string, OpenQuestion>()
+  readonly #outcomes = new Map<string, Envelope>()
   readonly #steps = new Map<string, { readonly messageId: string; readonly steps: (ToolStep | BlobPart)[] }>()
   readonly #missingBlobs = new Set<string>()
   #unknownRecords = 0
@@ -105,6 +106,7 @@ class Fold {
       checkpoints: this.#checkpoints,
       openIntents: [...this.#intents.values()],
       openQuestions: [...this.#questions.values()],
+      openOutcomes: this.#outcomes,
       openSteps: this.#openSteps(),
       changes: this.#changes,
       reports: this.#reports,
@@ -170,6 +172,12 @@ class Fold {
       if (asked !== undefined) this.#questions.set(content.callId, { ...asked, refused: content.message })
       return
     }
+    if (content.type === 'tool_outcome') {
+      if (!isEnvelope(content.envelope)) return
+      this.#outcomes.set(content.callId, content.envelope)
+      this.#intents.delete(content.callId)
+      return
+    }
     if (content.type === 'file_change') {
       this.#changes.push(content)
       return
@@ -202,7 +210,7 @@ class Fold {
 
   /** Closes a call that has its result, and all calls made inside it. */
   #closeCall({ id, callId }: ToolResultPart): void {
-    for (const open of [this.#intents, this.#questions, this.#steps])
+    for (const open of [this.#intents, this.#questions, this.#outcomes, this.#steps])
       for (const known of open.keys())
         if (known === id || known === callId || known.startsWith(`${id}/`)) open.delete(known)
   }

@@ -285,6 +285,7 @@ const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefine
   tool_result: undefined,
   tool_intent: undefined,
   tool_question_refused: undefined,
+  tool_outcome: undefined,
   task: undefined,
   // Judged by its stub.
   blob: undefined,

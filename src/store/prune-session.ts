@@ -111,6 +111,7 @@ const forTheMeantime: ReadonlySet<string> = new Set([
   'tool_intent',
   'tool_question',
   'tool_question_refused',
+  'tool_outcome',
   'tool_step',
 ])
 

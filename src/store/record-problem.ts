@@ -62,6 +62,7 @@ const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string
     written: id,
     askedAtMs: number,
   },
+  tool_outcome: { callId: id, envelope: object },
   tool_question_refused: { callId: id, message: text, atMs: number },
   tool_step: { callId: id },
   file_change: { runId: id, path: text, atMs: number },

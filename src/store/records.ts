@@ -86,6 +86,7 @@ export type PartRow = {
     | ToolIntent
     | ToolQuestion
     | ToolQuestionRefused
+    | ToolOutcome
     | ToolStep
     | FileChangeNote
     | VerificationNote
@@ -135,6 +136,16 @@ export type ToolQuestionRefused = {
   readonly callId: string
   readonly message: string
   readonly atMs: number
+}
+
+/**
+ * Written when a session is suspended: the result of a call whose round has not ended. The results of a finished round
+ * are in its message, and replace this.
+ */
+export type ToolOutcome = {
+  readonly type: 'tool_outcome'
+  readonly callId: string
+  readonly envelope: JsonObject
 }
 
 /** Written while a resumable call runs: what it has done so far. Not needed once it has a result. */

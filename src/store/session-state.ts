@@ -69,6 +69,8 @@ export type SessionState = {
   readonly checkpoints: ReadonlyMap<string, CheckpointRow>
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions: readonly OpenQuestion[]
+  /** The results of calls that had ended in a round that had not, by call id. */
+  readonly openOutcomes: ReadonlyMap<string, Envelope>
   /** The steps of calls without a result, by call id. */
   readonly openSteps: ReadonlyMap<string, OpenSteps>
   /** Changes of files, in order. */

@@ -10,6 +10,8 @@ import { isAboutCall, isExpired } from './questions.js'
 export type OpenCalls = {
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions?: readonly OpenQuestion[]
+  /** The results of calls that had ended when the session was suspended. */
+  readonly openOutcomes?: ReadonlyMap<string, Envelope>
 }
 
 /**
@@ -97,12 +99,14 @@ function textIn(message: Message | undefined): string {
 }
 
 function whatIsKnown(
-  { openIntents, openQuestions = [] }: OpenCalls,
+  { openIntents, openQuestions = [], openOutcomes }: OpenCalls,
   now: number,
 ): (call: ToolCallPart) => Envelope {
   const begun = new Map(openIntents.map(({ intent }) => [intent.callId, intent]))
   const asked = new Map(openQuestions.map((one) => [one.question.callId, one]))
   return ({ id, callId }) => {
+    const outcome = openOutcomes?.get(id)
+    if (outcome !== undefined) return outcome
     const intent = begun.get(id) ?? (callId === undefined ? undefined : begun.get(callId))
     if (intent !== undefined) return errorEnvelope(intent.idempotent ? mayRepeat : unknown)
     const one = asked.get(id)

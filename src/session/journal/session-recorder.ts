@@ -17,7 +17,8 @@ import {
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
 import type { UserContent, UserMessage } from '../../tool/completion.js'
-import { isRecord, type JsonValue } from '../../tool/json.js'
+import type { Envelope } from '../../tool/envelope.js'
+import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { SessionClosedError } from '../errors.js'
@@ -57,6 +58,11 @@ export class SessionRecorder {
   readonly #options: SessionRecorderOptions
   readonly #journal: Journal
   #opened = false
+  /** The calls of the last answer that have ended. */
+  #round: { readonly messageId: string; readonly ended: Map<string, Envelope> } = {
+    messageId: '',
+    ended: new Map(),
+  }
   /** Of each run at work: the numbers of the last pieces of text since the last answer was complete. */
   readonly #texts = new Map<string, NonNullable<RunEventRow['texts']>>()
   /** The end of a run that is written with its row, before it is emitted. */
@@ -237,6 +243,18 @@ export class SessionRecorder {
       : this.#journal.append([{ type: 'part', data }])
   }
 
+  /** Remembers the result of a call until its round has ended. */
+  ended(callId: string, envelope: Envelope): void {
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    if (this.#round.messageId !== messageId) this.#round = { messageId, ended: new Map() }
+    this.#round.ended.set(callId, envelope)
+  }
+
+  /** The results of calls of the last answer, while its round has not ended. */
+  get endedCalls(): ReadonlyMap<string, Envelope> {
+    return this.#round.messageId === this.conversation.kept.at(-1)?.id ? this.#round.ended : new Map()
+  }
+
   /** Before a call waits for a yes; undefined when no later process could ask for it again. */
   asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined {
     const message = this.conversation.kept.at(-1)
@@ -337,9 +355,23 @@ export class SessionRecorder {
     return this.#journal.put([{ type: 'checkpoint', data }])
   }
 
-  /** Leaves the log as it is: another process decides how to continue. */
+  /**
+   * Leaves the log as it is, with the results of calls whose round has not ended. What happens from now on is not
+   * written.
+   */
   seal(): void {
+    if (this.#opened && !this.#journal.isSealed)
+      for (const [callId, envelope] of this.endedCalls) this.#noteOutcome(callId, envelope)
     this.#journal.seal()
+  }
+
+  #noteOutcome(callId: string, envelope: Envelope): void {
+    const messageId = this.#round.messageId
+    // A result is JSON: the same text is written with the message of a round.
+    const content = { type: 'tool_outcome', callId, envelope: asJson(envelope) } as const
+    const id = `${messageId}.${callId}.outcome`
+    const { sessionId } = this.#options
+    this.#journal.note([{ type: 'part', data: { id, messageId, sessionId, index: -1, content } }])
   }
 
   flush(): Promise<void> {
@@ -377,6 +409,10 @@ export class SessionRecorder {
       )
     return [session, ...lost]
   }
+}
+
+function asJson(envelope: Envelope): JsonObject {
+  return JSON.parse(JSON.stringify(envelope))
 }
 
 function isOpen(status: RunSnapshot['status']): boolean {
