@@ -1,3 +1,14 @@
 /** The entry `capstan/cluster`: runs that any of several workers executes. */
 
 export * from '../run-queue/index.js'
+export { ClusterError, type ClusterErrorCode } from './errors.js'
+export {
+  type PendingApproval,
+  RunClient,
+  type RunClientOptions,
+  type SubmittedRun,
+} from './run-client.js'
+export type { ApprovalDecision, ClusterKey } from './signed-answer.js'
+export type { SubmitRequest } from './submission.js'
+export { Worker } from './worker.js'
+export type { TenantQuota, TenantQuotas, WorkerMetrics, WorkerOptions } from './worker-options.js'

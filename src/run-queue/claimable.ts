@@ -5,6 +5,8 @@ export type PlacedRun = QueuedRun & {
   readonly order: number
   /** It had a slot before, or a person answered it: it starts before others of its lane. */
   readonly front: boolean
+  /** While it is `waiting`: when it is queued without a message. */
+  readonly wakeAtMs?: number | undefined
 }
 
 /**

@@ -288,8 +288,9 @@ export class InProcessRunQueue implements RunQueue {
     const now = this.#now()
     for (const run of state.runs.values()) {
       this.#order = Math.max(this.#order, run.order)
-      if (run.state === 'queued' && (run.notBeforeMs ?? 0) > now)
-        this.#wakeLater((run.notBeforeMs ?? 0) - now)
+      const times = { waiting: run.wakeAtMs, queued: run.notBeforeMs }
+      const wakeAtMs = run.state === 'waiting' || run.state === 'queued' ? times[run.state] : undefined
+      if (wakeAtMs !== undefined && wakeAtMs > now) this.#wakeLater(wakeAtMs - now)
     }
     const opened = { log, state }
     await this.#takeOver(opened, ({ state: one }) => one === 'active')
@@ -319,7 +320,13 @@ export class InProcessRunQueue implements RunQueue {
   async #claim(member: Member, options: ClaimOptions): Promise<readonly RunClaim[]> {
     const opened = await this.#open()
     if (!this.#members.has(member.id) || member.isDraining) return []
-    const claimed = claimable(opened.state.runs.values(), options, this.#now()).map(
+    const now = this.#now()
+    const woken = [...opened.state.runs.values()].filter(
+      ({ state, wakeAtMs }) => state === 'waiting' && wakeAtMs !== undefined && wakeAtMs <= now,
+    )
+    if (woken.length > 0)
+      await this.#save(opened, ...woken.map((run): StoredRun => ({ ...run, state: 'queued', front: true })))
+    const claimed = claimable(opened.state.runs.values(), options, now).map(
       (run): StoredRun => ({
         ...run,
         state: 'active',
@@ -332,7 +339,7 @@ export class InProcessRunQueue implements RunQueue {
     return claimed.map((run) => ({ run: shown(run), attempt: run.attempt }))
   }
 
-  async #settle(member: Member, claim: RunClaim, { state, error }: Settlement): Promise<boolean> {
+  async #settle(member: Member, claim: RunClaim, { state, error, wakeAtMs }: Settlement): Promise<boolean> {
     const isSettled = await this.#change(member, claim, (run) => {
       const isAnswered = state === 'waiting' && (run.messages.length > 0 || run.cancelRequested)
       const after = isAnswered ? 'queued' : state
@@ -343,6 +350,7 @@ export class InProcessRunQueue implements RunQueue {
         front: after === 'queued',
         nodeId: undefined,
         error,
+        wakeAtMs: after === 'waiting' ? wakeAtMs : undefined,
         messages: isOver ? [] : run.messages,
       }
     })
@@ -350,6 +358,7 @@ export class InProcessRunQueue implements RunQueue {
     const { runId } = claim.run
     // A reader that comes later finds everything in the log of the session.
     if (state !== 'queued') this.#live.delete(runId)
+    if (wakeAtMs !== undefined) this.#wakeLater(wakeAtMs - this.#now())
     this.#wakeAll('work')
     return true
   }
@@ -441,7 +450,7 @@ function hasEnded({ state }: QueuedRun): boolean {
 }
 
 /** Without what only this implementation needs. */
-function shown({ order: _, front: __, messages: ___, ...run }: StoredRun): QueuedRun {
+function shown({ order: _, front: __, messages: ___, wakeAtMs: ____, ...run }: StoredRun): QueuedRun {
   return run
 }
 

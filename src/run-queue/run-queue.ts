@@ -155,6 +155,8 @@ export type ClaimOptions = {
 export type Settlement = {
   readonly state: Exclude<QueuedRunState, 'active'>
   readonly error?: QueuedRun['error']
+  /** For `waiting`: the run is queued at this time even without a message, in milliseconds since 1970. */
+  readonly wakeAtMs?: number | undefined
 }
 
 /** What a node should look at. `drain`: it must take no more runs. */

@@ -212,6 +212,22 @@ const checks: Readonly<Record<string, Check>> = {
     same(inspected?.messages, [{ id: 'm1', body: { yes: true } }])
   },
 
+  async 'a waiting run is queued at its time without a message'(queue) {
+    await queue.submit(run('a'))
+    await queue.submit(run('b'))
+    const member = await join(queue)
+    const [first, second] = await claims(member)
+    if (first === undefined || second === undefined) throw new Error('two runs could not be claimed')
+    await member.settle(first, { state: 'waiting', wakeAtMs: Date.now() + 3_600_000 })
+    await member.settle(second, { state: 'waiting', wakeAtMs: Date.now() - 1 })
+    const woken: string[] = []
+    await until(async () => {
+      woken.push(...(await claims(member)).map(({ run: { runId } }) => runId))
+      return woken.length > 0
+    })
+    same(woken, [second.run.runId])
+  },
+
   async 'a message that arrives before a run waits is not lost'(queue) {
     await queue.submit(run('a'))
     const member = await join(queue)

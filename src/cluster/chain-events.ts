@@ -1,0 +1,48 @@
+import type { RestoredSession } from '../session/journal/restore.js'
+import { restoredEvents, sequencesPerProcess } from '../session/journal/restored-events.js'
+import type { RunEvent } from '../session/run-events.js'
+import type { RunRow } from '../store/records.js'
+
+/** A run and those that resumed it, in order: what a client sees as one run. */
+export function chainOf({ runs }: Pick<RestoredSession, 'runs'>, runId: string): RunRow[] {
+  const chain: RunRow[] = []
+  let current = runs.get(runId)
+  while (current !== undefined && !chain.includes(current)) {
+    chain.push(current)
+    const { id } = current
+    current = [...runs.values()].findLast(({ resumedFrom }) => resumedFrom === id)
+  }
+  return chain
+}
+
+/** The number before the first event of a run in its chain: each process has numbers of its own. */
+export function baseOf(at: number): number {
+  return at * sequencesPerProcess
+}
+
+/** All events of a chain as the log has them, under the numbers of its stream. */
+export function chainEvents(state: RestoredSession, runId: string): RunEvent[] {
+  return chainOf(state, runId).flatMap((run, at, chain) => {
+    const events = restoredEvents(state, run)
+    const isLast = at === chain.length - 1
+    const own = events.map((one) => ({ ...one, sequence: baseOf(at) + one.sequence }))
+    const restart = isLast ? undefined : restartEvent(events, at + 1, run.updatedAtMs)
+    return restart === undefined ? own : [...own, restart]
+  })
+}
+
+/** The event between two runs of a chain, when an answer was cut off: its text so far is not part of the result. */
+export function restartEvent(
+  events: readonly RunEvent[],
+  next: number,
+  timestampMs: number,
+): RunEvent | undefined {
+  const last = events.findLast(({ event }) => event.type === 'turn_start' || event.type === 'turn_end')?.event
+  if (last?.type !== 'turn_start') return undefined
+  const reason = 'The process that ran it has ended.'
+  return {
+    sequence: baseOf(next),
+    timestampMs,
+    event: { type: 'answer_restarted', turn: last.turn, reason },
+  }
+}

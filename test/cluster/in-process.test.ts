@@ -1,0 +1,323 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { RunClient } from '../../src/cluster/run-client.js'
+import { Worker } from '../../src/cluster/worker.js'
+import type { WorkerOptions } from '../../src/cluster/worker-options.js'
+import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
+import type { RunQueue } from '../../src/run-queue/run-queue.js'
+import type { RunEvent } from '../../src/session/run-events.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { SessionStore } from '../../src/store/session-store.js'
+import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import { notingTool } from '../persistence/kept.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+type Place = {
+  readonly store: SessionStore
+  readonly queue: RunQueue
+  readonly ledger: { readonly begun: string[]; readonly done: string[] }
+  worker(
+    steps: (ScriptedStep | string)[],
+    more?: Partial<WorkerOptions>,
+    gate?: Promise<void>,
+  ): Promise<Worker>
+}
+
+function place(store: SessionStore = new MemorySessionStore()): Place {
+  const base = realpathSync(temporaryDirectory())
+  const queue = new InProcessRunQueue({ store })
+  closing.push(() => queue.close())
+  const ledger = { begun: [], done: [] }
+  return {
+    store,
+    queue,
+    ledger,
+    async worker(steps, more = {}, gate) {
+      const agent = await Agent.create({}, { userDir: join(base, 'user') })
+      const worker = new Worker({
+        agent,
+        store,
+        queue,
+        workspaces: { main: base },
+        pollMs: 50,
+        suspendAfterMs: 0,
+        ...more,
+        session: {
+          model: scriptedModel(steps),
+          tools: [
+            notingTool(ledger, { name: 'look', work: async () => gate }),
+            notingTool(ledger, { name: 'change' }),
+          ],
+          permissionPolicy: { allow: ['look'], ask: ['change'] },
+          ...more.session,
+        },
+      })
+      closing.push(async () => {
+        await worker.drain({ deadlineMs: 0 })
+        await agent.close()
+      })
+      await worker.start()
+      return worker
+    },
+  }
+}
+
+const call = (name: string, word: string): ScriptedStep => ({
+  toolCalls: [{ id: `call-${word}`, name, args: { word } }],
+})
+
+async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const all: RunEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+async function untilState(client: RunClient, runId: string, state: string): Promise<void> {
+  await expect.poll(async () => (await client.get(runId))?.state, { timeout: 60_000 }).toBe(state)
+}
+
+const types = (events: readonly RunEvent[]): string[] => events.map(({ event }) => event.type)
+
+describe('a run in a queue', () => {
+  it('is executed by a worker, and its events are read from any number on', async () => {
+    const { store, queue, worker, ledger } = place()
+    const client = new RunClient({ store, queue })
+    const { runId, sessionId } = await client.submit({ prompt: 'look around', metadata: { a: 1 } })
+    await worker([call('look', 'one'), 'all is done'])
+    const events = await collect(client.events(runId))
+    expect(types(events).slice(0, 2)).toEqual(['agent_start', 'turn_start'])
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'all is done', runId } })
+    const numbers = events.map(({ sequence }) => sequence)
+    expect(new Set(numbers).size).toBe(numbers.length)
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers)
+    const [, second] = numbers
+    const rest = await collect(client.events(runId, { from: second }))
+    expect(rest.every(({ sequence }) => sequence > (second ?? 0))).toBe(true)
+    expect(rest.at(-1)?.event.type).toBe('agent_end')
+    expect(ledger.done).toEqual(['one'])
+    expect(await client.get(runId)).toMatchObject({ state: 'completed', sessionId, attempt: 1 })
+  })
+
+  it('is the same run for the same key, and a conflict with another prompt', async () => {
+    const { store, queue } = place()
+    const client = new RunClient({ store, queue })
+    const first = await client.submit({ prompt: 'a', idempotencyKey: 'k' })
+    expect(await client.submit({ prompt: 'a', idempotencyKey: 'k' })).toEqual({ ...first, isNew: false })
+    await expect(client.submit({ prompt: 'b', idempotencyKey: 'k' })).rejects.toMatchObject({
+      code: 'run_conflict',
+    })
+    const other = new RunClient({ store, queue, tenantId: 't' })
+    expect((await other.submit({ prompt: 'a', idempotencyKey: 'k' })).runId).not.toBe(first.runId)
+  })
+
+  it('gives up its slot while a user must answer, and the answer makes that very call once', async () => {
+    const { store, queue, worker, ledger } = place()
+    const client = new RunClient({ store, queue })
+    const asking = await worker([call('change', 'sea'), 'changed'], { slots: 1 })
+    const { runId } = await client.submit({ prompt: 'change it' })
+    await untilState(client, runId, 'waiting')
+    expect(asking.metrics()).toMatchObject({ suspended: 1, active: 0 })
+    expect(await client.approvals(runId)).toMatchObject([{ callId: 'call-sea', toolName: 'change' }])
+    expect(ledger.begun).toEqual([])
+    const events = collect(client.events(runId))
+    await client.answer(runId, 'call-sea', 'once')
+    expect((await events).at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'changed' } })
+    expect(ledger.done).toEqual(['sea'])
+    await expect(client.answer(runId, 'call-sea', 'once')).rejects.toMatchObject({
+      code: 'approval_not_found',
+    })
+    const numbers = (await events).map(({ sequence }) => sequence)
+    expect(new Set(numbers).size).toBe(numbers.length)
+  })
+
+  it('is not approved by an answer that was forged, or signed for something else', async () => {
+    const { store, queue, worker, ledger } = place()
+    const client = new RunClient({ store, queue })
+    const asking = await worker([call('change', 'sea'), 'rejected'], { slots: 1 })
+    const { runId, sessionId } = await client.submit({ prompt: 'change it' })
+    await untilState(client, runId, 'waiting')
+    const body = {
+      kind: 'approval',
+      runId,
+      sessionId,
+      callId: 'call-sea',
+      key: 'k',
+      askedAtMs: 1,
+      decision: 'once',
+      expiresAtMs: Date.now() + 60_000,
+      nonce: 'n',
+    }
+    await queue.post(runId, { id: 'no-mac', body }, { wakes: true })
+    await queue.post(runId, { id: 'bad-mac', body: { ...body, mac: 'ab'.repeat(32) } }, { wakes: true })
+    const stranger = new RunClient({ store, queue, clusterKey: 'another key that is long enough, 32 b' })
+    await stranger.answer(runId, 'call-sea', 'once')
+    await expect.poll(() => asking.metrics().refusedAnswers, { timeout: 60_000 }).toBe(3)
+    await untilState(client, runId, 'waiting')
+    expect(ledger.begun).toEqual([])
+    await client.answer(runId, 'call-sea', 'reject', 'not now')
+    await untilState(client, runId, 'completed')
+    expect(ledger.begun).toEqual([])
+  })
+
+  it('continues on another worker after the first was drained, without repeating a call', async () => {
+    const { store, queue, worker, ledger } = place()
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const client = new RunClient({ store, queue })
+    const first = await worker([call('look', 'one'), call('look', 'two'), 'never'], {}, gate)
+    const { runId } = await client.submit({ prompt: 'look' })
+    const reading = collect(client.events(runId))
+    await expect.poll(() => ledger.begun, { timeout: 60_000 }).toEqual(['one'])
+    const drained = first.drain({ deadlineMs: 3_600_000 })
+    release()
+    await drained
+    expect(await client.get(runId)).toMatchObject({ state: 'queued', takeovers: 0 })
+    await worker([call('look', 'two'), 'all is done'])
+    const events = await reading
+    expect(ledger.done).toEqual(['one', 'two'])
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'all is done' } })
+    const numbers = events.map(({ sequence }) => sequence)
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers)
+    expect(new Set(numbers).size).toBe(numbers.length)
+  })
+
+  it('is cancelled before it starts, while it works and while it waits', async () => {
+    const { store, queue, worker, ledger } = place()
+    const client = new RunClient({ store, queue })
+    const early = await client.submit({ prompt: 'x' })
+    expect(await client.cancel(early.runId)).toBe('cancelled')
+    expect(types(await collect(client.events(early.runId)))).toEqual(['agent_cancelled'])
+    await worker([call('change', 'sea'), 'unused'])
+    const waiting = await client.submit({ prompt: 'change' })
+    await untilState(client, waiting.runId, 'waiting')
+    expect(await client.cancel(waiting.runId)).toBe('requested')
+    await untilState(client, waiting.runId, 'cancelled')
+    expect(ledger.begun).toEqual([])
+    await worker([call('look', 'never'), 'unused'], { lanes: ['stuck'] }, new Promise(() => undefined))
+    const active = await client.submit({ prompt: 'look', lane: 'stuck' })
+    await expect.poll(() => ledger.begun, { timeout: 60_000 }).toEqual(['never'])
+    expect(await client.cancel(active.runId)).toBe('requested')
+    expect(types(await collect(client.events(active.runId))).at(-1)).toBe('agent_cancelled')
+    await untilState(client, active.runId, 'cancelled')
+    await expect(client.cancel('unknown')).rejects.toMatchObject({ code: 'run_not_found' })
+  })
+
+  it('is steered while it works', async () => {
+    const { store, queue, worker, ledger } = place()
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const client = new RunClient({ store, queue })
+    await worker([call('look', 'one'), 'steered'], {}, gate)
+    const { runId } = await client.submit({ prompt: 'look' })
+    await expect.poll(() => ledger.begun, { timeout: 60_000 }).toEqual(['one'])
+    await client.steer(runId, 'look at the sea, too')
+    const seen = collect(client.events(runId))
+    // The worker has taken the message when the round ends, however long that takes.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    release()
+    expect(types(await seen)).toContain('steered')
+    await untilState(client, runId, 'completed')
+    await expect(client.steer(runId, 'again')).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
+  it('survives a restart of the whole process', async () => {
+    const store = new MemorySessionStore()
+    const first = place(store)
+    const client = new RunClient({ store, queue: first.queue })
+    const { runId } = await client.submit({ prompt: 'later' })
+    await first.queue.close()
+    const second = place(store)
+    await second.worker(['done'])
+    const after = new RunClient({ store, queue: second.queue })
+    expect((await collect(after.events(runId))).at(-1)?.event).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'done' },
+    })
+  })
+
+  it('fails with a clear code when the worker has no such workspace', async () => {
+    const { store, queue, worker } = place()
+    const client = new RunClient({ store, queue })
+    const { runId } = await client.submit({ prompt: 'x', workspace: 'elsewhere' })
+    await worker(['unused'])
+    const [only] = await collect(client.events(runId))
+    expect(only?.event).toMatchObject({ type: 'error', code: 'workspace_unknown' })
+    expect(await client.get(runId)).toMatchObject({ state: 'failed', error: { code: 'workspace_unknown' } })
+  })
+
+  it('can restrict the worker, and never widen it', async () => {
+    const { store, queue, worker, ledger } = place()
+    const client = new RunClient({ store, queue })
+    await worker([call('look', 'one'), call('change', 'two'), 'done'], {
+      session: { confirmationPolicy: { enabled: false } },
+    })
+    const { runId } = await client.submit({
+      prompt: 'x',
+      options: { permissionPolicy: { allow: ['change'], deny: ['look'] }, mode: 'full' },
+    })
+    const events = await collect(client.events(runId))
+    expect(types(events).filter((type) => type === 'permission_denied')).toHaveLength(2)
+    expect(ledger.begun).toEqual([])
+  })
+})
+
+describe('tenants of a queue', () => {
+  it('see and touch only their own runs and sessions', async () => {
+    const { store, queue, worker } = place()
+    const [a, b] = [
+      new RunClient({ store, queue, tenantId: 'a' }),
+      new RunClient({ store, queue, tenantId: 'b' }),
+    ]
+    await worker([call('change', 'sea'), 'done', 'done', 'done'])
+    const { runId, sessionId } = await a.submit({ prompt: 'x' })
+    await untilState(a, runId, 'waiting')
+    expect((await b.list()).runs).toEqual([])
+    expect(await b.get(runId)).toBeUndefined()
+    for (const attempt of [
+      () => b.cancel(runId),
+      () => b.steer(runId, 'x'),
+      () => b.approvals(runId),
+      () => b.answer(runId, 'call-sea', 'once'),
+      () => b.answerQuestion(runId, []),
+      () => b.redrive(runId),
+      () => collect(b.events(runId)),
+    ])
+      await expect(attempt()).rejects.toMatchObject({ code: 'run_not_found' })
+    await expect(b.submit({ prompt: 'x', sessionId })).rejects.toMatchObject({ code: 'session_not_found' })
+    // A session that is not in the store yet belongs to the tenant whose run comes first.
+    const own = await a.submit({ prompt: 'x', sessionId: 'shared', notBefore: Date.now() + 500 })
+    const others = await b.submit({ prompt: 'x', sessionId: 'shared', notBefore: Date.now() + 600 })
+    await untilState(a, own.runId, 'completed')
+    await untilState(b, others.runId, 'failed')
+    expect((await b.get(others.runId))?.error?.code).toBe('session_not_found')
+  })
+
+  it('cannot use more than their quota', async () => {
+    const { store, queue, worker } = place()
+    const tenantQuotas = { default: { tokens: 1 } }
+    await worker(['one', 'two', 'three'], { tenantQuotas })
+    const limited = new RunClient({ store, queue, tenantId: 'a' })
+    const first = await limited.submit({ prompt: 'x' })
+    await untilState(limited, first.runId, 'completed')
+    const second = await limited.submit({ prompt: 'x' })
+    await untilState(limited, second.runId, 'failed')
+    expect((await collect(limited.events(second.runId))).at(-1)?.event).toMatchObject({
+      type: 'error',
+      error: expect.stringContaining('tenant_tokens'),
+    })
+    const other = new RunClient({ store, queue, tenantId: 'b' })
+    const third = await other.submit({ prompt: 'x' })
+    await untilState(other, third.runId, 'completed')
+  })
+})
