@@ -70,7 +70,7 @@ export async function* followRun(
   }
 }
 
-export function hasEnded({ state }: Pick<QueuedRun, 'state'>): boolean {
+function hasEnded({ state }: Pick<QueuedRun, 'state'>): boolean {
   return state === 'completed' || state === 'failed' || state === 'cancelled' || state === 'dead'
 }
 
