@@ -33,7 +33,8 @@ export async function tryToOutlive(): Promise<DoctorCheck> {
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   await once(child, 'exit')
-  await endRun({ token: newToken(), mark, leader, namespaced: false }, { graceMs: 0, killMs: 2000 })
+  // On a busy machine a killed process waits for its turn to end, so the limit is long.
+  await endRun({ token: newToken(), mark, leader, namespaced: false }, { graceMs: 0, killMs: 60_000 })
   const left = new ProcessSnapshot().entries.filter((entry) => argumentsOf(entry.pid).includes(word))
   return left.length === 0
     ? { check, held: true, detail: 'found by their mark and ended' }

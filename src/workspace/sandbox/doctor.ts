@@ -140,13 +140,14 @@ async function runTrap(
       child.once('error', reject)
       child.once('close', () => resolve())
     })
-    // The kernel clears a dead namespace within moments; what is there after those was not in it.
-    for (let look = 0; look < 50 && findMembers(trace).length > 0; look++) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
+    // The kernel clears a dead namespace within moments, or seconds on a busy machine; what is there after those was not
+    // in it.
+    for (let pause = 10; pause < 2_500 && findMembers(trace).length > 0; pause *= 2) {
+      await new Promise((resolve) => setTimeout(resolve, pause))
     }
     return { output, survivors: findMembers(trace).length }
   } finally {
     clearTimeout(timer)
-    await endRun(trace, { graceMs: 0, killMs: 2000 })
+    await endRun(trace, { graceMs: 0, killMs: 60_000 })
   }
 }
