@@ -25,6 +25,14 @@ const slow = [
 /** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
 const ecosystem = 'test/ecosystem/**/*.test.ts'
 
+// Node reads these certificates whenever it starts, which takes three times as long as the rest of its start, and the
+// tests start it thousands of times. Only what downloads packages gets them back (test/support/download-environment.mjs).
+const { NODE_EXTRA_CA_CERTS: certificates } = process.env
+if (certificates !== undefined) {
+  process.env['TEST_CA_CERTS'] = certificates
+  delete process.env['NODE_EXTRA_CA_CERTS']
+}
+
 const cores = Math.max(2, availableParallelism())
 
 export default defineConfig({

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../house/run.js'
+import { downloadEnvironment } from '../support/download-environment.mjs'
 
 /** Where the packages of `packages/package-lock.json` are installed. */
 export const installedPackages = join(root, '.build/ecosystem/node_modules')
@@ -23,7 +24,7 @@ export function setup(): void {
   const options = {
     cwd: target,
     stdio: 'inherit',
-    env: { ...process.env, npm_config_engine_strict: 'false' },
+    env: { ...downloadEnvironment(), npm_config_engine_strict: 'false' },
   } as const
   if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], options)
   else execFileSync('npm', args, options)

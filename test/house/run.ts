@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { downloadEnvironment } from '../support/download-environment.mjs'
 
 /** The folder of the package. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -35,10 +36,12 @@ export function runNode(args: readonly string[], options?: RunOptions): Promise<
 }
 
 /** Runs the npm that runs these tests, or the one on the path when they were started without one. */
-export function runNpm(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+export function runNpm(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const npm = process.env['npm_execpath']
+  const { NODE_EXTRA_CA_CERTS: certificates } = downloadEnvironment()
+  const env = { ...options.env, ...(certificates !== undefined && { NODE_EXTRA_CA_CERTS: certificates }) }
   const isNpm = npm !== undefined && basename(npm) === 'npm-cli.js'
-  return isNpm ? runNode([npm, ...args], options) : run('npm', args, options)
+  return isNpm ? runNode([npm, ...args], { ...options, env }) : run('npm', args, { ...options, env })
 }
 
 export function runTsc(args: readonly string[], options?: RunOptions): Promise<Outcome> {

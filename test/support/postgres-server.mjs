@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { downloadEnvironment } from './download-environment.mjs'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -54,11 +55,11 @@ function installPackage() {
   for (const file of ['package.json', 'package-lock.json'])
     copyFileSync(join(source, file), join(target, file))
   const npm = process.env['npm_execpath']
+  const options = /** @type {const} */ ({ cwd: target, stdio: 'inherit', env: downloadEnvironment() })
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   try {
-    if (npm?.endsWith('.js'))
-      execFileSync(process.execPath, [npm, ...args], { cwd: target, stdio: 'inherit' })
-    else execFileSync('npm', args, { cwd: target, stdio: 'inherit' })
+    if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], options)
+    else execFileSync('npm', args, options)
   } catch {
     console.warn('capstan: Postgres could not be installed from npm.')
     return undefined
