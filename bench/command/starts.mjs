@@ -93,7 +93,7 @@ function starter(place, model) {
 }
 
 /** In this process, which does nothing else meanwhile: what arrives is known at once. */
-async function startModel() {
+export async function startModel() {
   /** @type {{ onRequest: () => void }} */
   const heard = { onRequest: () => undefined }
   const server = createServer((request, response) => {

@@ -14,7 +14,7 @@ it.skipIf(python === undefined)(
     const folder = temporaryDirectory()
     const build = `import sys; sys.path.insert(0, "_build"); import capstan_build as b; b.build_wheel(sys.argv[1]); b.build_sdist(sys.argv[1])`
     await runPython(python ?? '', ['-c', build, folder])
-    const [source, wheel] = readdirSync(folder).sort()
+    const [wheel, source] = readdirSync(folder).sort()
     expect([source, wheel]).toEqual([
       expect.stringMatching(/^capstan-[\d.]+\.tar\.gz$/),
       expect.stringMatching(/^capstan-[\d.]+-py3-none-any\.whl$/),
