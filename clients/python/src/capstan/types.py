@@ -275,6 +275,7 @@ class _QuestionAlways(TypedDict):
 class Question(_QuestionAlways, total=False):
     askedAtMs: float
     agent: str
+    fromBefore: bool
 
 
 class _MessageAlways(TypedDict):
