@@ -122,6 +122,22 @@ export const budgets = [
     places: [{ area: 'python', target: 'start to first answer' }],
   },
   {
+    budget:
+      'the server: the first event of a run at most 5 ms after that of the SDK, 1,000 idle sessions at most 40 MB',
+    places: [
+      { area: 'server', target: 'first event over HTTP' },
+      { area: 'server', target: 'first event of a chat' },
+      { area: 'server', target: '1,000 idle sessions' },
+    ],
+  },
+  {
+    budget: 'the server: 200 readers of which 1 % read nothing lose no event, at most 100 MB',
+    places: [
+      { area: 'server', target: 'events lost by readers' },
+      { area: 'server', target: '200 readers, 1 % of them stalled' },
+    ],
+  },
+  {
     budget: 'no process alive two seconds after SIGKILL of the host',
     places: [{ area: 'footprint', target: 'processes left two seconds after SIGKILL' }],
   },
