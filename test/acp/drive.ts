@@ -150,7 +150,10 @@ export function connectPeer(
 }
 
 /** Initializes and opens a session in the place of the peer. */
-export async function newSession(peer: AcpPeer, capabilities: object = {}): Promise<string> {
+export async function newSession(
+  peer: Pick<AcpPeer, 'request' | 'place'>,
+  capabilities: object = {},
+): Promise<string> {
   await peer.request('initialize', { protocolVersion: 1, clientCapabilities: capabilities })
   const { sessionId } = await peer.request('session/new', { cwd: peer.place.root, mcpServers: [] })
   return String(sessionId)

@@ -3,6 +3,7 @@ import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
+import { protocolOutput } from '../protocol-output.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 import { namedModel } from '../setup/choose-model.js'
 import { type Prepared, prepare } from '../setup/prepare.js'
@@ -46,7 +47,7 @@ the approvals. Standard output carries the protocol; messages go to standard err
     }
     const serving = serveAcp({
       input: io.stdin,
-      output: io.stdout,
+      output: protocolOutput(io),
       version: packageVersion(),
       place,
       cwd: io.cwd,
