@@ -18,8 +18,9 @@ export type UpdateSource = {
 export class UpdateWriter {
   readonly #source: UpdateSource
   readonly #calls = new Map<string, Call>()
+  /** Ids are those of the run with a number: unique in the session, in every process that resumes it. */
+  #run = 'history'
   #messages = 0
-  #messageId = ''
   #compactions = 0
 
   constructor(source: UpdateSource) {
@@ -28,8 +29,11 @@ export class UpdateWriter {
 
   write(event: AgentEvent): readonly SessionUpdate[] {
     switch (event.type) {
-      case 'turn_start':
       case 'agent_start':
+        this.#run = event.runId
+        this.#messages = 0
+        return []
+      case 'turn_start':
       case 'answer_restarted':
         this.newMessage()
         return []
@@ -57,7 +61,7 @@ export class UpdateWriter {
         return [
           {
             sessionUpdate: 'compaction_update',
-            compactionId: `compaction-${++this.#compactions}`,
+            compactionId: this.#nextCompaction(),
             status: 'completed',
             summary: event.summary === undefined ? undefined : [{ type: 'text', text: event.summary }],
           },
@@ -67,7 +71,7 @@ export class UpdateWriter {
         return [
           {
             sessionUpdate: 'compaction_update',
-            compactionId: `compaction-${++this.#compactions}`,
+            compactionId: this.#nextCompaction(),
             status: 'failed',
             error: event.error,
           },
@@ -89,7 +93,7 @@ export class UpdateWriter {
 
   /** The next chunks belong to another message. */
   newMessage(): void {
-    this.#messageId = `message-${++this.#messages}`
+    this.#messages += 1
   }
 
   /** Makes a call known to the client. */
@@ -145,8 +149,12 @@ export class UpdateWriter {
     return {
       sessionUpdate,
       content: { type: 'text', text },
-      messageId: `${this.#messageId}-${sessionUpdate.split('_')[1]}`,
+      messageId: `${this.#run}-${this.#messages}-${sessionUpdate.split('_')[1]}`,
     }
+  }
+
+  #nextCompaction(): string {
+    return `${this.#run}-compaction-${++this.#compactions}`
   }
 
   #started(event: Extract<AgentEvent, { type: 'tool_execution_start' }>): readonly SessionUpdate[] {

@@ -21,6 +21,25 @@ export function checkYaml(code: string): void {
   }
 }
 
+/** Checks the texts and brackets of code in a language that no parser here knows. `comment` begins a comment. */
+export function checkBrackets(code: string, comment: string): void {
+  const open: string[] = []
+  const plain = code
+    .replace(/"(?:[^"\\\n]|\\.)*"/g, '')
+    .split('\n')
+    .map((line) => line.split(comment)[0] ?? '')
+    .join('\n')
+  if (plain.includes('"')) throw new Error('A text does not end')
+  for (const [sign] of plain.matchAll(/[()[\]{}]/g)) {
+    const wanted = closing[sign]
+    if (wanted !== undefined) open.push(wanted)
+    else if (open.pop() !== sign) throw new Error(`"${sign}" closes nothing`)
+  }
+  if (open.length > 0) throw new Error(`"${open.at(-1)}" is missing`)
+}
+
+const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' }
+
 /** Checks the instructions of a Containerfile: known names, FROM first, JSON where an instruction takes a list. */
 export function checkContainerfile(code: string): void {
   const lines = code

@@ -5,7 +5,7 @@ import { sharedDirectory } from '../support/temporary-directory.js'
 import { type Block, extractBlocks, pairOutputs, placeOf, type Trial } from './docs-blocks.js'
 import { tryCommands } from './docs-commands.js'
 import { tryConfig } from './docs-configs.js'
-import { checkContainerfile, checkUnit, checkYaml } from './docs-files.js'
+import { checkBrackets, checkContainerfile, checkUnit, checkYaml } from './docs-files.js'
 import { type Programs, runPrograms } from './docs-programs.js'
 import { printed, root } from './run.js'
 import { listFiles } from './source-tree.js'
@@ -246,6 +246,10 @@ async function attemptBlock(info: string, block: Block, programs: Programs): Pro
       return tryConfig(block.code)
     case 'yaml':
       return void checkYaml(block.code)
+    case 'lua':
+      return void checkBrackets(block.code, '--')
+    case 'elisp':
+      return void checkBrackets(block.code, ';')
     case 'containerfile':
       return void checkContainerfile(block.code)
     case 'ini':
