@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { isRecord } from '../../src/tool/json.js'
 import { openPlace } from '../cli/drive.js'
@@ -273,6 +274,71 @@ describe('a turn over the protocol', () => {
     const prompt = [{ type: 'audio', data: '', mimeType: 'audio/wav' }]
     await expect(peer.request('session/prompt', { sessionId, prompt })).rejects.toMatchObject({
       code: -32602,
+    })
+  })
+})
+
+describe('what the client brings', () => {
+  // The library of MCP is loaded here, which takes long on a busy machine.
+  it('is an MCP server, whose calls pass the rules', { timeout: 300_000 }, async () => {
+    const server = fileURLToPath(new URL('../mcp/world-server.mjs', import.meta.url))
+    const peer = await openAcp({
+      script: [{ toolCalls: [{ name: 'mcp__world__look', args: {} }] }, 'Looked.'],
+      onRequest: select('once'),
+    })
+    await peer.request('initialize', { protocolVersion: 1 })
+    const world = {
+      name: 'world',
+      command: process.execPath,
+      args: [server],
+      env: [{ name: 'FROM_EDITOR', value: 'yes' }],
+    }
+    const { sessionId } = await peer.request('session/new', { cwd: peer.place.root, mcpServers: [world] })
+    await peer.request('session/prompt', promptOf(String(sessionId), 'Look.'))
+    expect(asked(peer, 'session/request_permission')).toMatchObject([{ toolCall: { title: 'Look (world)' } }])
+    expect(JSON.stringify((await peer.modelRequest(1))?.body)).toContain('FROM_EDITOR')
+    const bad = { cwd: peer.place.root, mcpServers: [{ name: 'x', type: 'acp', id: '1' }] }
+    await expect(peer.request('session/new', bad)).rejects.toMatchObject({ code: -32602 })
+    expect(peer.problems).toEqual([])
+  })
+
+  it('is a further directory that belongs to the workspace', async () => {
+    const other = await openPlace({ 'chart.txt': 'soundings' })
+    const read = { name: 'read', args: { file_path: join(other.root, 'chart.txt') } }
+    const peer = await openAcp({ script: [{ toolCalls: [read] }, 'Read.'] })
+    await peer.request('initialize', { protocolVersion: 1 })
+    const { sessionId } = await peer.request('session/new', {
+      cwd: peer.place.root,
+      additionalDirectories: [other.root],
+      mcpServers: [],
+    })
+    await peer.request('session/prompt', promptOf(String(sessionId), 'Read.'))
+    expect(asked(peer, 'session/request_permission')).toEqual([])
+    expect(JSON.stringify((await peer.modelRequest(1))?.body)).toContain('soundings')
+  })
+
+  it('is a choice of the model', async () => {
+    const place = await openPlace()
+    const { server, flags } = await place.model(['One.', 'Two.'])
+    const config = flags[1] ?? ''
+    await writeFile(
+      config,
+      (await readFile(config, 'utf8')).replace('models "m"', 'models "n" { }\n  models "m"'),
+    )
+    const peer = await openAcp({ place, flags })
+    const sessionId = await newSession(peer)
+    const option = { sessionId, configId: 'model', value: 'test/n' }
+    await expect(peer.request('session/set_config_option', option)).resolves.toMatchObject({
+      configOptions: [{ id: 'mode' }, { id: 'model', currentValue: 'test/n' }],
+    })
+    await peer.request('session/prompt', promptOf(sessionId, 'Speak.'))
+    expect(server.requests[0]?.body).toMatchObject({ model: 'n' })
+    await peer.end()
+    // It is that of the session, in the next process too.
+    const next = await openAcp({ place, flags })
+    await next.request('initialize', { protocolVersion: 1 })
+    await expect(next.request('session/resume', { sessionId, cwd: place.root })).resolves.toMatchObject({
+      configOptions: [{ id: 'mode' }, { id: 'model', currentValue: 'test/n' }],
     })
   })
 })
