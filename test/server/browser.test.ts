@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { createServer, listen } from '../../src/server/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { chromium, openInChromium } from './chromium.js'
 import { directory } from './support.js'
-
-const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 
 /** Opens a stream with a cookie, cuts itself off once, and reports everything that it has seen. */
 const page = `<!doctype html><script type="module">
@@ -52,27 +49,14 @@ it.skipIf(chromium === undefined)(
       },
       { port: 0 },
     )
-    const profile = directory()
-    const browser = spawn(
-      chromium ?? '',
-      [
-        '--headless=new',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-dev-shm-usage',
-        `--user-data-dir=${profile}`,
-        `${url}/page`,
-      ],
-      { stdio: 'ignore' },
-    )
+    const leave = openInChromium(`${url}/page`)
     try {
       const { seen } = await reported
       expect(seen.map(([id]) => id)).toEqual(seen.map((_, at) => at + 1))
       expect(seen.at(-1)?.[1]).toBe('agent_end')
       expect(seen.map(([, , text]) => text ?? '').join('')).toBe('One two three four.')
     } finally {
-      browser.kill('SIGKILL')
-      await new Promise((resolve) => browser.on('close', resolve))
+      await leave()
       await server.close()
       await close()
       await agent.close()
