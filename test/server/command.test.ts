@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModelServer } from '../../src/testing/index.js'
@@ -103,5 +106,35 @@ describe('capstan server', () => {
     second.child.kill('SIGTERM')
     expect(await second.ended).toBe(0)
     await models.close()
+  })
+
+  it('answers on every address of the machine when it listens on all, and for no other name', async () => {
+    const cwd = directory()
+    const env = { CAPSTAN_SERVER_TOKEN: 'token-of-the-environment' }
+    const started = await spawnServer(['--model', 'offline', '--host', '0.0.0.0'], { cwd, env })
+    const { port } = new URL(started.url)
+    const own = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .filter(({ family }) => family === 'IPv4')
+    for (const { address } of own)
+      expect((await fetch(`http://${address}:${port}/healthz`)).status, address).toBe(200)
+    const other = request({ port, path: '/healthz', headers: { host: 'evil.example' } })
+    other.end()
+    const [answer] = await once(other, 'response')
+    expect(answer.statusCode).toBe(421)
+    answer.resume()
+    started.child.kill('SIGTERM')
+    expect(await started.ended).toBe(0)
+  })
+
+  it.each([
+    [['extra'], 'takes no argument'],
+    [['--drain', 'soon'], 'duration'],
+    [['--workspace', 'nowhere'], 'does not exist'],
+    // An address of documentation, which no machine has.
+    [['--host', '203.0.113.1'], 'Check --host'],
+  ])('refuses %j with a reason', async (args, reason) => {
+    const starting = spawnServer(['--model', 'offline', ...args], { cwd: directory() })
+    await expect(starting).rejects.toThrow(reason)
   })
 })

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
 import { type ServerProcess, spawnServer } from './process.js'
 import { directory, headers, startServer } from './support.js'
@@ -258,6 +259,30 @@ describe('the server, from outside its process', () => {
     expect((await send('GET', '/healthz')).status).toBe(200)
     await Promise.all(closed)
     expect((await send('GET', '/healthz')).status).toBe(200)
+  })
+})
+
+describe('a client that sends its body slowly', () => {
+  it('gets 408 when its time is over, and costs no memory afterwards', async () => {
+    const { url, http } = await startServer()
+    // The limit of 60 s, shortened for the test.
+    http.requestTimeout = 500
+    const slow = connect(Number(new URL(url).port), '127.0.0.1')
+    const closed = once(slow, 'close')
+    let text = ''
+    slow.on('data', (data) => {
+      text += String(data)
+    })
+    const head = `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${headers.authorization}`
+    slow.write(`${head}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"title":`)
+    await closed
+    expect(text).toContain('HTTP/1.1 408 ')
+    expect(text).toContain('"code":"request_timeout"')
+    await vi.waitFor(
+      async () =>
+        expect(await new Promise((resolve) => http.getConnections((_, count) => resolve(count)))).toBe(0),
+      { timeout: 60_000 },
+    )
   })
 })
 

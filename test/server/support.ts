@@ -1,4 +1,5 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
@@ -27,6 +28,8 @@ export type Started = {
   readonly agent: Agent
   readonly server: CapstanServer
   readonly workspace: string
+  /** The HTTP server of Node, for its time limits. */
+  readonly http: Server
   /** Sends a request with the token, and reads a JSON answer. */
   call(method: string, path: string, body?: unknown, more?: Record<string, string>): Promise<Answer>
   stop(): Promise<void>
@@ -41,7 +44,7 @@ export async function startServer(options: Partial<ServerOptions> = {}): Promise
   const workspace = options.workspaces?.[0] ?? directory()
   const agent = await Agent.create()
   const server = createServer(agent, { token, workspaces: [workspace], ...options })
-  const { url, close } = await listen(server, { port: 0 })
+  const { url, close, server: http } = await listen(server, { port: 0 })
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
@@ -64,7 +67,7 @@ export async function startServer(options: Partial<ServerOptions> = {}): Promise
       !response.headers.get('content-type')?.includes('ndjson')
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
   }
-  return { url, agent, server, workspace, call, stop }
+  return { url, agent, server, workspace, http, call, stop }
 }
 
 export type Placed = { readonly sequence: number | undefined; readonly event: AgentEvent }

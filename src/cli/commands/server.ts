@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Args } from '../args.js'
@@ -50,6 +51,11 @@ suspended, and the next server continues them. Every request needs the token: "A
   ],
   async run(args, io) {
     const port = readPort(args)
+    const [extra] = args.positionals
+    if (extra !== undefined)
+      throw new UsageError(
+        `capstan server takes no argument, but got ${JSON.stringify(safeLine(extra, 100))}.`,
+      )
     const drain = args.value('drain')
     const drainMs = drain === undefined ? 10_000 : readDuration('drain', drain)
     const workspaces = directoriesOf(args, io)
@@ -81,14 +87,17 @@ async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }
     token: token.value,
     workspaces,
     session,
-    allowedHosts: [host],
+    allowedHosts: [host, ...ownAddresses(host)],
     ...(prepared.store !== undefined && { store: prepared.store }),
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
   })
   const listening = await listen(server, { port, host }).catch((cause: unknown) => {
+    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
     throw new CommandLineError(
       `Cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      'Choose another port with --port; 0 picks a free one.',
+      isTaken
+        ? 'Choose another port with --port; 0 picks a free one.'
+        : 'Check --host: it must be an address of this machine.',
     )
   })
   const { url } = listening
@@ -107,6 +116,14 @@ function readPort(args: Args): number {
   const port = args.count('port', 0) ?? 4747
   if (port > 65_535) throw new UsageError(`--port takes a number up to 65535, not ${port}.`)
   return port
+}
+
+/** The addresses of this machine that clients can name, when the server listens on all of them. */
+function ownAddresses(host: string): readonly string[] {
+  if (host !== '0.0.0.0' && host !== '::') return []
+  return Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
 }
 
 function directoriesOf(args: Args, io: Io): readonly string[] {
