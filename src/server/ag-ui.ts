@@ -152,7 +152,7 @@ function agUiResponse(
     from: place.sequence,
     signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
     pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(current, cut),
+    resume: (current, cut) => core.resumeForReader(principal, current, cut),
     now: core.now,
   })
   return eventStreamResponse(written(core, session, source, place, request), {

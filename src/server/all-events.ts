@@ -52,17 +52,17 @@ class AllEvents {
 
   async start(): Promise<void> {
     this.#unlisten = this.#core.onStart((session, runId) => {
-      if (this.#canSee(session)) void this.#follow(session, runId, 0)
+      void this.#followIfAllowed(session, runId, 0)
     })
     for (const [key, from] of this.#cursor?.runs ?? []) {
       const [sessionId = '', runId = ''] = key.split('/').map((part) => decodeText(part) ?? '')
       const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
-      if (session !== undefined) void this.#follow(session, runId, from)
+      if (session !== undefined) void this.#followIfAllowed(session, runId, from)
     }
-    for (const session of this.#core.pool.open().filter((one) => this.#canSee(one)))
+    for (const session of this.#core.pool.open())
       for (const { id, status, createdAtMs } of await session.runs()) {
         const isNew = this.#cursor !== undefined && createdAtMs >= this.#cursor.atMs
-        if (status === 'running' || status === 'queued' || isNew) void this.#follow(session, id, 0)
+        if (status === 'running' || status === 'queued' || isNew) void this.#followIfAllowed(session, id, 0)
       }
   }
 
@@ -103,7 +103,7 @@ class AllEvents {
       from,
       signal,
       pool: this.#core.pool,
-      resume: (current, cut) => this.#core.resumeForReader(current, cut),
+      resume: (current, cut) => this.#core.resumeForReader(this.#principal, current, cut),
       now: this.#core.now,
     })
     for await (const one of source) {
@@ -116,8 +116,15 @@ class AllEvents {
     }
   }
 
-  #canSee(session: Session): boolean {
-    return (session.tenantId ?? undefined) === this.#principal.tenantId
+  /** Follows a run of the caller's tenant that the caller is allowed to watch. */
+  async #followIfAllowed(session: Session, runId: string, from: number): Promise<void> {
+    if ((session.tenantId ?? undefined) !== this.#principal.tenantId) return
+    try {
+      if (await this.#core.allows(this.#principal, 'watchRun', session))
+        await this.#follow(session, runId, from)
+    } catch (error) {
+      this.#core.report(error)
+    }
   }
 
   #id(): string {

@@ -134,7 +134,7 @@ export async function answerApproval(
   if (pending.fromBefore !== true) return undefined
   if (session.pendingConfirmations().some(({ fromBefore }) => fromBefore === true)) return undefined
   const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
-  const resumed = cut === undefined ? undefined : await core.resumeForReader(session, cut)
+  const resumed = cut === undefined ? undefined : await core.resumeIfPossible(session, cut)
   return resumed !== undefined && 'runId' in resumed ? resumed.runId : undefined
 }
 

@@ -83,7 +83,10 @@ async function chat({ core, principal, body }: RouteContext): Promise<Response> 
   await core.authorize(principal, 'chat', session)
   const waiting = readUiApprovals(messages)
   if (waiting !== undefined) return continueChat(core, principal, session, waiting)
-  if (trigger === 'regenerate-message') await rewindLast(session)
+  if (trigger === 'regenerate-message') {
+    await core.authorize(principal, 'rewindSession', session)
+    await rewindLast(session)
+  }
   const { prompt, uploads, key } = lastUserMessage(messages)
   // A request that is sent again must not start a second run; a message that is answered again is another request.
   const run = await core.startRun(
@@ -125,7 +128,7 @@ async function uiResponse(
     from,
     signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
     pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(current, cut),
+    resume: (current, cut) => core.resumeForReader(principal, current, cut),
     now: core.now,
   })
   const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })

@@ -195,7 +195,7 @@ async function watchRun(context: SessionContext): Promise<Response> {
     from,
     signal,
     pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(current, cut),
+    resume: (current, cut) => core.resumeForReader(principal, current, cut),
     now: core.now,
   })
   return eventStreamResponse(sent(source), {

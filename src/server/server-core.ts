@@ -5,12 +5,19 @@ import type { Attachment } from '../session/request.js'
 import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
+import type { SessionInfo } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import type { QuestionAnswers } from '../tool/runtime.js'
 import type { Resumed } from './follow-run.js'
 import { Metrics } from './metrics.js'
-import { defaultLimits, type Principal, type ServerLimits, type ServerOptions } from './options.js'
+import {
+  defaultLimits,
+  type Principal,
+  type ServerLimits,
+  type ServerOptions,
+  type SessionFacts,
+} from './options.js'
 import { ProblemError } from './problem.js'
 import { type PendingQuestion, Questions, savedQuestions } from './questions.js'
 import { SessionPool } from './session-pool.js'
@@ -79,6 +86,8 @@ export class ServerCore {
     input: RunInput,
     key?: string | undefined,
   ): Promise<RunSnapshot> {
+    // Messages and the dialects start runs too: a host that refuses runs refuses all of them.
+    await this.authorize(principal, 'startRun', session)
     if (key === undefined) return this.#submit(principal, session, input, randomUUID())
     const prefix = keyPrefix(principal, session.sessionId, key)
     const runId = `${prefix}${digestOf(input).slice(0, 16)}`
@@ -226,8 +235,18 @@ export class ServerCore {
     }
   }
 
-  /** The run that continues one that was cut off, started if need be; undefined when it cannot be resumed. */
-  async resumeForReader(session: Session, run: RunSnapshot): Promise<Resumed | undefined> {
+  /** Resumes a run that was cut off for its reader; undefined when it cannot be resumed, or not by this reader. */
+  async resumeForReader(
+    principal: Principal,
+    session: Session,
+    run: RunSnapshot,
+  ): Promise<Resumed | undefined> {
+    if (!(await this.allows(principal, 'resumeRun', session))) return undefined
+    return this.resumeIfPossible(session, run)
+  }
+
+  /** The run that continues one that was cut off; undefined when it cannot be resumed. */
+  async resumeIfPossible(session: Session, run: RunSnapshot): Promise<Resumed | undefined> {
     if (this.options.resumeRuns === false || this.#isDraining) return undefined
     try {
       return await this.resume(session, run.id)
@@ -258,16 +277,15 @@ export class ServerCore {
     return false
   }
 
+  /** Throws unless the host allows the action. */
   async authorize(principal: Principal, action: string, session?: Session): Promise<void> {
-    const { authorize } = this.options
-    const facts = session && {
-      sessionId: session.sessionId,
-      workspace: session.workspace,
-      tenantId: session.tenantId ?? undefined,
-      principal: session.principal ?? undefined,
-    }
-    if (authorize !== undefined && !(await authorize(principal, action, facts)))
+    if (!(await this.allows(principal, action, session)))
       throw new ProblemError('forbidden', `The caller is not allowed to do ${action}.`)
+  }
+
+  /** Whether the host allows the action. */
+  async allows(principal: Principal, action: string, session?: Session | SessionInfo): Promise<boolean> {
+    return (await this.options.authorize?.(principal, action, session && factsOf(session))) ?? true
   }
 
   report(error: unknown): void {
@@ -288,6 +306,19 @@ export class ServerCore {
     // Before the sessions: a reader must not see the end of a run that only its process ends.
     this.stopping.abort()
     await this.pool.suspendAll()
+  }
+}
+
+function factsOf(session: Session | SessionInfo): SessionFacts {
+  if ('id' in session) {
+    const { id: sessionId, workspaceRoot: workspace = '', labels } = session
+    return { sessionId, workspace, tenantId: labels?.['tenantId'], principal: labels?.['principal'] }
+  }
+  return {
+    sessionId: session.sessionId,
+    workspace: session.workspace,
+    tenantId: session.tenantId ?? undefined,
+    principal: session.principal ?? undefined,
   }
 }
 

@@ -236,10 +236,15 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
         : info.workspaceRoot === root) &&
       (part === undefined || info.title?.toLowerCase().includes(part) === true),
   )
-  const start = afterCursor(all, query.get('cursor'))
-  const page = all.slice(start, start + limit)
+  const page: SessionInfo[] = []
+  let hasMore = false
+  for (const info of all.slice(afterCursor(all, query.get('cursor')))) {
+    if (!(await core.allows(principal, 'getSession', info))) continue
+    hasMore = page.length === limit
+    if (hasMore) break
+    page.push(info)
+  }
   const last = page.at(-1)
-  const hasMore = start + limit < all.length && last !== undefined
   return json(200, {
     sessions: page.map(({ id, workspaceRoot, title: named, labels: _, ...rest }) => ({
       sessionId: id,
@@ -247,7 +252,7 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
       title: named ?? null,
       ...rest,
     })),
-    ...(hasMore && { nextCursor: sessionCursor(last) }),
+    ...(hasMore && last !== undefined && { nextCursor: sessionCursor(last) }),
   })
 }
 

@@ -370,6 +370,43 @@ describe('principals', () => {
     expect(seen).toContain('ann startRun session')
   })
 
+  it('see and start nothing that the hook refuses, by lists, dialects and the stream of all sessions', async () => {
+    const { call, url } = await startServer({
+      token: tokens.map((one) => ({ ...one, tenantId: 'same' })),
+      session: { model: scriptedModel(Array.from({ length: 9 }, () => 'A secret.')) },
+      // Each principal has its own sessions; the second starts nothing at all.
+      authorize: ({ id }, action, session) =>
+        (session === undefined || session.principal === id) && (id === 'ann' || action !== 'startRun'),
+    })
+    const { sessionId } = (await call('POST', '/v1/sessions', {}, as(0))).body
+    expect((await call('GET', '/v1/sessions', undefined, as(0))).body.sessions).toHaveLength(1)
+    expect((await call('GET', '/v1/sessions', undefined, as(1))).body.sessions).toEqual([])
+    const leaving = new AbortController()
+    const [own, other] = await Promise.all(
+      [0, 1].map((at) => fetch(`${url}/v1/events`, { headers: as(at), signal: leaving.signal })),
+    )
+    const path = `/v1/sessions/${sessionId}`
+    const { runId } = (await call('POST', `${path}/runs`, { prompt: 'Hi.' }, as(0))).body
+    let seen = ''
+    const decoder = new TextDecoder()
+    for await (const chunk of own?.body ?? []) {
+      seen += decoder.decode(chunk)
+      if (seen.includes('agent_end')) break
+    }
+    expect((await call('GET', `${path}/runs/${runId}`, undefined, as(1))).status).toBe(403)
+    const reader = other?.body?.getReader()
+    // What was sent to the other reader by now: the opening, and no event.
+    expect(decoder.decode((await reader?.read())?.value)).toBe(': open\n\n')
+    const next = reader?.read().catch(() => undefined)
+    const second = await Promise.race([next, call('GET', '/healthz')])
+    expect(second).toMatchObject({ status: 200 })
+    leaving.abort()
+    const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi.' }], content: 'Hi.' }
+    expect((await call('POST', '/v1/chat', { id: 'c', messages: [message] }, as(1))).status).toBe(403)
+    const agUi = { threadId: 't', runId: 'r', messages: [message] }
+    expect((await call('POST', '/v1/ag-ui', agUi, as(1))).status).toBe(403)
+  })
+
   it('are held to their rate and their streams, each for itself', async () => {
     const { call, url } = await startServer({
       token: tokens,
