@@ -7,10 +7,14 @@ const run = promisify(execFile)
 
 export const pythonFolder = join(root, 'clients/python')
 
-/** The Python that tests use: `CAPSTAN_TEST_PYTHON` or `python3`; undefined when there is none that is new enough. */
-export async function findPython(): Promise<string | undefined> {
+/**
+ * The Python that tests use: `CAPSTAN_TEST_PYTHON` or `python3`. Undefined, with a message, when there is none that is
+ * new enough and has these modules.
+ */
+export async function findPython(...modules: readonly string[]): Promise<string | undefined> {
   const command = process.env['CAPSTAN_TEST_PYTHON'] ?? 'python3'
-  const probe = 'import sys; print(sys.executable if sys.version_info >= (3, 10) else "")'
+  const imports = ['sys', ...modules].join(', ')
+  const probe = `import ${imports}; print(sys.executable if sys.version_info >= (3, 10) else "")`
   try {
     const { stdout } = await run(command, ['-c', probe])
     const found = stdout.trim()

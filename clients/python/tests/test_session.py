@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
-from typing import Any, List
+import time
+from typing import Any, Callable, List
 
 from capstan import Agent, CapstanError, MemorySessionStore, SessionOptions, aio
+
+from capstan._launch import find_command
 
 from .support import LONG, CapstanTest
 
@@ -158,6 +163,48 @@ class SessionTest(CapstanTest):
             sessions[0].history()
         self.assertEqual(after.exception.code, "process_ended")
 
+    def test_an_interrupt_cancels_the_run_and_the_session_stays_usable(self) -> None:
+        session = self.scripted()
+        model = self.model()
+
+        def interrupt(_: Any) -> str:
+            os.kill(os.getpid(), signal.SIGINT)
+            model.released.wait(LONG)
+            return "Too late."
+
+        model.script = [interrupt, "Again."]
+        with self.assertRaises(KeyboardInterrupt):
+            session.send("Wait.")
+        model.released.set()
+        self.assertEqual(session.send("Go.").text, "Again.")
+        self.assertEqual([run.status for run in session.runs()], ["cancelled", "completed"])
+
+    def test_nothing_is_left_of_a_program_that_is_killed(self) -> None:
+        program = """
+import capstan, sys, threading
+agent = capstan.Agent.create(user_dir=sys.argv[1])
+session = agent.session(sys.argv[2])
+threading.Thread(target=session.bash, args=("echo $$ > shell.pid; sleep 1000",), daemon=True).start()
+print(agent._inner._link._connection._process.pid, flush=True)
+threading.Event().wait()
+"""
+        words = [sys.executable, "-c", program, os.path.join(self.base, "user"), self.workspace]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+            pid = int(child.stdout.readline())  # type: ignore[union-attr]
+            until(lambda: os.path.exists(os.path.join(self.workspace, "shell.pid")))
+            child.kill()
+        until(lambda: not is_alive(pid))
+
+    def test_mcp_servers_are_added_and_disconnected(self) -> None:
+        session = self.scripted()
+        [program, *words] = find_command()
+        self.assertEqual(session.add_mcp_server("files", "stdio", program, [*words, "mcp", "--tool", "ls"]), 1)
+        [server] = session.mcp_status()
+        self.assertEqual((server.name, server.connected), ("files", True))
+        self.assertIn("mcp__files__ls", session.tool_names())
+        self.assertEqual(self.agent().disconnect_idle_mcp(0), ["files"])
+        self.assertTrue(session.remove_mcp_server("files"))
+
     def test_a_command_that_is_none_is_reported(self) -> None:
         with self.assertRaises(CapstanError) as failed:
             Agent.create(command="/no/such/capstan")
@@ -169,6 +216,28 @@ class SessionTest(CapstanTest):
         with self.assertRaises(CapstanError) as failed:
             Agent.create("providers { }", user_dir=self.base)
         self.assertNotEqual(failed.exception.code, "process_ended")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        if os.path.exists("/proc/self/stat"):
+            return False
+    try:
+        os.kill(pid, 0)
+        return True
+    except ProcessLookupError:
+        return False
 
 
 class AsyncTest(CapstanTest):

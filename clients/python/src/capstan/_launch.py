@@ -52,6 +52,9 @@ def launch(
             stderr=subprocess.PIPE,
             env=None if env is None else {**os.environ, **env},
             cwd=cwd,
+            # An interrupt of the terminal is for this program: it decides what to cancel.
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
     except OSError as error:
         raise CapstanError(
