@@ -52,8 +52,8 @@ class SessionTest(CapstanTest):
         model.script = [model.hold("Too late.")]
         with session.stream("Wait.") as stream:
             self.assertEqual(next(stream).type, "agent_start")
+        until(lambda: [run.status for run in session.runs()] == ["completed", "cancelled"])
         model.released.set()
-        self.assertEqual([run.status for run in session.runs()], ["completed", "cancelled"])
 
     def test_direct_calls_reach_the_workspace_and_report_failures(self) -> None:
         session = self.scripted()
@@ -175,6 +175,7 @@ class SessionTest(CapstanTest):
         model.script = [interrupt, "Again."]
         with self.assertRaises(KeyboardInterrupt):
             session.send("Wait.")
+        until(lambda: session.runs()[0].status == "cancelled")
         model.released.set()
         self.assertEqual(session.send("Go.").text, "Again.")
         self.assertEqual([run.status for run in session.runs()], ["cancelled", "completed"])
@@ -256,10 +257,10 @@ class AsyncTest(CapstanTest):
                 sending.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await sending
-                model.released.set()
                 run_id = (await sessions[0].runs())[-1].id
                 last = [one async for one in await sessions[0].watch(run_id)][-1]
                 self.assertEqual(last.event.type, "agent_cancelled")
+                model.released.set()
                 model.script = ["A fair wind."]
                 async with await sessions[0].stream("How is the wind?") as stream:
                     events = [event async for event in stream]

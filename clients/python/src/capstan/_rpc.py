@@ -39,10 +39,15 @@ class Connection:
         self._failure: Optional[CapstanError] = None
         self._ended = asyncio.Event()
         self._closing = False
-        self._errors_read = threading.Thread(target=self._read_errors, name="capstan-stderr", daemon=True)
-        self._errors_read.start()
-        for work in (self._read, self._write):
-            threading.Thread(target=work, name=f"capstan{work.__name__}", daemon=True).start()
+        self._problem: Optional[str] = None
+        self._readers = [self._start(self._read), self._start(self._read_errors)]
+        self._start(self._write)
+        self._start(self._wait)
+
+    def _start(self, work: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=work, name=f"capstan{work.__name__}", daemon=True)
+        thread.start()
+        return thread
 
     async def request(self, method: str, params: Dict[str, Any]) -> Any:
         """Call a method of the process. Cancelling the caller cancels the request."""
@@ -103,39 +108,42 @@ class Connection:
     def _read(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
-        problem: Optional[str] = None
-        try:
+        with pipe:
             for line in pipe:
                 try:
                     message = json.loads(line)
                 except ValueError:
-                    problem = f"It wrote {line[:200]!r} to its standard output, which is no JSON."
-                    break
-                if isinstance(message, dict):
+                    self._problem = f"It wrote {line[:200]!r} to its standard output, which is no JSON."
+                    self._process.kill()
+                    return
+                try:
                     self._loop.call_soon_threadsafe(self._receive, message)
-        except (OSError, ValueError):
-            problem = None  # The pipe was closed: the same as its end.
-        except RuntimeError:
-            self._process.kill()  # The loop was closed: nothing can be delivered.
-            return
-        if problem is not None:
-            self._process.kill()
-        status = self._process.wait()
-        self._errors_read.join(1.0)
-        try:
-            self._loop.call_soon_threadsafe(self._end, status, problem)
-        except RuntimeError:
-            return  # The loop was closed.
+                except RuntimeError:
+                    self._process.kill()  # The loop was closed: nothing can be delivered.
+                    return
 
     def _read_errors(self) -> None:
         pipe = self._process.stderr
         assert pipe is not None
-        for line in pipe:
-            self._errors.append(line[:2000])
+        with pipe:
+            for line in pipe:
+                self._errors.append(line[:2000])
+
+    def _wait(self) -> None:
+        status = self._process.wait()
+        # What it wrote last is read first. Its children can still hold the pipes: they are not waited for.
+        for reader in self._readers:
+            reader.join(2.0)
+        try:
+            self._loop.call_soon_threadsafe(self._end, status)
+        except RuntimeError:
+            return  # The loop was closed.
 
     # The loop
 
-    def _receive(self, message: Dict[str, Any]) -> None:
+    def _receive(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            return
         method, number = message.get("method"), message.get("id")
         params = message.get("params") or {}
         if isinstance(method, str) and number is not None:
@@ -179,13 +187,13 @@ class Connection:
         if self._failure is None:
             self._send({"id": number, "error": error})
 
-    def _end(self, status: int, problem: Optional[str]) -> None:
+    def _end(self, status: int) -> None:
         if self._closing:
             self._failure = CapstanError("The agent is closed.", "session_closed")
         else:
             said = b"".join(self._errors).decode("utf-8", "replace").strip()
             how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
-            text = " ".join(part for part in (f"The capstan process {how}.", problem, said) if part)
+            text = " ".join(part for part in (f"The capstan process {how}.", self._problem, said) if part)
             self._failure = CapstanError(text, "process_ended", {"status": status})
         for answer in list(self._pending.values()):
             if not answer.done():
@@ -195,7 +203,4 @@ class Connection:
         for task in list(self._answering.values()):
             task.cancel()
         self._outbox.put(_END)
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
         self._ended.set()
