@@ -47,10 +47,13 @@ export class Agent {
   readonly #closing = new AbortController()
   /** Settles when no MCP server is being queried. */
   #asking: Promise<unknown> = Promise.resolve()
+  /** Sends what is left of the telemetry of the agent's own exporter. */
+  readonly #sendTelemetry: (() => Promise<void>) | undefined
   /** Warnings about the configuration. */
   readonly warnings: readonly string[]
 
-  private constructor(parts: MakerParts, warnings: readonly string[]) {
+  private constructor(parts: MakerParts, warnings: readonly string[], sendTelemetry?: () => Promise<void>) {
+    this.#sendTelemetry = sendTelemetry
     this.#config = parts.config
     this.#environment = parts.environment
     this.#machinery = parts.machinery
@@ -77,7 +80,13 @@ export class Agent {
     const machinery = await loadSessionModules()
     // Reports an invalid rule or pattern here, not in the first session.
     if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
-    return new Agent({ config, environment, machinery, store: configuredStore(config) }, warnings)
+    const store = configuredStore(config)
+    if (config.telemetry === undefined || environment.telemetry !== undefined)
+      return new Agent({ config, environment, machinery, store }, warnings)
+    const { openOtlp } = await import('../telemetry/otlp.js')
+    const otlp = openOtlp(config.telemetry, env ?? process.env)
+    const traced = { ...environment, telemetry: otlp.telemetry }
+    return new Agent({ config, environment: traced, machinery, store }, warnings, () => otlp.close())
   }
 
   /** The parsed configuration, with every secret masked. */
@@ -323,6 +332,7 @@ export class Agent {
     await this.#asking
     await this.#sessions.closeAll()
     await this.#maker.machine.close()
+    await this.#sendTelemetry?.()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { TelemetryOptions } from '../../src/telemetry/options.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { root } from '../house/run.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { installedPackages } from './install.js'
 
@@ -30,14 +32,12 @@ let api: Untyped
 let sdk: Untyped
 let metricsSdk: Untyped
 let contextSdk: Untyped
-let otlp: Untyped
 
 beforeAll(async () => {
   api = await load('api')
   sdk = await load('sdk-trace-base')
   metricsSdk = await load('sdk-metrics')
   contextSdk = await load('context-async-hooks')
-  otlp = await load('exporter-trace-otlp-http')
 })
 
 async function load(name: string): Promise<Untyped> {
@@ -54,10 +54,10 @@ function openTracer(): { telemetry: TelemetryOptions; spans(): Span[]; tracer: U
 }
 
 async function openAgent(telemetry: TelemetryOptions): Promise<{ agent: Agent; root: string }> {
-  const root = temporaryDirectory()
-  const agent = await Agent.create({}, { telemetry, userDir: join(root, '.user'), env: {} })
+  const directory = temporaryDirectory()
+  const agent = await Agent.create({}, { telemetry, userDir: join(directory, '.user'), env: {} })
   onTestFinished(() => agent.close())
-  return { agent, root }
+  return { agent, root: directory }
 }
 
 const readCall = { toolCalls: [{ id: 'c1', name: 'ls', args: { path: '.' } }] }
@@ -279,35 +279,21 @@ describe('telemetry of a run', () => {
     })
   })
 
-  it('is exported over OTLP to a receiver on loopback', async () => {
-    const bodies: Untyped[] = []
-    const receiver = createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-      })
-    })
-    await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening))
-    onTestFinished(() => void receiver.close())
-    const { port } = receiver.address() as AddressInfo
-    const exporter = new otlp.OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` })
-    const provider = new sdk.BasicTracerProvider({ spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
-    await spansOf([readCall, 'Done.'], {}, { tracer: provider.getTracer('test') })
-    await provider.forceFlush()
-    await provider.shutdown()
-    const names = bodies.flatMap((body) =>
-      body.resourceSpans.flatMap((resource: Untyped) =>
-        resource.scopeSpans.flatMap((scope: Untyped) => scope.spans.map((span: Untyped) => span.name)),
-      ),
-    )
-    expect(names.toSorted()).toEqual([
-      'chat script',
-      'chat script',
-      'execute_tool ls',
-      'invoke_agent capstan',
-    ])
+  it('is exported over OTLP by the command, with the packages that are installed next to it', async () => {
+    const receiver = await openReceiver()
+    const copy = copyOfPackage()
+    const { status, stderr } = await runCommand(join(copy, 'dist/cli/main.js'), receiver.url)
+    expect(stderr).not.toContain('Telemetry')
+    expect(status).toBe(0)
+    expect(receiver.spans()).toContain('invoke_agent capstan')
+    expect(receiver.spans()).toContain('chat rules')
+    expect(receiver.metrics()).toContain('gen_ai.invoke_agent.duration')
+  })
+
+  it('is refused by the command with advice when the packages are not installed', async () => {
+    const { status, stderr } = await runCommand(join(root, 'dist/cli/main.js'), 'http://127.0.0.1:9')
+    expect(status).not.toBe(0)
+    expect(stderr).toContain('npm install @opentelemetry/sdk-trace-base')
   })
 
   it('does not disturb a run when the tracer throws, and reports it once', async () => {
@@ -327,3 +313,59 @@ describe('telemetry of a run', () => {
     expect(notices).toEqual([expect.stringContaining('no tracer today')])
   })
 })
+
+/** Capstan as it is installed next to the packages of OpenTelemetry. */
+function copyOfPackage(): string {
+  const copy = mkdtempSync(join(installedPackages, '../capstan-'))
+  onTestFinished(() => rmSync(copy, { recursive: true, force: true }))
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+  copyFileSync(join(root, 'package.json'), join(copy, 'package.json'))
+  return copy
+}
+
+function runCommand(
+  script: string,
+  endpoint: string,
+): Promise<{ readonly status: number | null; readonly stderr: string }> {
+  const home = temporaryDirectory()
+  const child = spawn(process.execPath, [script, 'run', '--otel', '--model', 'offline', 'List the files.'], {
+    cwd: home,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      CAPSTAN_HOME: join(home, '.capstan'),
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, stderr })))
+}
+
+async function openReceiver(): Promise<{ readonly url: string; spans(): string[]; metrics(): string[] }> {
+  const bodies: Untyped[] = []
+  const receiver = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void receiver.close())
+  const { port } = receiver.address() as AddressInfo
+  const namesOf = (resources: string, scopes: string, entries: string): string[] =>
+    bodies
+      .flatMap((body) => body[resources] ?? [])
+      .flatMap((resource) => resource[scopes])
+      .flatMap((scope) => scope[entries])
+      .map((entry) => entry.name)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    spans: () => namesOf('resourceSpans', 'scopeSpans', 'spans'),
+    metrics: () => namesOf('resourceMetrics', 'scopeMetrics', 'metrics'),
+  }
+}

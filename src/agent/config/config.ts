@@ -2,6 +2,7 @@ import type { Manifest } from '../../authority/manifest.js'
 import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
+import type { OtlpConfig } from '../../telemetry/otlp.js'
 
 /**
  * The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given
@@ -38,6 +39,8 @@ export type AgentConfig = {
   readonly queue?: QueueConfig
   readonly taskScheduler?: TaskSchedulerConfig
   readonly search?: SearchConfig
+  /** Sends telemetry over OTLP. */
+  readonly telemetry?: OtlpConfig
   readonly mcpServers: readonly McpServerConfig[]
 }
 

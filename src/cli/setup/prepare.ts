@@ -50,7 +50,9 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const userDir = userDirOf(io)
   const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
   const settings = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
-  const { config } = settings
+  const config = args.has('otel')
+    ? { ...settings.config, telemetry: settings.config.telemetry ?? {} }
+    : settings.config
   const model = await chooseModel({ env: io.env, config, named: args.value('model') })
   const fallbackModels = args
     .values('fallback-model')

@@ -81,6 +81,10 @@ export const sessionFlags: readonly OptionSpec[] = [
     repeatable: true,
     summary: 'Model to use when the main model cannot answer',
   },
+  {
+    name: 'otel',
+    summary: 'Send telemetry over OTLP to OTEL_EXPORTER_OTLP_ENDPOINT (default: http://127.0.0.1:4318)',
+  },
   { name: 'session', short: 's', value: 'id', summary: 'Resume the session with this id, or start it' },
   { name: 'continue', short: 'c', summary: 'Resume the newest session of this directory' },
   storeFlag,

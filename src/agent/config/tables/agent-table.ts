@@ -1,3 +1,4 @@
+import type { OtlpConfig } from '../../../telemetry/otlp.js'
 import { extensionToolNames } from '../../../toolbox/extension/names.js'
 import {
   type AgentConfig,
@@ -11,11 +12,13 @@ import {
 } from '../config.js'
 import { field, type Shape } from '../field.js'
 import {
+  address,
   amount,
   flag,
   flagOr,
   group,
   groups,
+  headers,
   listOf,
   location,
   modelName,
@@ -110,6 +113,16 @@ const search: Shape<SearchConfig> = {
   engine: field(groups(engine), 'one block for each engine; its label is the name of the engine', 'engines'),
 }
 
+const telemetry: Shape<OtlpConfig> = {
+  endpoint: field(
+    address,
+    'URL of the collector (default: `OTEL_EXPORTER_OTLP_ENDPOINT`, else `http://127.0.0.1:4318`)',
+  ),
+  headers: field(headers, 'additional headers of each request'),
+  serviceName: field(text, 'name of the service (default: `OTEL_SERVICE_NAME`, else `capstan`)'),
+  recordContent: field(flag, 'include messages, arguments and results, without secrets (default: false)'),
+}
+
 /**
  * All fields of a configuration. The table is used to read it, to warn about unknown names, to mask secrets and to
  * write the documentation.
@@ -159,5 +172,6 @@ export const agentShape: Shape<AgentConfig> = {
   queue: field(group(queue), 'lanes in which tool calls wait'),
   taskScheduler: field(group(taskScheduler), 'limits for tasks of the agent'),
   search: field(group(search), 'web search'),
+  telemetry: field(group(telemetry), 'send telemetry over OTLP; an empty block uses the defaults'),
   mcpServers: field(mcpServers, 'MCP server whose tools are offered; its label is its name', 'mcpServer'),
 }
