@@ -11,6 +11,7 @@ import type { ImportedSession, ImportSessionOptions } from '../store/import-sess
 import type { PrunedSession, PruneSessionOptions } from '../store/prune-session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
+import { type OpenedTelemetry, openTelemetry } from '../telemetry/open-telemetry.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { type AgentConfig, type AgentConfigInput, describeConfig, loadConfig } from './config/index.js'
 import { configuredStore } from './configured-store.js'
@@ -47,13 +48,12 @@ export class Agent {
   readonly #closing = new AbortController()
   /** Settles when no MCP server is being queried. */
   #asking: Promise<unknown> = Promise.resolve()
-  /** Sends what is left of the telemetry of the agent's own exporter. */
-  readonly #sendTelemetry: (() => Promise<void>) | undefined
+  readonly #telemetry: OpenedTelemetry | undefined
   /** Warnings about the configuration. */
   readonly warnings: readonly string[]
 
-  private constructor(parts: MakerParts, warnings: readonly string[], sendTelemetry?: () => Promise<void>) {
-    this.#sendTelemetry = sendTelemetry
+  private constructor(parts: MakerParts, warnings: readonly string[]) {
+    this.#telemetry = parts.telemetry
     this.#config = parts.config
     this.#environment = parts.environment
     this.#machinery = parts.machinery
@@ -81,12 +81,8 @@ export class Agent {
     // Reports an invalid rule or pattern here, not in the first session.
     if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
     const store = configuredStore(config)
-    if (config.telemetry === undefined || environment.telemetry !== undefined)
-      return new Agent({ config, environment, machinery, store }, warnings)
-    const { openOtlp } = await import('../telemetry/otlp.js')
-    const otlp = openOtlp(config.telemetry, env ?? process.env)
-    const traced = { ...environment, telemetry: otlp.telemetry }
-    return new Agent({ config, environment: traced, machinery, store }, warnings, () => otlp.close())
+    const telemetry = await openTelemetry(environment.telemetry, config.telemetry, env ?? process.env)
+    return new Agent({ config, environment, machinery, store, telemetry }, warnings)
   }
 
   /** The parsed configuration, with every secret masked. */
@@ -332,7 +328,7 @@ export class Agent {
     await this.#asking
     await this.#sessions.closeAll()
     await this.#maker.machine.close()
-    await this.#sendTelemetry?.()
+    await this.#telemetry?.close?.()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -348,6 +344,7 @@ export class Agent {
     const lent = { sessions: this.#sessions, machine, secrets }
     const other = new SessionMaker({
       config,
+      telemetry: this.#telemetry,
       environment: this.#environment,
       machinery: this.#machinery,
       store,

@@ -14,6 +14,7 @@ import type { SessionSetup } from '../session/setup.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { ChildMaker } from '../subagents/child-maker.js'
+import type { OpenedTelemetry } from '../telemetry/open-telemetry.js'
 import type { TelemetryOptions } from '../telemetry/options.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
@@ -43,6 +44,7 @@ export type MakerParts = {
   readonly environment: AgentEnvironment
   readonly machinery: SessionModules
   readonly store: SessionStore | undefined
+  readonly telemetry: OpenedTelemetry | undefined
   /** What the agent shares with a maker for another configuration. */
   readonly lent?: LentParts
 }
@@ -70,14 +72,14 @@ export class SessionMaker {
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
-  readonly #telemetry: TelemetryOptions | undefined
+  readonly #telemetry: OpenedTelemetry | undefined
   #knownServers: KnownServers | undefined
   /** Creates the sessions of subagents. */
   readonly #children: ChildMaker
 
-  constructor({ config, environment, machinery, store, lent }: MakerParts) {
+  constructor({ config, environment, machinery, store, telemetry, lent }: MakerParts) {
     this.store = store
-    this.#telemetry = environment.telemetry
+    this.#telemetry = telemetry
     this.sessions = lent?.sessions ?? new OpenSessions()
     this.userDir = environment.userDir ?? join(homedir(), '.capstan')
     this.machine = lent?.machine ?? machinery.createProgramMachine()
@@ -148,7 +150,7 @@ export class SessionMaker {
       ],
       resolveModel: (name) => this.#models.resolve(name),
       circuits: this.#circuits,
-      telemetry: this.#telemetry,
+      telemetry: this.#telemetry?.spans,
       closed: (ended) => this.sessions.closed(open, ended),
     })
     // A session whose signal is already aborted is closed at once.

@@ -5,14 +5,16 @@ import type { CallRecord } from '../loop/gate-parts.js'
 import type { RequestWatch } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
 import type { CompletionRequest } from '../tool/completion.js'
-import type { TelemetryOptions } from './options.js'
 import type { OtelSpan } from './otel.js'
-import { SessionSpans } from './session-spans.js'
+import type { SessionSpans } from './session-spans.js'
 
 export type TelemetrySetup = {
-  /** The host's tracer and meter; absent: nothing is traced. */
-  readonly telemetry?: TelemetryOptions | undefined
+  /** Creates the spans of a session; absent: nothing is traced. */
+  readonly telemetry?: Telemetry | undefined
 }
+
+/** Creates the spans of a session. The code is loaded only for agents with telemetry. */
+export type Telemetry = (session: FeatureContext, parent?: () => OtelSpan | undefined) => SessionSpans
 
 type TracedSession = FeatureContext<object, TelemetrySetup>
 
@@ -24,7 +26,7 @@ export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, 
   name: 'telemetry',
   create: (session) => {
     const { telemetry } = session.setup
-    return telemetry && new SessionSpans(session, telemetry, parentSpans(session))
+    return telemetry?.(session, parentSpans(session))
   },
   close: (spans) => spans?.close(),
   watchRun(session, runId, request) {

@@ -70,6 +70,12 @@ describe('the model catalogue', () => {
     const source = readFileSync(join(import.meta.dirname, 'snapshot.ts'))
     expect(gzipSync(source, { level: 9 }).length).toBeLessThan(10_000)
   })
+
+  it('is the text that is stored next to it', () => {
+    const text = readFileSync(join(import.meta.dirname, 'snapshot.txt'), 'utf8')
+    const lines = text.split('\n').filter((line) => line !== '' && !/^[#[]/.test(line))
+    expect(catalogueEntries().map(({ id }) => id)).toEqual(lines.map((line) => line.split(' ')[0]))
+  })
 })
 
 describe('a created model', () => {

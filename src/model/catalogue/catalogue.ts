@@ -94,7 +94,9 @@ function catalogue(): ReadonlyMap<string, ReadonlyMap<string, string>> {
 function readSnapshot(): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const providers = new Map<string, Map<string, string>>()
   let models = new Map<string, string>()
-  for (const line of snapshot.trim().split('\n')) {
+  const { brotliDecompressSync } = process.getBuiltinModule('node:zlib')
+  const text = brotliDecompressSync(Buffer.from(snapshot, 'base64')).toString()
+  for (const line of text.split('\n')) {
     if (line.startsWith('[')) {
       models = new Map()
       providers.set(line.slice(1, -1), models)

@@ -1,0 +1,28 @@
+import type { Telemetry } from './feature.js'
+import type { TelemetryOptions } from './options.js'
+import type { OtlpConfig } from './otlp.js'
+
+/** The telemetry of an agent. */
+export type OpenedTelemetry = {
+  readonly spans: Telemetry
+  /** Sends what is left; absent when the host exports. */
+  close?(): Promise<void>
+}
+
+/** Opens the telemetry of an agent: that of the host takes precedence over the configuration. Undefined without either. */
+export async function openTelemetry(
+  given: TelemetryOptions | undefined,
+  config: OtlpConfig | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<OpenedTelemetry | undefined> {
+  if (given === undefined && config === undefined) return undefined
+  const { SessionSpans } = await import('./session-spans.js')
+  const spansWith =
+    (options: TelemetryOptions): Telemetry =>
+    (session, parent) =>
+      new SessionSpans(session, options, parent)
+  if (given !== undefined) return { spans: spansWith(given) }
+  const { openOtlp } = await import('./otlp.js')
+  const otlp = openOtlp(config ?? {}, env)
+  return { spans: spansWith(otlp.telemetry), close: () => otlp.close() }
+}
