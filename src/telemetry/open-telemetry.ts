@@ -9,7 +9,9 @@ export type OpenedTelemetry = {
   close?(): Promise<void>
 }
 
-/** Opens the telemetry of an agent: that of the host takes precedence over the configuration. Undefined without either. */
+/**
+ * Opens the telemetry of an agent. That of the host takes precedence over the configuration. Undefined without either.
+ */
 export async function openTelemetry(
   given: TelemetryOptions | undefined,
   config: OtlpConfig | undefined,

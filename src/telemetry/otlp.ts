@@ -19,8 +19,8 @@ export type OtlpConfig = {
 export type OpenedOtlp = { readonly telemetry: TelemetryOptions; close(): Promise<void> }
 
 /**
- * Opens an exporter with the OpenTelemetry packages that are installed next to Capstan. Throws when one is missing, with
- * the command that installs them.
+ * Opens an exporter with the OpenTelemetry packages that are installed next to Capstan. Throws when one is missing,
+ * with the command that installs them.
  */
 export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string | undefined>>): OpenedOtlp {
   const libraries = loadLibraries()

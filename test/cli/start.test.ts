@@ -20,7 +20,8 @@ describe('the built command', () => {
     expect(loaded.filter((name) => later.test(name))).toEqual([])
     expect(loaded.length).toBeLessThanOrEqual(10)
     const sizes = await Promise.all(loaded.map(async (name) => (await stat(join(command, name))).size))
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(900 * 1024)
+    // 10 KB of it are the catalogue of models, which every run looks its model up in.
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(940 * 1024)
   })
 
   it('writes the compile cache of a command once, and works the same with it', async () => {
