@@ -64,7 +64,7 @@ export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string
 }
 
 /** The packages that export telemetry are not all installed. */
-export class TelemetryPackageError extends CapstanError {
+class TelemetryPackageError extends CapstanError {
   constructor(cause: unknown) {
     super(
       'telemetry_packages_missing',
