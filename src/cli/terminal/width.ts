@@ -1,7 +1,7 @@
 /** The number of columns of a text on a terminal. Style codes (`ESC [ … m`) take none. */
 export function widthOf(text: string): number {
   const plain = text.replace(styles, '')
-  if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
+  if (plainLetters.test(plain)) return plain.length
   let width = 0
   for (const { segment } of segmenter().segment(plain)) width += widthOfLetter(segment)
   return width
@@ -18,7 +18,15 @@ export function widthOfLetter(letter: string): number {
 
 /** The graphemes of a text. */
 export function lettersOf(text: string): string[] {
-  return Array.from(segmenter().segment(text), ({ segment }) => segment)
+  // The segmenter is slow. Between two plain letters there is always a boundary, so it reads only the rest, with the
+  // plain letter on each side.
+  return (
+    text.match(/[\x20-\x7e]+(?![^\x20-\x7e])|(?:[\x20-\x7e]?[^\x20-\x7e]+)+[\x20-\x7e]?/g) ?? []
+  ).flatMap((part) =>
+    plainLetters.test(part)
+      ? part.split('')
+      : Array.from(segmenter().segment(part), ({ segment }) => segment),
+  )
 }
 
 /** Cuts a text to a number of columns, with an ellipsis. */
@@ -36,6 +44,8 @@ export function cutTo(text: string, columns: number): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
 const styles = /\x1b\[[\d;]*m/g
+/** Each of these is a grapheme of one column. */
+const plainLetters = /^[\x20-\x7e]*$/
 const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 const emoji = /\p{Emoji_Presentation}/u
 // East Asian Wide and Fullwidth, by block.

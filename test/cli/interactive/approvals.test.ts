@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openPlace, type Place } from '../drive.js'
 import { hasScript, open, type Terminal } from './real-terminal.js'
 import { keys } from './virtual-terminal.js'
@@ -97,6 +97,7 @@ describe.runIf(hasScript)('approvals in a real terminal', { timeout: 120_000 }, 
     await server.request(0)
     // Held down before, while and after the question appears.
     const held = setInterval(() => terminal.press('y'), 15)
+    onTestFinished(() => clearInterval(held))
     await terminal.sees('› yyy')
     go()
     await terminal.sees('Run "rm -rf src"?')

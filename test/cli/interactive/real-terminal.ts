@@ -43,6 +43,10 @@ export function lineOf(argv: readonly string[]): string {
   return [process.execPath, main, ...argv].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
 }
 
+function isAscii(character: string | undefined): boolean {
+  return character !== undefined && character.charCodeAt(0) < 0x80
+}
+
 let opened = 0
 /** A line of a shell in a real terminal. */
 export function openLine(place: Place, line: string, columns = 80, rows = 30): Terminal {
@@ -58,11 +62,20 @@ export function openLine(place: Place, line: string, columns = 80, rows = 30): T
   const watchers = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     const last = pieces.at(-1)
-    if (last !== undefined) last.output += piece
-    terminal = new VirtualTerminal(columns)
-    for (const each of pieces) {
-      terminal.resize(each.columns)
-      terminal.take(each.output)
+    if (last === undefined) return
+    const before = last.output
+    last.output += piece
+    if (before === '') {
+      terminal.resize(last.columns)
+      terminal.take(piece)
+    } else if (isAscii(before.at(-1)) && isAscii(piece[0])) terminal.take(piece)
+    else {
+      // A pipe can cut a letter of several characters in two: only the whole output has it.
+      terminal = new VirtualTerminal(columns)
+      for (const each of pieces) {
+        terminal.resize(each.columns)
+        terminal.take(each.output)
+      }
     }
     for (const watcher of watchers) watcher()
   })

@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
+import { cutTo, lettersOf, widthOf } from './width.js'
+
+describe('the width of a text', () => {
+  it.each([
+    ['plain', 5],
+    ['\u001b[1mbold\u001b[0m', 4],
+    ['e\u0301', 1],
+    ['漢字', 4],
+    ['👩‍👩‍👧', 2],
+  ])('of %j is %i columns', (text, width) => {
+    expect(widthOf(text)).toBe(width)
+  })
+
+  it('is what is left of a text that is cut', () => {
+    expect(cutTo('a long line', 6)).toBe('a lon…')
+    expect(cutTo('漢字漢字', 6)).toBe('漢字…')
+  })
+})
+
+describe('the letters of a text', () => {
+  it('are its graphemes, also in a text of plain letters', () => {
+    expect(lettersOf('a b~')).toEqual(['a', ' ', 'b', '~'])
+    expect(lettersOf('e\u0301x')).toEqual(['e\u0301', 'x'])
+    expect(lettersOf('a\r\nb')).toEqual(['a', '\r\n', 'b'])
+    expect(lettersOf('👩‍👩‍👧!')).toEqual(['👩‍👩‍👧', '!'])
+    expect(lettersOf('')).toEqual([])
+  })
+
+  it('are those of the segmenter, whatever is next to plain letters', () => {
+    const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+    const mixed = fc.string({
+      unit: fc.constantFrom('a', '1', ' ', '\u0301', '\u0600', '⠋', '👩', '\u200d', '\r', '\n'),
+    })
+    fc.assert(
+      fc.property(mixed, (text) => {
+        expect(lettersOf(text)).toEqual(Array.from(segmenter.segment(text), ({ segment }) => segment))
+      }),
+      { numRuns: propertyRuns(2_000) },
+    )
+  })
+})
