@@ -5,7 +5,9 @@ import { defineConfig } from 'vitest/config'
 /** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
 const slow = [
   'src/program/machine/soak.test.ts',
+  'src/postgres/*.test.ts',
   'src/store/*/faults.test.ts',
+  'src/store/postgres/*.test.ts',
   'src/workspace/search/differential.test.ts',
   'test/docs/**/*.test.ts',
   'test/faults/**/*.test.ts',
@@ -13,6 +15,7 @@ const slow = [
   'test/mcp/orphans.test.ts',
   'test/mcp/faults.test.ts',
   'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
+  'test/postgres/**/*.test.ts',
   'test/queue/{kill,workers}.test.ts',
   'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
   'test/supervise/faults.test.ts',

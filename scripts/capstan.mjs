@@ -81,7 +81,7 @@ async function faults([factor = '10', ...names]) {
     names.length > 0
       ? names
       : [
-          ...['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak'],
+          ...['test/persistence', 'test/postgres', 'test/faults', 'src/store', 'src/program/machine/soak'],
           ...['test/security/files/race', 'test/security/net/search-race', 'test/security/sandbox/abort'],
           ...['test/security/git', 'test/toolbox/big-tree', 'test/house/package'],
         ]

@@ -44,6 +44,7 @@ export const sidebar = [
       { text: 'Agents and sessions', link: '/sessions' },
       { text: 'Events', link: '/events' },
       { text: 'Persistence and resume', link: '/persistence' },
+      { text: 'The database', link: '/postgres' },
       { text: 'Models', link: '/models' },
       { text: 'Memory', link: '/memory' },
       { text: 'Supervision', link: '/supervision' },

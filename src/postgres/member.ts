@@ -11,7 +11,7 @@ import type {
   WakeReason,
 } from '../run-queue/run-queue.js'
 import type { Database, Run } from '../store/postgres/database.js'
-import type { ConnectionOptions } from '../store/postgres/driver.js'
+import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { inTransaction } from '../store/postgres/jobs.js'
 import { expiredSeconds, silentSeconds } from '../store/postgres/leases.js'
 import { lockSpace, Presence, settleMs } from '../store/postgres/presence.js'
@@ -191,7 +191,7 @@ export class PostgresMember implements QueueMember {
   }
 
   leave(): Promise<void> {
-    this.#leaving ??= this.#leave()
+    this.#leaving ??= keepingAlive(this.#leave())
     return this.#leaving
   }
 

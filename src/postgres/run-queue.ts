@@ -18,7 +18,7 @@ import type {
   WakeReason,
 } from '../run-queue/run-queue.js'
 import { Database, type Run } from '../store/postgres/database.js'
-import type { ConnectionOptions } from '../store/postgres/driver.js'
+import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { inTransaction, openJobs } from '../store/postgres/jobs.js'
 import { checkSchema, quoted } from '../store/postgres/schema.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
@@ -360,7 +360,7 @@ export class PostgresRunQueue implements RunQueue {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= keepingAlive(this.#close())
     return this.#closing
   }
 

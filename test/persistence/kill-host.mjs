@@ -64,14 +64,19 @@ const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 say({ ready: true })
 const startedAt = performance.now()
-const session = agent.session(order.workspace, {
+const options = {
   sessionStore: store,
   sessionId: order.sessionId,
   sandbox: 'off',
   tools: [tool('note', false), tool('again', true)],
   permissionPolicy: { allow: ['note', 'again'] },
   model,
-})
+}
+// Some stores can only be read asynchronously.
+const isResumed = store.readSync === undefined && (await store.read(order.sessionId)) !== undefined
+const session = isResumed
+  ? await agent.openSession(order.sessionId, { ...options, workspace: order.workspace })
+  : agent.session(order.workspace, options)
 const last = (await session.runs()).at(-1)
 if (last?.status === 'completed') say({ result: 'known' })
 else {

@@ -13,6 +13,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { PostgresSessionStore } from '../../src/store/postgres/postgres-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import type { Message, ToolCallContent } from '../../src/tool/completion.js'
@@ -20,6 +21,7 @@ import { makeWorkspace } from '../contract/open-session.js'
 import { percentile } from '../faults/support.js'
 import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
+import { hasPostgres, postgresSchema } from '../support/postgres.js'
 import { flawOf, resultsIn, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
@@ -59,20 +61,24 @@ async function live(order: object, killAfterMs: number, under: readonly string[]
   return { acknowledged, killed: signal === 'SIGKILL', ...(end !== undefined && { end }) }
 }
 
-describe.each<[string, (place: string) => SessionStore]>([
-  ['file', (place) => new FileSessionStore(place)],
-  ['sqlite', (place) => new SqliteSessionStore(place)],
-])('FT-01: a process that is killed at any moment, with the store "%s"', (backend, openStore) => {
-  it(
+describe.each<[string, (place: string) => SessionStore, (directory: string) => Promise<string>]>([
+  ['file', (place) => new FileSessionStore(place), async (directory) => directory],
+  ['sqlite', (place) => new SqliteSessionStore(place), async (directory) => join(directory, 'all.db')],
+  [
+    'postgres',
+    (place) => new PostgresSessionStore(JSON.parse(place)),
+    async () => JSON.stringify(await postgresSchema()),
+  ],
+])('FT-01: a process that is killed at any moment, with the store "%s"', (backend, openStore, makePlace) => {
+  it.skipIf(backend === 'postgres' && !hasPostgres())(
     'loses no round that was finished, and repeats none',
     async () => {
       const random = numbersFrom(seed)
       const { base, root, userDir } = await makeWorkspace()
-      const place = join(base, 'sessions')
-      await mkdir(place)
+      await mkdir(join(base, 'sessions'))
       const order = {
         backend,
-        place: backend === 'file' ? place : join(place, 'all.db'),
+        place: await makePlace(join(base, 'sessions')),
         workspace: root,
         userDir,
       }
@@ -87,7 +93,8 @@ describe.each<[string, (place: string) => SessionStore]>([
         for (let lives = 0; end === undefined; lives++) {
           expect(lives, 'it never came to its end').toBeLessThan(100)
           // A machine that is too busy for a round in that time gets more of it, or no process would ever finish.
-          const longest = 250 * (1 + lives / 20)
+          // A store in a database has to connect first.
+          const longest = (backend === 'postgres' ? 1_500 : 250) * (1 + lives / 20)
           const life = await live(mine, figures.kills < kills ? random() * longest : 600_000)
           for (const word of life.acknowledged) acknowledged.add(word)
           if (life.killed) figures.kills++

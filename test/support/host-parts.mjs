@@ -2,6 +2,7 @@
 // The parts that the programs started by `startHost` share.
 import { writeSync } from 'node:fs'
 import { FileSessionStore, SqliteSessionStore } from 'capstan'
+import { PostgresSessionStore } from 'capstan/postgres'
 
 /** The order that the test gave to `startHost`. */
 export const order = JSON.parse(process.argv[2])
@@ -13,5 +14,7 @@ export const order = JSON.parse(process.argv[2])
 export const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 
 /** Opens the store that the order names. */
-export const openStore = (place = order.place) =>
-  order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(place)
+export const openStore = (place = order.place) => {
+  if (order.backend === 'postgres') return new PostgresSessionStore(JSON.parse(place))
+  return order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(place)
+}

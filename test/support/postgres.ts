@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { migrate } from '../../src/store/postgres/migrate.js'
-import { findPrograms } from './postgres-server.mjs'
+import { createServer, findPrograms, startServer } from './postgres-server.mjs'
 
 /** Whether tests can have a Postgres server. For `describe.skipIf`; prints why they are skipped. */
 export function hasPostgres(): boolean {
@@ -85,5 +85,24 @@ function isNew(directory: string): boolean {
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false
     throw thrown
+  }
+}
+
+/** A server for one test, which can be stopped, started and slowed down. Removed after the test. */
+export async function privateServer(settings: Readonly<Record<string, string | number>> = {}) {
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'capstan-postgres-'))
+  const files = createServer(directory, settings)
+  let running = await startServer(files)
+  onTestFinished(async () => {
+    await running.stop('immediate')
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  })
+  return {
+    url: files.url,
+    directory,
+    async restart(how: 'fast' | 'immediate'): Promise<void> {
+      await running.stop(how)
+      running = await startServer(files)
+    },
   }
 }

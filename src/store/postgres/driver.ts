@@ -23,6 +23,8 @@ export async function openPool(options: ConnectionOptions, size: number): Promis
   })
   // A connection that breaks while it is idle is replaced with the next query, which reports what is wrong.
   pool.on('error', () => undefined)
+  // The pool does not listen while a connection is in use, and between two statements of a transaction nothing else does.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
@@ -36,6 +38,18 @@ export async function openClient(options: ConnectionOptions): Promise<Client> {
   // It exists since pg 8.0, and the types do not have it.
   if ('unref' in client && typeof client.unref === 'function') client.unref()
   return client
+}
+
+/**
+ * Keeps the process alive while connections are closed: they do not do so themselves, and Node would end before.
+ */
+export async function keepingAlive<Result>(work: Promise<Result>): Promise<Result> {
+  const timer = setInterval(() => undefined, 1_000)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 function common({ url, applicationName }: ConnectionOptions) {

@@ -105,7 +105,9 @@ const problems: Readonly<Record<string, Problem>> = {
   '3F000': notMigrated,
   '42P01': notMigrated,
   '42703': notMigrated,
-  '42501': unwritable('does not give this role the necessary rights; see the role script in docs/cluster.md'),
+  '42501': unwritable(
+    'does not give this role the necessary rights; see the role script in docs/postgres.md',
+  ),
   '53100': {
     code: 'store_full',
     advice: 'could not grow: its disk is full, and nothing of this step was saved. Free some space',

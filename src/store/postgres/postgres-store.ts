@@ -12,6 +12,7 @@ import type {
 } from '../session-store.js'
 import { AppendQueue } from './append-queue.js'
 import { Database } from './database.js'
+import { keepingAlive } from './driver.js'
 import { encodeBatch, encodeInfo, mergeInfo, parseInfo, RecordRows, type StoredInfo } from './encode.js'
 import { acquire, assertFree, type Head, lockHead } from './leases.js'
 import { PostgresLog } from './postgres-log.js'
@@ -270,7 +271,7 @@ export class PostgresSessionStore implements SessionStore {
 
   /** Closes the open logs, then the connections. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= keepingAlive(this.#close())
     return this.#closing
   }
 
