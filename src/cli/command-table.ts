@@ -53,6 +53,26 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/server.js')).command,
   },
   {
+    name: 'worker',
+    summary: 'Execute runs of a cluster',
+    load: async () => (await import('./commands/worker.js')).command,
+  },
+  {
+    name: 'runs',
+    summary: 'Submit runs to a cluster; list, follow, cancel, steer and answer them',
+    load: async () => (await import('./commands/runs.js')).command,
+  },
+  {
+    name: 'cluster',
+    summary: 'Print the state of a cluster, or drain a node',
+    load: async () => (await import('./commands/cluster.js')).command,
+  },
+  {
+    name: 'migrate',
+    summary: 'Create or migrate the tables of a cluster',
+    load: async () => (await import('./commands/migrate.js')).command,
+  },
+  {
     name: 'check',
     summary: 'Check an agent directory and list every problem',
     load: async () => (await import('./commands/check.js')).command,

@@ -1,0 +1,100 @@
+import { workspaceRoot } from '../../agent/workspace-root.js'
+import { RunClient } from '../../cluster/run-client.js'
+import type { RunQueue } from '../../run-queue/run-queue.js'
+import type { SessionStore } from '../../store/session-store.js'
+import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
+import type { Args } from '../args.js'
+import { CommandLineError, UsageError } from '../errors.js'
+import type { Io } from '../io.js'
+import { readDuration } from '../setup/duration.js'
+import { loadSettings } from '../setup/load-settings.js'
+import { userDirOf } from '../setup/user-dir.js'
+
+/** The database of a cluster, and how long to wait for it. */
+export type ClusterDatabase = {
+  readonly url: string
+  readonly schema: string
+  readonly maxWaitMs: number
+}
+
+/** A connection to a cluster. */
+export type Connected = {
+  readonly store: SessionStore
+  readonly queue: RunQueue
+  readonly client: RunClient
+  close(): Promise<void>
+}
+
+const defaultWaitMs = 60_000
+
+/** The database that the flags, the environment or the configuration name. */
+export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
+  const wait = args.value('wait')
+  const url =
+    args.value('database') ?? (io.env['CAPSTAN_DATABASE_URL'] || undefined) ?? (await configured(args, io))
+  if (url === undefined)
+    throw new UsageError(
+      'No database is given.',
+      'Use --database postgres://…, set CAPSTAN_DATABASE_URL, or storage_backend = "postgres" and storage_url in a configuration.',
+    )
+  if (!/^postgres(?:ql)?:\/\//.test(url))
+    throw new UsageError('--database takes a URL that begins with postgres://.')
+  return {
+    url,
+    schema: args.value('schema') ?? 'capstan',
+    maxWaitMs: wait === undefined ? defaultWaitMs : readDuration('wait', wait),
+  }
+}
+
+/** Connects, and fails when the database cannot be reached in time. */
+export async function connect(args: Args, io: Io): Promise<Connected> {
+  const { url, schema, maxWaitMs } = await databaseOf(args, io)
+  const { PostgresRunQueue, PostgresSessionStore } = await import('../../postgres/index.js')
+  const options = {
+    url,
+    schema,
+    maxWaitMs,
+    ...omitUndefined({ directUrl: io.env['CAPSTAN_DATABASE_DIRECT_URL'] }),
+  }
+  const queue = new PostgresRunQueue(options)
+  const store = new PostgresSessionStore(options)
+  const close = async (): Promise<void> => {
+    await queue.close()
+    await store.close()
+  }
+  try {
+    await queue.list({ limit: 1 })
+    const clusterKey = clusterKeyOf(io)
+    return {
+      store,
+      queue,
+      client: new RunClient({ store, queue, tenantId: args.value('tenant'), clusterKey }),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw new CommandLineError(
+      `The database of the cluster cannot be used: ${messageOf(error)}`,
+      'Check that it is running, and that "capstan migrate" has created the tables.',
+    )
+  }
+}
+
+/** The key that signs answers to approvals. */
+export function clusterKeyOf({ env }: Pick<Io, 'env'>): string | undefined {
+  const key = env['CAPSTAN_CLUSTER_KEY']?.trim()
+  if (key === undefined || key === '') return undefined
+  if (key.length < 32)
+    throw new UsageError(
+      'CAPSTAN_CLUSTER_KEY must have at least 32 characters.',
+      'Make one with: openssl rand -hex 32',
+    )
+  return key
+}
+
+async function configured(args: Args, io: Io): Promise<string | undefined> {
+  const root = workspaceRoot('.', io.cwd)
+  const { config } = await loadSettings({ root, userDir: userDirOf(io) }, io, args.value('config'))
+  return config.storageBackend === 'postgres' ? config.storageUrl : undefined
+}

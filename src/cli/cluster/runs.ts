@@ -1,0 +1,196 @@
+import type { RunClient } from '../../cluster/run-client.js'
+import { type QueuedRun, type QueuedRunState, queuedRunStates } from '../../run-queue/run-queue.js'
+import type { RunEvent } from '../../session/run-events.js'
+import type { Action } from '../actions.js'
+import type { Args } from '../args.js'
+import { CommandLineError, UsageError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import { connect } from './connect.js'
+
+/** Adds a run to the queue and prints its id. */
+export const submitRun: Action = async (args, io) => {
+  const prompt = args.required(0, 'PROMPT', 'Say what is to be done: capstan runs submit "PROMPT"')
+  const notBefore = args.value('not-before')
+  if (notBefore !== undefined && Number.isNaN(Date.parse(notBefore)))
+    throw new UsageError(
+      `--not-before takes a time such as 2030-01-31T06:00:00Z, not ${JSON.stringify(notBefore)}.`,
+    )
+  const priority = args.value('priority')
+  if (priority !== undefined && !/^-?\d{1,7}$/.test(priority))
+    throw new UsageError(`--priority takes a whole number, not ${JSON.stringify(priority)}.`)
+  return withClient(args, io, async (client) => {
+    const { runId, sessionId } = await client.submit({
+      prompt,
+      sessionId: args.value('session'),
+      workspace: args.value('workspace'),
+      lane: args.value('lane'),
+      priority: priority === undefined ? undefined : Number(priority),
+      notBefore: notBefore === undefined ? undefined : new Date(notBefore),
+      idempotencyKey: args.value('idempotency-key'),
+      correlationId: io.env['CAPSTAN_CORRELATION_ID'] || undefined,
+      traceparent: io.env['TRACEPARENT'] || undefined,
+    })
+    const text = args.has('json') ? JSON.stringify({ runId, sessionId }) : `${runId}  session ${sessionId}`
+    await write(args.has('follow') ? io.stderr : io.stdout, `${text}\n`)
+    return args.has('follow') ? follow(client, runId, args, io) : exitCodes.done
+  })
+}
+
+/** Lists runs, newest first. */
+export const listRuns: Action = async (args, io) =>
+  withClient(args, io, async (client) => {
+    const { runs, next } = await client.list({
+      sessionId: args.value('session'),
+      lane: args.value('lane'),
+      states: args.has('state') ? args.values('state').map(stateOf) : undefined,
+      limit: args.count('limit') ?? 20,
+    })
+    for (const run of runs) await write(io.stdout, `${args.has('json') ? safeJson(run) : lineOf(run)}\n`)
+    if (runs.length === 0 && !args.has('json')) await write(io.stderr, 'No runs.\n')
+    if (next !== undefined && !args.has('json')) await write(io.stderr, '… and more (use --limit)\n')
+    return exitCodes.done
+  })
+
+/** Prints a run and the calls that wait for an approval. */
+export const showRun: Action = async (args, io) =>
+  withRun(args, io, async (client, run) => {
+    const approvals = await client.approvals(run.runId)
+    if (args.has('json')) {
+      await write(io.stdout, `${safeJson({ ...run, approvals })}\n`)
+      return exitCodes.done
+    }
+    const error =
+      run.error === undefined ? [] : [`error: ${safeLine(run.error.message, 500)} (${run.error.code})`]
+    const waiting = approvals.map(
+      ({ callId, toolName, args: given, reasons }) =>
+        `waits for an approval: ${safeLine(callId)}  ${safeLine(toolName)} ${safeLine(given, 300)}\n  ${reasons.map((reason) => safeLine(reason, 300)).join('\n  ')}`,
+    )
+    const text = [lineOf(run), `session: ${run.sessionId}`, ...error, ...waiting]
+    await write(io.stdout, `${text.join('\n')}\n`)
+    return exitCodes.done
+  })
+
+/** Prints the answer of a run as it is written. */
+export const followRun: Action = async (args, io) =>
+  withRun(args, io, (client, { runId }) => follow(client, runId, args, io))
+
+export const cancelRun: Action = async (args, io) =>
+  withRun(args, io, async (client, { runId }) => {
+    const outcome = await client.cancel(runId)
+    if (outcome === 'ended') throw new CommandLineError(`The run ${runId} has ended already.`)
+    return done(args, io, { runId, outcome }, `${runId}: ${outcome}`)
+  })
+
+export const steerRun: Action = async (args, io) => {
+  const text = args.required(1, 'TEXT', 'capstan runs steer RUN "TEXT"')
+  return withRun(args, io, async (client, { runId }) => {
+    await client.steer(runId, text)
+    return done(args, io, { runId }, `${runId}: the model reads it before its next answer`)
+  })
+}
+
+/** Approves or rejects a call. The call can be left out when only one waits. */
+export const answerRun: Action = async (args, io) => {
+  const given = args.value('decision')
+  const decision = (['once', 'session', 'always', 'reject'] as const).find((one) => one === given)
+  if (decision === undefined) throw new UsageError('Missing option: --decision once|session|always|reject')
+  return withRun(args, io, async (client, { runId }) => {
+    const waiting = await client.approvals(runId)
+    const [only] = waiting
+    const callId = args.positionals[1] ?? (waiting.length === 1 ? only?.callId : undefined)
+    if (callId === undefined)
+      throw new CommandLineError(
+        waiting.length === 0
+          ? `No call of the run ${runId} waits for an approval.`
+          : `${waiting.length} calls wait.`,
+        '"capstan runs show RUN" lists the calls that wait.',
+      )
+    await client.answer(runId, callId, decision, args.value('message'))
+    return done(args, io, { runId, callId, decision }, `${runId}: ${safeLine(callId)} ${decision}`)
+  })
+}
+
+export const redriveRun: Action = async (args, io) =>
+  withRun(args, io, async (client, { runId }) => {
+    await client.redrive(runId)
+    return done(args, io, { runId }, `${runId}: queued`)
+  })
+
+async function withClient(args: Args, io: Io, use: (client: RunClient) => Promise<number>): Promise<number> {
+  const { client, close } = await connect(args, io)
+  try {
+    return await use(client)
+  } finally {
+    await close()
+  }
+}
+
+/** Finds the run of the first argument. Its id can be shortened. */
+async function withRun(
+  args: Args,
+  io: Io,
+  use: (client: RunClient, run: QueuedRun) => Promise<number>,
+): Promise<number> {
+  const given = args.required(0, 'RUN', '"capstan runs list" lists the runs.')
+  return withClient(args, io, async (client) => {
+    const exact = await client.get(given)
+    if (exact !== undefined) return use(client, exact)
+    const { runs } = await client.list({ limit: 1_000 })
+    const found = runs.filter(({ runId }) => runId.startsWith(given))
+    const [run] = found
+    if (run === undefined || found.length > 1)
+      throw new CommandLineError(
+        found.length === 0
+          ? `There is no run ${JSON.stringify(given)}.`
+          : `${found.length} runs begin with ${given}.`,
+        '"capstan runs list" lists the runs.',
+      )
+    return use(client, run)
+  })
+}
+
+async function follow(client: RunClient, runId: string, args: Args, io: Io): Promise<number> {
+  const from = args.count('from', 0) ?? 0
+  let last: RunEvent | undefined
+  let isOpenLine = false
+  for await (const one of client.events(runId, { from, signal: io.signal })) {
+    last = one
+    const { event } = one
+    if (args.has('json')) await write(io.stdout, `${safeJson(one)}\n`)
+    else if (event.type === 'text_delta') {
+      await write(io.stdout, safeText(event.text))
+      isOpenLine = !event.text.endsWith('\n')
+    } else if (event.type === 'confirmation_required')
+      await write(
+        io.stderr,
+        `\n${safeLine(event.toolName)} waits for an approval: capstan runs answer ${runId} ${safeLine(event.toolId)} --decision once\n`,
+      )
+    else if (event.type === 'error') await write(io.stderr, `\nerror: ${safeLine(event.error, 1_000)}\n`)
+  }
+  if (isOpenLine) await write(io.stdout, '\n')
+  if (io.signal.aborted) return exitCodes.cancelled
+  if (last?.event.type === 'agent_end') return exitCodes.done
+  if (last?.event.type === 'agent_cancelled') return exitCodes.cancelled
+  const state = (await client.get(runId))?.state
+  if (state === 'completed') return exitCodes.done
+  return state === 'dead' ? exitCodes.incomplete : exitCodes.failed
+}
+
+async function done(args: Args, io: Io, value: object, text: string): Promise<number> {
+  await write(io.stdout, args.has('json') ? `${JSON.stringify(value)}\n` : `${text}\n`)
+  return exitCodes.done
+}
+
+function lineOf({ runId, state, lane, tenantId, submittedAtMs, prompt }: QueuedRun): string {
+  const tenant = tenantId === undefined ? '' : `  ${safeLine(tenantId, 40)}`
+  return `${runId}  ${state}  ${safeLine(lane, 40)}${tenant}  ${new Date(submittedAtMs).toISOString()}  ${safeLine(prompt, 60)}`
+}
+
+function stateOf(given: string): QueuedRunState {
+  const state = queuedRunStates.find((one) => one === given)
+  if (state === undefined)
+    throw new UsageError(`--state takes ${queuedRunStates.join(', ')}, not ${JSON.stringify(given)}.`)
+  return state
+}

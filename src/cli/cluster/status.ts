@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ClusterStatus } from '../../run-queue/run-queue.js'
+import type { Args } from '../args.js'
+import { CommandLineError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { safeLine } from '../terminal/safe-text.js'
+import { connect } from './connect.js'
+
+const watchEveryMs = 2_000
+
+/** Prints the state of the cluster, once or until the command is stopped. */
+export async function printStatus(args: Args, io: Io): Promise<number> {
+  const { queue, close } = await connect(args, io)
+  try {
+    for (;;) {
+      const status = await queue.status()
+      await write(io.stdout, args.has('json') ? `${JSON.stringify(status)}\n` : textOf(status, Date.now()))
+      if (!args.has('watch')) return exitCodes.done
+      await pause(watchEveryMs, undefined, { signal: io.signal }).catch(() => undefined)
+      if (io.signal.aborted) return exitCodes.done
+    }
+  } finally {
+    await close()
+  }
+}
+
+/** Asks a node to end. Its id can be shortened. */
+export async function drainNode(args: Args, io: Io): Promise<number> {
+  const given = args.required(0, 'NODE', '"capstan cluster status" lists the nodes.')
+  const { queue, close } = await connect(args, io)
+  try {
+    const { nodes } = await queue.status()
+    const found = nodes.filter(({ id, name }) => id.startsWith(given) || name === given)
+    const [node] = found
+    if (node === undefined || found.length > 1)
+      throw new CommandLineError(
+        `${found.length === 0 ? 'No node is' : `${found.length} nodes are`} called ${JSON.stringify(given)}.`,
+        '"capstan cluster status" lists the nodes.',
+      )
+    await queue.drain(node.id)
+    await write(
+      io.stdout,
+      args.has('json') ? `${JSON.stringify({ nodeId: node.id })}\n` : `Draining ${node.id}.\n`,
+    )
+    return exitCodes.done
+  } finally {
+    await close()
+  }
+}
+
+function textOf({ nodes, lanes, waiting, dead, takeovers }: ClusterStatus, now: number): string {
+  const nodeLines = nodes.map(
+    ({ id, name, host, active, slots, seenAtMs, isDraining }) =>
+      `  ${id}  ${safeLine(name, 40)}  ${safeLine(host, 40)}  ${active}/${slots} active  seen ${Math.max(0, Math.round((now - seenAtMs) / 1_000))} s ago${isDraining ? '  draining' : ''}`,
+  )
+  const laneLines = lanes.map(
+    ({ lane, queued, active, oldestWaitMs }) =>
+      `  ${safeLine(lane, 40)}  ${queued} queued  ${active} active  oldest wait ${Math.round(oldestWaitMs / 1_000)} s`,
+  )
+  return [
+    `nodes: ${nodes.length}`,
+    ...nodeLines,
+    `lanes: ${lanes.length}`,
+    ...laneLines,
+    `waiting for a user: ${waiting}`,
+    `dead letters: ${dead}`,
+    `takeovers: ${takeovers}`,
+    '',
+  ].join('\n')
+}
