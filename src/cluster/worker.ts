@@ -88,8 +88,13 @@ export class Worker {
 
   async #drain(deadlineMs: number): Promise<void> {
     clearInterval(this.#poll)
+    const leave = (): Promise<unknown> =>
+      Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
+    // At once: an active run must not begin another round. A claim that is on its way is given back after it.
+    const left = leave()
     await this.#filling
-    await Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
+    await left
+    await leave()
     await this.#member?.leave()
   }
 

@@ -5,6 +5,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { RunClient } from '../../src/cluster/run-client.js'
 import { Worker } from '../../src/cluster/worker.js'
 import type { WorkerOptions } from '../../src/cluster/worker-options.js'
+import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
 import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
 import type { RunQueue } from '../../src/run-queue/run-queue.js'
 import type { RunEvent } from '../../src/session/run-events.js'
@@ -12,6 +13,7 @@ import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { notingTool } from '../persistence/kept.js'
+import { hasPostgres, postgresSchema } from '../support/postgres.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 const closing: (() => Promise<void>)[] = []
@@ -30,10 +32,28 @@ type Place = {
   ): Promise<Worker>
 }
 
-function place(store: SessionStore = new MemorySessionStore()): Place {
-  const base = realpathSync(temporaryDirectory())
+type Backend = { readonly store: SessionStore; readonly queue: RunQueue }
+
+function inProcess(store: SessionStore = new MemorySessionStore()): Backend {
   const queue = new InProcessRunQueue({ store })
   closing.push(() => queue.close())
+  return { store, queue }
+}
+
+async function inPostgres(): Promise<Backend> {
+  const options = await postgresSchema()
+  const store = new PostgresSessionStore(options)
+  const queue = new PostgresRunQueue(options)
+  closing.push(
+    () => store.close(),
+    () => queue.close(),
+  )
+  return { store, queue }
+}
+
+async function place(backend: () => Backend | Promise<Backend>): Promise<Place> {
+  const base = realpathSync(temporaryDirectory())
+  const { store, queue } = await backend()
   const ledger = { begun: [], done: [] }
   return {
     store,
@@ -85,9 +105,14 @@ async function untilState(client: RunClient, runId: string, state: string): Prom
 
 const types = (events: readonly RunEvent[]): string[] => events.map(({ event }) => event.type)
 
-describe('a run in a queue', () => {
+const backends = [
+  { name: 'one process', backend: () => inProcess() },
+  ...(hasPostgres() ? [{ name: 'Postgres', backend: inPostgres }] : []),
+]
+
+describe.each(backends)('a run in a queue in $name', ({ backend }) => {
   it('is executed by a worker, and its events are read from any number on', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const { runId, sessionId } = await client.submit({ prompt: 'look around', metadata: { a: 1 } })
     await worker([call('look', 'one'), 'all is done'])
@@ -106,7 +131,7 @@ describe('a run in a queue', () => {
   })
 
   it('is the same run for the same key, and a conflict with another prompt', async () => {
-    const { store, queue } = place()
+    const { store, queue } = await place(backend)
     const client = new RunClient({ store, queue })
     const first = await client.submit({ prompt: 'a', idempotencyKey: 'k' })
     expect(await client.submit({ prompt: 'a', idempotencyKey: 'k' })).toEqual({ ...first, isNew: false })
@@ -118,12 +143,12 @@ describe('a run in a queue', () => {
   })
 
   it('gives up its slot while a user must answer, and the answer makes that very call once', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const asking = await worker([call('change', 'sea'), 'changed'], { slots: 1 })
     const { runId } = await client.submit({ prompt: 'change it' })
     await untilState(client, runId, 'waiting')
-    expect(asking.metrics()).toMatchObject({ suspended: 1, active: 0 })
+    await expect.poll(() => asking.metrics(), { timeout: 60_000 }).toMatchObject({ suspended: 1, active: 0 })
     expect(await client.approvals(runId)).toMatchObject([{ callId: 'call-sea', toolName: 'change' }])
     expect(ledger.begun).toEqual([])
     const events = collect(client.events(runId))
@@ -138,7 +163,7 @@ describe('a run in a queue', () => {
   })
 
   it('is not approved by an answer that was forged, or signed for something else', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const asking = await worker([call('change', 'sea'), 'rejected'], { slots: 1 })
     const { runId, sessionId } = await client.submit({ prompt: 'change it' })
@@ -167,7 +192,7 @@ describe('a run in a queue', () => {
   })
 
   it('continues on another worker after the first was drained, without repeating a call', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -191,7 +216,7 @@ describe('a run in a queue', () => {
   })
 
   it('is cancelled before it starts, while it works and while it waits', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const early = await client.submit({ prompt: 'x' })
     expect(await client.cancel(early.runId)).toBe('cancelled')
@@ -212,7 +237,7 @@ describe('a run in a queue', () => {
   })
 
   it('is steered while it works', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -231,23 +256,8 @@ describe('a run in a queue', () => {
     await expect(client.steer(runId, 'again')).rejects.toMatchObject({ code: 'run_ended' })
   })
 
-  it('survives a restart of the whole process', async () => {
-    const store = new MemorySessionStore()
-    const first = place(store)
-    const client = new RunClient({ store, queue: first.queue })
-    const { runId } = await client.submit({ prompt: 'later' })
-    await first.queue.close()
-    const second = place(store)
-    await second.worker(['done'])
-    const after = new RunClient({ store, queue: second.queue })
-    expect((await collect(after.events(runId))).at(-1)?.event).toMatchObject({
-      type: 'agent_end',
-      result: { text: 'done' },
-    })
-  })
-
   it('fails with a clear code when the worker has no such workspace', async () => {
-    const { store, queue, worker } = place()
+    const { store, queue, worker } = await place(backend)
     const client = new RunClient({ store, queue })
     const { runId } = await client.submit({ prompt: 'x', workspace: 'elsewhere' })
     await worker(['unused'])
@@ -257,7 +267,7 @@ describe('a run in a queue', () => {
   })
 
   it('can restrict the worker, and never widen it', async () => {
-    const { store, queue, worker, ledger } = place()
+    const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     await worker([call('look', 'one'), call('change', 'two'), 'done'], {
       session: { confirmationPolicy: { enabled: false } },
@@ -272,9 +282,9 @@ describe('a run in a queue', () => {
   })
 })
 
-describe('tenants of a queue', () => {
+describe.each(backends)('tenants of a queue in $name', ({ backend }) => {
   it('see and touch only their own runs and sessions', async () => {
-    const { store, queue, worker } = place()
+    const { store, queue, worker } = await place(backend)
     const [a, b] = [
       new RunClient({ store, queue, tenantId: 'a' }),
       new RunClient({ store, queue, tenantId: 'b' }),
@@ -304,7 +314,7 @@ describe('tenants of a queue', () => {
   })
 
   it('cannot use more than their quota', async () => {
-    const { store, queue, worker } = place()
+    const { store, queue, worker } = await place(backend)
     const tenantQuotas = { default: { tokens: 1 } }
     await worker(['one', 'two', 'three'], { tenantQuotas })
     const limited = new RunClient({ store, queue, tenantId: 'a' })
@@ -319,5 +329,22 @@ describe('tenants of a queue', () => {
     const other = new RunClient({ store, queue, tenantId: 'b' })
     const third = await other.submit({ prompt: 'x' })
     await untilState(other, third.runId, 'completed')
+  })
+})
+
+describe('the queue of one process', () => {
+  it('survives a restart of the whole process', async () => {
+    const store = new MemorySessionStore()
+    const first = await place(() => inProcess(store))
+    const client = new RunClient({ store, queue: first.queue })
+    const { runId } = await client.submit({ prompt: 'later' })
+    await first.queue.close()
+    const second = await place(() => inProcess(store))
+    await second.worker(['done'])
+    const after = new RunClient({ store, queue: second.queue })
+    expect((await collect(after.events(runId))).at(-1)?.event).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'done' },
+    })
   })
 })
