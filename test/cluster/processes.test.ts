@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { chainEvents } from '../../src/cluster/chain-events.js'
 import { RunClient } from '../../src/cluster/run-client.js'
 import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
+import type { QueuedRun } from '../../src/run-queue/run-queue.js'
 import { load } from '../../src/session/journal/restore.js'
 import type { RunEvent } from '../../src/session/run-events.js'
 import { startModelServer } from '../../src/testing/index.js'
@@ -144,29 +145,37 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
       )
       const reading = Promise.all(runs.map(({ runId }) => collect(client.events(runId))))
       const takeovers: number[] = []
+      const openRuns = async () => (await queue.list({ states: ['queued', 'active'], limit: 1_000 })).runs
       for (let at = 0; at < kills; at++) {
-        const before = lines().length
-        await expect.poll(() => lines().length, { timeout: 5 * minutes }).not.toBe(before)
         const victim = workers[at % workers.length]
         if (victim === undefined) throw new Error('there is no worker')
-        const lost = (await queue.list({ states: ['active'], limit: 1_000 })).runs.filter(
-          ({ nodeId }) => nodeId === victim.nodeId,
-        )
+        const isVictims = ({ nodeId }: QueuedRun): boolean => nodeId === victim.nodeId
+        const before = lines().length
+        // Kills it while it works: it has runs, and calls were made since the last kill.
+        await expect
+          .poll(
+            async () => {
+              const open = await openRuns()
+              return open.length === 0 || (open.some(isVictims) && lines().length > before)
+            },
+            { timeout: 5 * minutes },
+          )
+          .toBe(true)
+        const lost = (await openRuns()).filter(isVictims)
+        if (lost.length === 0) break
         victim.child.kill('SIGKILL')
         const killedAtMs = Date.now()
         await victim.ended
         const names = new Set(lost.map(({ prompt }) => prompt.split(' ')[0]))
-        if (names.size > 0) {
-          const next = () => asked.find(({ name, atMs }) => atMs > killedAtMs + 100 && names.has(name))
-          const isOver = async () => (await queue.list({ states: ['queued', 'active'] })).runs.length === 0
-          await expect
-            .poll(async () => next() !== undefined || (await isOver()), { timeout: 5 * minutes })
-            .toBe(true)
-          const found = next()
-          if (found !== undefined) takeovers.push(found.atMs - killedAtMs)
-        }
+        const next = () => asked.find(({ name, atMs }) => atMs > killedAtMs + 100 && names.has(name))
+        const isOver = async () =>
+          (await openRuns()).every(({ runId }) => !lost.some((one) => one.runId === runId))
+        await expect
+          .poll(async () => next() !== undefined || (await isOver()), { timeout: 5 * minutes })
+          .toBe(true)
+        const found = next()
+        if (found !== undefined) takeovers.push(found.atMs - killedAtMs)
         workers[at % workers.length] = await worker('--mode', 'full')
-        if ((await queue.list({ states: ['queued', 'active'] })).runs.length === 0) break
       }
       const events = await reading
       const all = lines()
