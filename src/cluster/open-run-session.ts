@@ -59,7 +59,7 @@ async function open(
   const { agent, store } = options
   const { sessionId, tenantId } = run
   const { workspace: named, principal, correlationId } = readRequestData(run.request)
-  // The tenant of a session never changes, whoever submits a run to it.
+  // A run of another tenant does not change the tenant of a session.
   if (state !== undefined && state.session?.labels?.['tenantId'] !== tenantId)
     throw new ClusterError('session_not_found', `There is no session '${sessionId}'.`)
   const workspace = workspaceFor(options, named, state)

@@ -61,7 +61,7 @@ export class AnswerCheck {
     return answer
   }
 
-  /** Marks an answer as used. Afterwards the log is the protection: a call that has started is not asked about again. */
+  /** Marks an answer as used. A call that has started is not asked about again, so the log protects other nodes. */
   use({ mac }: JsonObject): void {
     if (typeof mac === 'string') this.#used.add(mac)
   }

@@ -168,15 +168,15 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Suspends the session as soon as nothing is lost by it: when the round of its run has ended, at once when there is no
-   * run or it only waits for an approval, and at the deadline in any case. Hooks and the run get
+   * Suspends the session as soon as nothing is lost by it: when the round of its run has ended, at once when there is
+   * no run or it only waits for an approval, and at the deadline in any case. Hooks and the run get
    * `passivation_requested`. Resolves when the session is closed.
    */
   async passivate(options: PassivateOptions): Promise<void> {
     await passivate(kernelOf(this), options)
   }
 
-  /** Whether the run can do nothing before a user approves or rejects a call, so that it can be suspended at no cost. */
+  /** Whether the run can do nothing before a user approves or rejects a call: it can be suspended at no cost. */
   isWaitingForUser(): boolean {
     return isWaitingForUser(kernelOf(this))
   }
