@@ -54,7 +54,7 @@ export class ClaimedRun {
 
   /** Resolves when the claim is settled, or lost. Rejects when the queue or the store cannot be reached. */
   async execute(): Promise<ClaimOutcome> {
-    const { options, claim, member } = this.#parts
+    const { options, claim } = this.#parts
     let opened: OpenedRun
     try {
       opened = await openRunSession(options, claim.run, () => this.#ask(), this.#leaving.signal)
@@ -66,17 +66,21 @@ export class ClaimedRun {
     const { session, state } = opened
     this.#session = session
     try {
-      const end = await this.#progress(state)
-      if (end !== undefined) return await this.#settle(end)
-      const settlement = await this.#perform(session, state)
+      const settlement = await this.#run(session, state)
+      // The session is free before its next run can be claimed.
+      await session.close()
       if (this.#isLost) return 'lost'
       const outcome = await this.#settle(settlement)
-      return settlement.state === 'waiting' && outcome === 'waiting' ? 'suspended' : outcome
+      return outcome === 'waiting' ? 'suspended' : outcome
     } finally {
       await session.close()
-      // What was published last is in the log by now.
-      await member.inspect(claim).catch(() => undefined)
     }
+  }
+
+  async #run(session: Session, state: RestoredSession | undefined): Promise<Settlement> {
+    // The node began to stop while the session was opened.
+    if (this.#leaving.signal.aborted) return { state: 'queued' }
+    return (await this.#progress(state)) ?? this.#perform(session, state)
   }
 
   /** Ends the round and gives the run back. */
@@ -120,7 +124,8 @@ export class ClaimedRun {
     const now = (options.now ?? Date.now)()
     if (this.#waitingSinceMs === undefined) return
     if (now - this.#waitingSinceMs < (options.suspendAfterMs ?? defaultSuspendAfterMs)) return
-    if (!session.isWaitingForUser()) return
+    // A message that the model has not read yet would wake the run at once.
+    if (!session.isWaitingForUser() || this.#steered.length > 0) return
     this.#isSuspended = true
     await session.suspend()
   }
