@@ -5,7 +5,10 @@ import { floors } from '../house/floors.js'
 it('the page about the architecture has every folder on its layer', () => {
   const page = readFileSync('docs/design/architecture.md', 'utf8')
   const shown = [...page.matchAll(/^\| ([\d.]+) \| ([^|]+) \|/gm)].flatMap(([, floor, folders = '']) =>
-    [...folders.matchAll(/`([\w-]+)\/`/g)].map(([, folder = '']): [string, number] => [folder, Number(floor)]),
+    [...folders.matchAll(/`([\w-]+)\/`/g)].map(([, folder = '']): [string, number] => [
+      folder,
+      Number(floor),
+    ]),
   )
   const built = Object.entries(floors).filter(([folder]) => existsSync(`src/${folder}`))
   expect(new Map(shown)).toEqual(new Map(built))
