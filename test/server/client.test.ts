@@ -1,7 +1,11 @@
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
 import { describe, expect, it } from 'vitest'
 import { createClient, type PlacedEvent, ProblemError } from '../../src/client/index.js'
 import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { root } from '../house/run.js'
 import { directory, startServer, token } from './support.js'
 
 const counting = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ')
@@ -81,5 +85,19 @@ describe('the client', () => {
       status: 401,
       code: 'unauthorized',
     })
+  })
+
+  it('is under 8 KB gzipped, and needs nothing of Node', async () => {
+    const bundle = await rolldown({
+      input: join(root, 'src/client/index.ts'),
+      platform: 'browser',
+      logLevel: 'silent',
+    })
+    const { output } = await bundle.generate({ format: 'esm', minify: true })
+    await bundle.close()
+    const [{ code, imports }] = output
+    expect(output).toHaveLength(1)
+    expect(imports).toEqual([])
+    expect(gzipSync(code).length).toBeLessThan(8 * 1024)
   })
 })
