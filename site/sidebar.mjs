@@ -44,6 +44,7 @@ export const sidebar = [
     items: [
       { text: 'Agents and sessions', link: '/sessions' },
       { text: 'Events', link: '/events' },
+      { text: 'Telemetry', link: '/telemetry' },
       { text: 'Persistence and resume', link: '/persistence' },
       { text: 'The database', link: '/postgres' },
       { text: 'Models', link: '/models' },
@@ -111,6 +112,7 @@ export const sidebar = [
       { text: 'Cluster', link: '/design/cluster' },
       { text: 'Schedules', link: '/design/schedules' },
       { text: 'Server', link: '/design/server' },
+      { text: 'Cluster', link: '/design/cluster' },
       { text: 'Python package', link: '/design/python' },
       { text: 'Agent Client Protocol', link: '/design/acp' },
       { text: 'Skills', link: '/design/skills' },
