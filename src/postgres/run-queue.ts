@@ -46,8 +46,8 @@ export type PostgresRunQueueOptions = {
  * A queue of runs in a Postgres database, for any number of nodes. Needs the packages `pg` and `pg-boss`; `migrate`
  * creates the tables.
  *
- * A run has a row, which is the truth about its state, and a job of pg-boss while it can be claimed. pg-boss selects what
- * is next (priority, time, tenants at their limit); the claim checks the rest in the same transaction.
+ * A run has a row, which is the truth about its state, and a job of pg-boss while it can be claimed. pg-boss selects
+ * what is next (priority, time, tenants at their limit); the claim checks the rest in the same transaction.
  *
  * @example
  * ```ts

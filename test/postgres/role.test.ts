@@ -11,7 +11,7 @@ describe.skipIf(!hasPostgres())('the role script of docs/postgres.md', () => {
   it('gives a role everything that workers and clients need, and no right to change tables', async () => {
     const { url, schema } = await postgresSchema()
     const [, script = ''] =
-      /```sql\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/postgres.md'), 'utf8')) ?? []
+      /```text\n(create role[\s\S]*?)```/.exec(readFileSync(join(root, 'docs/postgres.md'), 'utf8')) ?? []
     const role = `app_${schema}`
     await runSql(
       url,

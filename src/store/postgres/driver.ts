@@ -23,7 +23,7 @@ export async function openPool(options: ConnectionOptions, size: number): Promis
   })
   // A connection that breaks while it is idle is replaced with the next query, which reports what is wrong.
   pool.on('error', () => undefined)
-  // The pool does not listen while a connection is in use, and between two statements of a transaction nothing else does.
+  // The pool does not listen while a connection is in use, and between two statements of a transaction nothing does.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

@@ -3,8 +3,8 @@ import { isRecord } from '../../tool/json.js'
 import { StoreError, type StoreErrorCode } from '../errors.js'
 
 /**
- * An error of the driver, or one that the server reported. Other errors, of callers and of libraries on top, say nothing
- * about the connection.
+ * An error of the driver, or one that the server reported. Other errors, of callers and of libraries on top, say
+ * nothing about the connection.
  */
 class DriverFault extends Error {
   /** The SQLSTATE, or the code of the system. */

@@ -120,7 +120,7 @@ function headIn(row: HeadRow, canJudge: boolean): Head {
 
 /**
  * Whether the process of the holder has ended. A lock that is free is not enough: a connection can be lost for a
- * moment. A lock that is held is not either: a paused process has it too, and its late writes are rejected by the fence.
+ * moment. A lock that is held is not either: a paused process has it too, and the fence rejects its late writes.
  */
 function isAbandoned(
   { process, age, server_age: serverAge, is_unlocked }: HeadRow,

@@ -182,9 +182,9 @@ create view checkpoints as
 `
 
 /**
- * The queue of runs. The row of a run is the truth about its state; `job` is its job in the queue of pg-boss while it can
- * be claimed. The rest of a submission is JSON in `submission`. Live events are not worth a write to the disk: the logs
- * of the sessions have everything.
+ * The queue of runs. The row of a run is the truth about its state; `job` is its job in the queue of pg-boss while it
+ * can be claimed. The rest of a submission is JSON in `submission`. Live events are not worth a write to the disk: the
+ * logs of the sessions have everything.
  */
 const runQueue = `
 alter table nodes add column draining boolean not null default false;
