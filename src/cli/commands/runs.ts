@@ -6,7 +6,7 @@ import { placeFlags } from '../setup/session-flags.js'
 
 export const command: Command = {
   usage: [
-    'submit "PROMPT" [--session ID] [--workspace NAME] [--lane NAME] [--priority N] [--not-before TIME] [--idempotency-key KEY]',
+    'submit "PROMPT" [--session ID] [--workspace NAME] [--follow]',
     'list [--state STATE …]',
     'show|follow|cancel|redrive RUN',
     'steer RUN "TEXT"',

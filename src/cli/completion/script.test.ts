@@ -13,7 +13,7 @@ describe('completion', () => {
       const output = execFileSync('/bin/bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' })
       return output.split('\n').filter(Boolean)
     }
-    expect(complete('capstan', 'ru')).toEqual(['run', 'rules'])
+    expect(complete('capstan', 'ru')).toEqual(['run', 'runs', 'rules'])
     expect(complete('capstan', 'run', '--output-f')).toEqual(['--output-format'])
     expect(complete('capstan', 'run', '--mode', 'acc')).toEqual(['accept-edits'])
     expect(complete('capstan', 'sessions', 're')).toEqual(['resume', 'replay'])
