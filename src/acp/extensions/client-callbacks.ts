@@ -8,7 +8,9 @@ import { type AnyTool, type ToolCallContext, type ToolKind, toolKinds } from '..
 import { createJsonTool } from '../../tool/create-json-tool.js'
 import { isRecord } from '../../tool/json.js'
 import type { QuestionAnswers } from '../../tool/runtime.js'
-import { listIn, ParamError, type Params, recordIn, textIn } from './params.js'
+import type { Params } from '../method.js'
+import { invalidParams } from '../rpc-error.js'
+import { listIn, recordIn, stringIn } from './params.js'
 
 /** Calls a method of the client and waits for its answer. An aborted signal cancels the request there. */
 export type CallClient = (method: string, params: object, signal?: AbortSignal) => Promise<unknown>
@@ -27,11 +29,11 @@ export class ClientCallbacks {
 
   /** A tool that runs in the client. Its calls pass the gate like those of every tool. */
   tool(definition: Params): AnyTool {
-    const name = textIn(definition, 'name')
+    const name = stringIn(definition, 'name')
     const { title, mustAsk, kind } = definition
     return createJsonTool<unknown>({
       name,
-      description: textIn(definition, 'description'),
+      description: stringIn(definition, 'description'),
       parameters: recordIn(definition, 'parameters'),
       requires: recordIn(definition, 'requires'),
       kind: kindOf(kind),
@@ -98,7 +100,7 @@ export class ClientCallbacks {
   }
 
   hook(given: Params): HookOption {
-    const id = textIn(given, 'id')
+    const id = stringIn(given, 'id')
     // The session checks the event, the matcher and the config when it takes the hook.
     return { ...given, handler: this.hookHandler(id) } as unknown as HookOption
   }
@@ -120,6 +122,6 @@ function answerIn(answer: unknown): unknown {
 function kindOf(kind: unknown): ToolKind {
   const known = toolKinds.find((one) => one === kind)
   if (known === undefined && kind !== undefined && kind !== null)
-    throw new ParamError('kind', `one of ${toolKinds.join(', ')}`)
+    throw invalidParams(`kind must be one of ${toolKinds.join(', ')}.`)
   return known ?? 'other'
 }

@@ -5,18 +5,11 @@ import type { MemorySessionStore } from '../../store/memory-store.js'
 import type { WorkerAgentSpec } from '../../subagents/files/worker-spec.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { JsonObject } from '../../tool/json.js'
-import { RpcError, rpcCodes } from '../rpc-error.js'
+import type { Params } from '../method.js'
+import { textsIn } from '../params.js'
+import { invalidParams, RpcError, rpcCodes } from '../rpc-error.js'
 import { type CallClient, ClientCallbacks } from './client-callbacks.js'
-import {
-  numberIn,
-  optionalNumberIn,
-  optionalTextIn,
-  ParamError,
-  type Params,
-  recordIn,
-  textIn,
-  textsIn,
-} from './params.js'
+import { numberIn, optionalNumberIn, optionalStringIn, recordIn, stringIn } from './params.js'
 import { RunStreams } from './run-streams.js'
 import { sendRequest, sessionMethods } from './session-methods.js'
 import { sessionOptions } from './session-options.js'
@@ -70,7 +63,7 @@ export class HostMethods {
     'agent/create': (params) => this.#create(params),
     'agent/describe': () => this.#open.describe(),
     'agent/listSessions': () => this.#open.listSessions(),
-    'agent/closeSession': (params) => this.#open.closeSession(textIn(params, 'sessionId')),
+    'agent/closeSession': (params) => this.#open.closeSession(stringIn(params, 'sessionId')),
     'agent/refreshMcpTools': () => this.#open.refreshMcpTools(),
     'agent/disconnectIdleMcp': (params) => this.#open.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
     'agent/close': () => this.close(),
@@ -83,12 +76,12 @@ export class HostMethods {
     'session/watch': (params) => {
       const { session } = this.#opened(params)
       const from = optionalNumberIn(params, 'from')
-      return this.#streams.add(session.watch(textIn(params, 'runId'), from === undefined ? {} : { from }))
+      return this.#streams.add(session.watch(stringIn(params, 'runId'), from === undefined ? {} : { from }))
     },
     'stream/next': (params) => this.#streams.next(numberIn(params, 'stream')),
     'stream/close': (params) => this.#streams.close(numberIn(params, 'stream')),
     'tool/progress': (params) => {
-      this.#opened(params).callbacks.progress(textIn(params, 'callId'), params['partial'])
+      this.#opened(params).callbacks.progress(stringIn(params, 'callId'), params['partial'])
     },
   }
 
@@ -97,10 +90,10 @@ export class HostMethods {
       throw new CapstanError('agent_exists', 'This connection has an agent already. Start another process.')
     const source = typeof params['source'] === 'string' ? params['source'] : recordIn(params, 'source')
     const { env, cwd } = this.#options
-    const userDir = optionalTextIn(params, 'userDir')
+    const userDir = optionalStringIn(params, 'userDir')
     const agent = await Agent.create(source, {
       env,
-      cwd: optionalTextIn(params, 'cwd') ?? cwd,
+      cwd: optionalStringIn(params, 'cwd') ?? cwd,
       ...(userDir !== undefined && { userDir }),
     })
     this.#agent = agent
@@ -116,7 +109,7 @@ export class HostMethods {
   /** `session` is a number that the client chooses: its code can be called before it has the answer. */
   async #openSession(params: Params): Promise<unknown> {
     const handle = numberIn(params, 'session')
-    if (this.#sessions.has(handle)) throw new ParamError('session', 'a number that is not in use')
+    if (this.#sessions.has(handle)) throw invalidParams('session must be a number that is not in use.')
     const callbacks = new ClientCallbacks(this.#options.callClient, handle)
     const options = await sessionOptions(recordIn(params, 'options'), callbacks, this.#memoryStores)
     const session = await this.#sessionFor(params, options)
@@ -126,16 +119,16 @@ export class HostMethods {
 
   async #sessionFor(params: Params, options: SessionOptions): Promise<Session> {
     const agent = this.#open
-    const workspace = optionalTextIn(params, 'workspace')
+    const workspace = optionalStringIn(params, 'workspace')
     const place = workspace === undefined ? {} : { workspace }
     switch (params['kind']) {
       case 'resume':
-        return agent.openSession(textIn(params, 'sessionId'), { ...options, ...place })
+        return agent.openSession(stringIn(params, 'sessionId'), { ...options, ...place })
       case 'fork': {
         const [fromMessageId, beforeMessageId] = ['fromMessageId', 'beforeMessageId'].map((field) =>
-          optionalTextIn(params, field),
+          optionalStringIn(params, field),
         )
-        return agent.forkSession(textIn(params, 'sessionId'), {
+        return agent.forkSession(stringIn(params, 'sessionId'), {
           ...options,
           ...place,
           ...(fromMessageId !== undefined && { fromMessageId }),
@@ -144,19 +137,19 @@ export class HostMethods {
       }
       case 'agent':
         return agent.sessionForAgent(
-          textIn(params, 'workspace'),
-          textIn(params, 'name'),
+          stringIn(params, 'workspace'),
+          stringIn(params, 'name'),
           textsIn(params, 'agentDirs'),
           options,
         )
       case 'worker':
         return agent.sessionForWorker(
-          textIn(params, 'workspace'),
+          stringIn(params, 'workspace'),
           recordIn(params, 'spec') as WorkerAgentSpec,
           options,
         )
       default:
-        return agent.session(textIn(params, 'workspace'), options)
+        return agent.session(stringIn(params, 'workspace'), options)
     }
   }
 
@@ -203,8 +196,8 @@ type Opened = { readonly session: Session; readonly callbacks: ClientCallbacks }
 
 /** The error response: `data` has the stable code, and the fields that a client needs to make its own error. */
 function toHostError(error: unknown): unknown {
-  if (error instanceof RpcError) return error
-  if (error instanceof TypeError)
+  const isRefused = error instanceof RpcError && error.code === rpcCodes.invalidParams
+  if (isRefused || error instanceof TypeError)
     return new RpcError(rpcCodes.invalidParams, error.message, { code: 'invalid_argument' })
   if (!(error instanceof CapstanError)) return error
   const data: JsonObject = { code: error.code }

@@ -1,31 +1,21 @@
 import { isRecord } from '../../tool/json.js'
+import type { Params } from '../method.js'
+import { invalidParams } from '../rpc-error.js'
 
-/** The parameters of a request, as a client sent them. */
-export type Params = Readonly<Record<string, unknown>>
-
-/** A value that a client sent does not have the type that the method needs. */
-export class ParamError extends TypeError {
-  readonly field: string
-
-  constructor(field: string, needed: string) {
-    super(`The parameter "${field}" must be ${needed}.`)
-    this.field = field
-  }
-}
-
-export function textIn(params: Params, field: string): string {
+/** A text that must be there; it can be empty, such as the content of a file. */
+export function stringIn(params: Params, field: string): string {
   const value = params[field]
-  if (typeof value !== 'string') throw new ParamError(field, 'a string')
+  if (typeof value !== 'string') throw invalidParams(`${field} must be a string.`)
   return value
 }
 
-export function optionalTextIn(params: Params, field: string): string | undefined {
-  return isAbsent(params[field]) ? undefined : textIn(params, field)
+export function optionalStringIn(params: Params, field: string): string | undefined {
+  return isAbsent(params[field]) ? undefined : stringIn(params, field)
 }
 
 export function numberIn(params: Params, field: string): number {
   const value = params[field]
-  if (typeof value !== 'number') throw new ParamError(field, 'a number')
+  if (typeof value !== 'number') throw invalidParams(`${field} must be a number.`)
   return value
 }
 
@@ -41,22 +31,15 @@ export function flagIn(params: Params, field: string): boolean {
 export function recordIn(params: Params, field: string): Params {
   const value = params[field]
   if (isAbsent(value)) return {}
-  if (!isRecord(value)) throw new ParamError(field, 'an object')
+  if (!isRecord(value)) throw invalidParams(`${field} must be an object.`)
   return value
 }
 
 export function listIn(params: Params, field: string): readonly unknown[] {
   const value = params[field]
   if (isAbsent(value)) return []
-  if (!Array.isArray(value)) throw new ParamError(field, 'a list')
+  if (!Array.isArray(value)) throw invalidParams(`${field} must be a list.`)
   return value
-}
-
-export function textsIn(params: Params, field: string): readonly string[] {
-  return listIn(params, field).map((value) => {
-    if (typeof value !== 'string') throw new ParamError(field, 'a list of strings')
-    return value
-  })
 }
 
 function isAbsent(value: unknown): value is null | undefined {

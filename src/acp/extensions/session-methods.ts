@@ -13,18 +13,10 @@ import type { JsonObject, JsonSchema } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { VerificationCommand } from '../../tool/verification.js'
 import type { GivenReport } from '../../verify/index.js'
+import type { Params } from '../method.js'
+import { textsIn } from '../params.js'
 import type { ClientCallbacks } from './client-callbacks.js'
-import {
-  flagIn,
-  listIn,
-  numberIn,
-  optionalNumberIn,
-  optionalTextIn,
-  type Params,
-  recordIn,
-  textIn,
-  textsIn,
-} from './params.js'
+import { flagIn, listIn, numberIn, optionalNumberIn, optionalStringIn, recordIn, stringIn } from './params.js'
 
 /** What a method of a session gets. */
 export type SessionCall = {
@@ -41,51 +33,51 @@ export type SessionCall = {
 export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unknown>> = {
   // Runs
   send: ({ session, params, signal }) => session.send(sendRequest(params, signal)),
-  steer: ({ session, params }) => session.steer(textIn(params, 'text')),
-  btw: ({ session, params }) => session.btw(textIn(params, 'question')),
+  steer: ({ session, params }) => session.steer(stringIn(params, 'text')),
+  btw: ({ session, params }) => session.btw(stringIn(params, 'question')),
   cancel: ({ session }) => session.cancel(),
-  cancelRun: ({ session, params }) => session.cancelRun(textIn(params, 'runId')),
-  resumeRun: ({ session, params, signal }) => resumeRun(session, textIn(params, 'runId'), signal),
+  cancelRun: ({ session, params }) => session.cancelRun(stringIn(params, 'runId')),
+  resumeRun: ({ session, params, signal }) => resumeRun(session, stringIn(params, 'runId'), signal),
   runs: ({ session }) => session.runs(),
-  runSnapshot: ({ session, params }) => session.runSnapshot(textIn(params, 'runId')),
-  runEvents: ({ session, params }) => session.runEvents(textIn(params, 'runId')),
+  runSnapshot: ({ session, params }) => session.runSnapshot(stringIn(params, 'runId')),
+  runEvents: ({ session, params }) => session.runEvents(stringIn(params, 'runId')),
   currentRun: ({ session }) => session.currentRun(),
   traceEvents: ({ session }) => session.traceEvents(),
   spending: ({ session }) => session.spending(),
   save: ({ session }) => session.save(),
   suspend: ({ session }) => session.suspend(),
-  setTitle: ({ session, params }) => session.setTitle(textIn(params, 'title')),
+  setTitle: ({ session, params }) => session.setTitle(stringIn(params, 'title')),
   title: ({ session }) => session.title,
   isClosed: ({ session }) => session.isClosed,
   // Conversation and files
   history: ({ session }) => session.history(),
   messages: ({ session }) => session.messages(),
-  rewind: ({ session, params }) => session.rewind(textIn(params, 'messageId')),
+  rewind: ({ session, params }) => session.rewind(stringIn(params, 'messageId')),
   unrewind: ({ session }) => session.unrewind(),
   changes: ({ session, params }) =>
-    session.changes(optionalTextIn(params, 'runId'), { diff: flagIn(params, 'diff') }),
-  undo: ({ session, params }) => session.undo(optionalTextIn(params, 'runId')),
+    session.changes(optionalStringIn(params, 'runId'), { diff: flagIn(params, 'diff') }),
+  undo: ({ session, params }) => session.undo(optionalStringIn(params, 'runId')),
   todos: ({ session }) => session.todos(),
   setAdHocFiles: ({ session, params }) => session.setAdHocFiles(textsIn(params, 'paths')),
   // Tools, rules and approvals
   tool: ({ session, params, signal }) =>
-    session.tool(textIn(params, 'name'), params['args'] ?? {}, { signal }),
+    session.tool(stringIn(params, 'name'), params['args'] ?? {}, { signal }),
   toolNames: ({ session }) => session.toolNames(),
   toolDefinitions: ({ session }) => session.toolDefinitions(),
   registerTool: ({ session, params, callbacks }) =>
     session.registerTool(callbacks.tool(recordIn(params, 'tool'))),
-  unregisterTool: ({ session, params }) => session.unregisterTool(textIn(params, 'name')),
-  setMode: ({ session, params }) => session.setMode(optionalTextIn(params, 'mode') as ModeName | undefined),
+  unregisterTool: ({ session, params }) => session.unregisterTool(stringIn(params, 'name')),
+  setMode: ({ session, params }) => session.setMode(optionalStringIn(params, 'mode') as ModeName | undefined),
   mode: ({ session }) => session.mode(),
   modelName: ({ session }) => session.modelName(),
-  setModel: ({ session, params }) => session.setModel(textIn(params, 'name')),
-  explain: ({ session, params }) => explainCall(session, textIn(params, 'name'), recordIn(params, 'args')),
+  setModel: ({ session, params }) => session.setModel(stringIn(params, 'name')),
+  explain: ({ session, params }) => explainCall(session, stringIn(params, 'name'), recordIn(params, 'args')),
   pendingConfirmations: ({ session }) => session.pendingConfirmations(),
   confirmToolUse: ({ session, params }) =>
     session.confirmToolUse(
-      textIn(params, 'toolId'),
+      stringIn(params, 'toolId'),
       flagIn(params, 'approved'),
-      optionalTextIn(params, 'reason'),
+      optionalStringIn(params, 'reason'),
       reachOf(params['decision']),
     ),
   cancelConfirmations: ({ session }) => session.cancelConfirmations(),
@@ -94,55 +86,59 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
       params['guard'] === null ? null : callbacks.budgetGuard(recordIn(params, 'guard')),
     ),
   // The direct calls that hosts make most
-  readFile: ({ session, params }) => session.readFile(textIn(params, 'path'), rangeOf(params)),
-  writeFile: ({ session, params }) => session.writeFile(textIn(params, 'path'), textIn(params, 'content')),
+  readFile: ({ session, params }) => session.readFile(stringIn(params, 'path'), rangeOf(params)),
+  writeFile: ({ session, params }) =>
+    session.writeFile(stringIn(params, 'path'), stringIn(params, 'content')),
   editFile: ({ session, params }) =>
     session.editFile(
-      textIn(params, 'path'),
-      textIn(params, 'oldString'),
-      textIn(params, 'newString'),
+      stringIn(params, 'path'),
+      stringIn(params, 'oldString'),
+      stringIn(params, 'newString'),
       flagIn(params, 'replaceAll'),
     ),
-  patchFile: ({ session, params }) => session.patchFile(textIn(params, 'path'), textIn(params, 'diff')),
-  ls: ({ session, params }) => session.ls(optionalTextIn(params, 'path')),
+  patchFile: ({ session, params }) => session.patchFile(stringIn(params, 'path'), stringIn(params, 'diff')),
+  ls: ({ session, params }) => session.ls(optionalStringIn(params, 'path')),
   glob: ({ session, params }) =>
-    session.glob(textIn(params, 'pattern'), omitUndefined({ path: optionalTextIn(params, 'path') })),
-  grep: ({ session, params }) => session.grep(textIn(params, 'pattern'), recordIn(params, 'options')),
+    session.glob(stringIn(params, 'pattern'), omitUndefined({ path: optionalStringIn(params, 'path') })),
+  grep: ({ session, params }) => session.grep(stringIn(params, 'pattern'), recordIn(params, 'options')),
   bash: ({ session, params }) =>
-    session.bash(textIn(params, 'command'), omitUndefined({ timeout: optionalNumberIn(params, 'timeout') })),
+    session.bash(
+      stringIn(params, 'command'),
+      omitUndefined({ timeout: optionalNumberIn(params, 'timeout') }),
+    ),
   git: ({ session, params }) =>
-    session.git({ ...recordIn(params, 'options'), command: textIn(params, 'command') }),
+    session.git({ ...recordIn(params, 'options'), command: stringIn(params, 'command') }),
   webSearch: ({ session, params }) =>
     session.webSearch({
-      query: textIn(params, 'query'),
+      query: stringIn(params, 'query'),
       ...omitUndefined({ limit: optionalNumberIn(params, 'limit') }),
     }),
   program: ({ session, params }) => session.program(recordIn(params, 'program')),
   // Hooks and commands
   registerHook: ({ session, params, callbacks }) =>
     session.registerHook(
-      textIn(params, 'id'),
-      textIn(params, 'event') as HookEventName,
+      stringIn(params, 'id'),
+      stringIn(params, 'event') as HookEventName,
       recordIn(params, 'matcher'),
       recordIn(params, 'config'),
-      callbacks.hookHandler(textIn(params, 'id')),
+      callbacks.hookHandler(stringIn(params, 'id')),
     ),
-  unregisterHook: ({ session, params }) => session.unregisterHook(textIn(params, 'id')),
+  unregisterHook: ({ session, params }) => session.unregisterHook(stringIn(params, 'id')),
   hookCount: ({ session }) => session.hookCount(),
   hookStatus: ({ session }) => session.hookStatus(),
   emitClusterEvent: ({ session, params }) =>
     session.emitClusterEvent(recordIn(params, 'event') as ClusterEvent),
   registerCommand: ({ session, params, callbacks }) =>
     session.registerCommand(
-      textIn(params, 'name'),
-      textIn(params, 'description'),
-      callbacks.command(textIn(params, 'name')),
+      stringIn(params, 'name'),
+      stringIn(params, 'description'),
+      callbacks.command(stringIn(params, 'name')),
       optionalNumberIn(params, 'timeoutMs'),
     ),
   listCommands: ({ session }) => session.listCommands(),
   // Verification and objects
   verifyCommands: ({ session, params, signal }) =>
-    session.verifyCommands(textIn(params, 'subject'), listIn(params, 'commands') as VerificationCommand[], {
+    session.verifyCommands(stringIn(params, 'subject'), listIn(params, 'commands') as VerificationCommand[], {
       signal,
     }),
   verificationReports: ({ session }) => session.verificationReports(),
@@ -154,37 +150,37 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
   generateObject: ({ session, params, signal }) =>
     session.generateObject(recordIn(params, 'schema') as JsonSchema, {
       ...recordIn(params, 'options'),
-      prompt: textIn(params, 'prompt'),
+      prompt: stringIn(params, 'prompt'),
       signal,
     }),
   // Subagents
   agents: ({ session }) => session.agents(),
   agentProblems: ({ session }) => session.agentProblems(),
-  registerAgentDir: ({ session, params }) => session.registerAgentDir(textIn(params, 'path')),
+  registerAgentDir: ({ session, params }) => session.registerAgentDir(stringIn(params, 'path')),
   registerWorkerAgent: ({ session, params }) =>
     session.registerWorkerAgent(recordIn(params, 'spec') as WorkerAgentSpec),
   task: ({ session, params, signal }) => session.task(recordIn(params, 'task') as never, { signal }),
   tasks: ({ session, params, signal }) => session.tasks(listIn(params, 'tasks') as never, { signal }),
   subagentTasks: ({ session }) => session.subagentTasks(),
   pendingSubagentTasks: ({ session }) => session.pendingSubagentTasks(),
-  subagentTask: ({ session, params }) => session.subagentTask(textIn(params, 'taskId')),
-  cancelSubagentTask: ({ session, params }) => session.cancelSubagentTask(textIn(params, 'taskId')),
+  subagentTask: ({ session, params }) => session.subagentTask(stringIn(params, 'taskId')),
+  cancelSubagentTask: ({ session, params }) => session.cancelSubagentTask(stringIn(params, 'taskId')),
   parallel: ({ session, params }) => {
     const steps = listIn(params, 'steps') as StepSpec[]
     const budget = optionalNumberIn(params, 'budgetTokens')
     return budget === undefined ? session.parallel(steps) : session.parallel(steps, budget)
   },
   parallelResumable: ({ session, params }) =>
-    session.parallelResumable(listIn(params, 'steps') as StepSpec[], textIn(params, 'workflowId')),
+    session.parallelResumable(listIn(params, 'steps') as StepSpec[], stringIn(params, 'workflowId')),
   // Skills and memory
   skills: ({ session }) => session.skills(),
   skillProblems: ({ session }) => session.skillProblems(),
   rememberSuccess: ({ session, params }) =>
-    session.rememberSuccess(textIn(params, 'prompt'), textsIn(params, 'tools'), textIn(params, 'result')),
+    session.rememberSuccess(stringIn(params, 'prompt'), textsIn(params, 'tools'), stringIn(params, 'result')),
   rememberFailure: ({ session, params }) =>
-    session.rememberFailure(textIn(params, 'prompt'), textIn(params, 'error'), textsIn(params, 'tools')),
+    session.rememberFailure(stringIn(params, 'prompt'), stringIn(params, 'error'), textsIn(params, 'tools')),
   recallSimilar: ({ session, params }) =>
-    session.recallSimilar(textIn(params, 'query'), optionalNumberIn(params, 'limit')),
+    session.recallSimilar(stringIn(params, 'query'), optionalNumberIn(params, 'limit')),
   recallByTags: ({ session, params }) =>
     session.recallByTags(textsIn(params, 'tags'), optionalNumberIn(params, 'limit')),
   memoryRecent: ({ session, params }) => session.memoryRecent(optionalNumberIn(params, 'limit')),
@@ -196,19 +192,19 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
   // MCP servers and the supervisor
   addMcpServer: ({ session, params }) =>
     session.addMcpServer(recordIn(params, 'server') as unknown as McpServerOptions),
-  removeMcpServer: ({ session, params }) => session.removeMcpServer(textIn(params, 'name')),
+  removeMcpServer: ({ session, params }) => session.removeMcpServer(stringIn(params, 'name')),
   mcpStatus: ({ session }) => session.mcpStatus(),
-  refreshMcpTools: ({ session, params }) => session.refreshMcpTools(optionalTextIn(params, 'name')),
+  refreshMcpTools: ({ session, params }) => session.refreshMcpTools(optionalStringIn(params, 'name')),
   disconnectIdleMcp: ({ session, params }) => session.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
-  touchMcp: ({ session, params }) => session.touchMcp(textIn(params, 'name')),
+  touchMcp: ({ session, params }) => session.touchMcp(stringIn(params, 'name')),
   supervisorStatus: ({ session }) => session.supervisorStatus(),
   // Lanes
   hasQueue: ({ session }) => session.hasQueue(),
   setLaneHandler: ({ session, params }) =>
-    session.setLaneHandler(textIn(params, 'lane') as Lane, recordIn(params, 'handler') as LaneHandler),
+    session.setLaneHandler(stringIn(params, 'lane') as Lane, recordIn(params, 'handler') as LaneHandler),
   pendingExternalTasks: ({ session }) => session.pendingExternalTasks(),
   completeExternalTask: ({ session, params }) =>
-    session.completeExternalTask(textIn(params, 'taskId'), recordIn(params, 'completion') as never),
+    session.completeExternalTask(stringIn(params, 'taskId'), recordIn(params, 'completion') as never),
   queueStats: ({ session }) => session.queueStats(),
   queueMetrics: ({ session }) => session.queueMetrics(),
   deadLetters: ({ session }) => session.deadLetters(),
@@ -218,12 +214,12 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
 export function sendRequest(params: Params, signal?: AbortSignal): SendRequest {
   const { history, attachments, metadata } = params
   return {
-    prompt: textIn(params, 'prompt'),
+    prompt: stringIn(params, 'prompt'),
     ...omitUndefined({
       history: isGiven(history) ? (listIn(params, 'history') as HistoryMessage[]) : undefined,
       attachments: isGiven(attachments) ? (listIn(params, 'attachments') as Attachment[]) : undefined,
       metadata: isGiven(metadata) ? (recordIn(params, 'metadata') as JsonObject) : undefined,
-      runId: optionalTextIn(params, 'runId'),
+      runId: optionalStringIn(params, 'runId'),
       signal,
     }),
   }

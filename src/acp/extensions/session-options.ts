@@ -3,8 +3,11 @@ import type { MemorySessionStore } from '../../store/memory-store.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { AhpTransport } from '../../supervise/index.js'
 import { isRecord } from '../../tool/json.js'
+import type { Params } from '../method.js'
+import { objectsIn, textsIn } from '../params.js'
+import { invalidParams } from '../rpc-error.js'
 import type { ClientCallbacks } from './client-callbacks.js'
-import { listIn, optionalTextIn, ParamError, type Params, recordIn, textIn, textsIn } from './params.js'
+import { optionalStringIn, recordIn, stringIn } from './params.js'
 
 /**
  * Makes the options of a session from what a client sent: data as it is, descriptions of stores and transports as
@@ -25,11 +28,11 @@ export async function sessionOptions(
   if (given['onQuestion'] === true) options['onQuestion'] = callbacks.question
   const each = (name: string, make: (value: Params) => unknown): void => {
     if (given[name] === undefined) return
-    options[name] = listIn(given, name).map((value) => make(asRecord(name, value)))
+    options[name] = objectsIn(given, name).map(make)
   }
   each('tools', (tool) => callbacks.tool(tool))
   each('hooks', (hook) => callbacks.hook(hook))
-  each('commands', (command) => ({ ...command, handler: callbacks.command(textIn(command, 'name')) }))
+  each('commands', (command) => ({ ...command, handler: callbacks.command(stringIn(command, 'name')) }))
   // The session checks the options when it is opened, as it does for those of a program.
   return options as SessionOptions
 }
@@ -41,38 +44,33 @@ const makers: Readonly<Record<string, Maker>> = {
   sessionStore: storeOf,
   async memoryStore(given) {
     const { FileMemoryStore } = await import('../../memory/index.js')
-    return new FileMemoryStore(textIn(given, 'path'))
+    return new FileMemoryStore(stringIn(given, 'path'))
   },
   async securityProvider(given) {
-    if (given['kind'] !== 'default') throw new ParamError('securityProvider.kind', 'default')
+    if (given['kind'] !== 'default') throw invalidParams('securityProvider.kind must be default.')
     const { DefaultSecurityProvider } = await import('../../session/security/index.js')
     return new DefaultSecurityProvider()
   },
   async workspaceBackend(given) {
     const { LocalWorkspaceBackend } = await import('../../workspace/local-backend.js')
-    return new LocalWorkspaceBackend(textIn(given, 'root'))
+    return new LocalWorkspaceBackend(stringIn(given, 'root'))
   },
   ahpTransport: transportOf,
-}
-
-function asRecord(name: string, value: unknown): Params {
-  if (!isRecord(value)) throw new ParamError(name, 'a list of objects')
-  return value
 }
 
 async function storeOf(store: Params, memoryStores: Map<string, MemorySessionStore>): Promise<SessionStore> {
   const kind = store['kind']
   if (kind === 'file') {
     const { FileSessionStore } = await import('../../store/file/file-session-store.js')
-    return new FileSessionStore(textIn(store, 'path'))
+    return new FileSessionStore(stringIn(store, 'path'))
   }
   if (kind === 'sqlite') {
     const { SqliteSessionStore } = await import('../../store/sqlite/sqlite-store.js')
-    return new SqliteSessionStore(textIn(store, 'path'))
+    return new SqliteSessionStore(stringIn(store, 'path'))
   }
-  if (kind !== 'memory') throw new ParamError('sessionStore.kind', 'file, sqlite or memory')
+  if (kind !== 'memory') throw invalidParams('sessionStore.kind must be file, sqlite or memory.')
   const { MemorySessionStore } = await import('../../store/memory-store.js')
-  const id = textIn(store, 'id')
+  const id = stringIn(store, 'id')
   const known = memoryStores.get(id) ?? new MemorySessionStore()
   memoryStores.set(id, known)
   return known
@@ -84,17 +82,17 @@ async function transportOf(transport: Params): Promise<AhpTransport> {
   )
   switch (transport['kind']) {
     case 'http':
-      return new HttpTransport(textIn(transport, 'url'), optionalTextIn(transport, 'authToken'))
+      return new HttpTransport(stringIn(transport, 'url'), optionalStringIn(transport, 'authToken'))
     case 'websocket':
-      return new WebSocketTransport(textIn(transport, 'url'), optionalTextIn(transport, 'authToken'))
+      return new WebSocketTransport(stringIn(transport, 'url'), optionalStringIn(transport, 'authToken'))
     case 'unix_socket':
-      return new UnixSocketTransport(textIn(transport, 'path'))
+      return new UnixSocketTransport(stringIn(transport, 'path'))
     case 'stdio':
-      return new StdioTransport(textIn(transport, 'program'), textsIn(transport, 'args'), {
+      return new StdioTransport(stringIn(transport, 'program'), textsIn(transport, 'args'), {
         // The transport refuses values that are no strings.
         env: recordIn(transport, 'env') as Readonly<Record<string, string>>,
       })
     default:
-      throw new ParamError('ahpTransport.kind', 'http, websocket, stdio or unix_socket')
+      throw invalidParams('ahpTransport.kind must be http, websocket, stdio or unix_socket.')
   }
 }
