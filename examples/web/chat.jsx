@@ -15,6 +15,7 @@ export function Chat({ id }) {
     resume: true,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
+  const isAsked = messages.at(-1)?.parts.some(({ state }) => state === 'approval-requested')
   const send = (event) => {
     event.preventDefault()
     sendMessage({ text })
@@ -33,7 +34,7 @@ export function Chat({ id }) {
       {error && <p role="alert">{error.message}</p>}
       <form onSubmit={send}>
         <input value={text} onChange={(event) => setText(event.target.value)} aria-label="Message" />
-        <button type="submit" disabled={status !== 'ready'}>
+        <button type="submit" disabled={status !== 'ready' || isAsked}>
           Send
         </button>
         {status === 'streaming' && (

@@ -32,6 +32,7 @@ Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(in
 input.dispatchEvent(new Event('input', { bubbles: true }))
 ;(await until(() => button('Send'))).click()
 const allow = await until(() => button('Allow'))
+if (button('Send')) throw new Error('A message can be sent while a call waits for its approval.')
 const asked = document.body.innerText
 allow.click()
 await until(() => document.body.innerText.includes('Written.') && button('Send'))
