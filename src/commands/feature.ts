@@ -50,7 +50,7 @@ function commandSession(session: FeatureContext): CommandSession {
         model: `${provider}/${id}`,
         historyLen: session.conversation.messages.length,
         totalTokens: usage.totalTokens,
-        ...(costUsd !== undefined && { totalCost: costUsd }),
+        totalCost: costUsd,
         toolNames: session.tools.names(),
         mcpServers: servers?.connected() ?? [],
       }

@@ -35,7 +35,7 @@ export type ServerState = {
   readonly toolCount: number
   readonly state: string
   readonly confined: boolean
-  readonly error?: string
+  readonly error?: string | undefined
 }
 
 /** Decides whether memories are shown with a prompt. */

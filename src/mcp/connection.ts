@@ -19,8 +19,8 @@ import { answerRequests, type ServerRequestHandlers } from './server-requests.js
 export type ConnectionOptions = ServerRequestHandlers & {
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Where programs are looked for. */
-  readonly path?: string
-  readonly signIn?: McpSignIn
+  readonly path?: string | undefined
+  readonly signIn?: McpSignIn | undefined
   /** The version that is sent to servers. */
   readonly version?: string
 }
@@ -34,7 +34,7 @@ export type ConnectionEvents = {
 
 export type RequestLimits = {
   readonly timeoutMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onProgress?: (progress: Progress) => void
 }
 export type Progress = {

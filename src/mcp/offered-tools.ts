@@ -66,7 +66,7 @@ export async function listAll(
   let bytes = 0
   for (let page = 0; ; page++) {
     const left = Math.max(1, Math.round(deadline - performance.now()))
-    const limits = { timeoutMs: left, ...(signal !== undefined && { signal }) }
+    const limits = { timeoutMs: left, signal }
     const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, limits)
     const list = isRecord(answer) ? answer[member] : undefined
     if (Array.isArray(list)) {

@@ -11,7 +11,7 @@ export type ServerRequestHandlers = {
   readonly roots: readonly string[]
   /** A person. */
   readonly question?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
-  readonly sampling?: McpSamplingHandler
+  readonly sampling?: McpSamplingHandler | undefined
 }
 
 /** What the protocol's library registers for a request of the server. */

@@ -60,7 +60,7 @@ function makeTool(
     parameters: offered.checked,
     execute: (args, context) => calls.call(offered.name, args, context),
   })
-  const identity = { server: spec.label, tool: label, digest, ...(changed !== undefined && { changed }) }
+  const identity = { server: spec.label, tool: label, digest, changed }
   return asShown(tool, offered.shown, identity, () => calls.currentTool(tool.name))
 }
 

@@ -114,8 +114,8 @@ export class McpServer implements ServerCalls {
       toolCount: this.#tools.length,
       state: enabled ? this.#state() : 'disabled',
       confined: reach.by === 'stdio' && reach.sandbox === 'workspace',
-      ...(this.#error !== undefined && { error: this.#error }),
-      ...(this.#failure !== undefined && { failure: this.#failure }),
+      error: this.#error,
+      failure: this.#failure,
       ...(this.#problems.length > 0 && { problems: this.#problems }),
       ...(sandbox !== undefined && { sandbox }),
     }
@@ -295,7 +295,7 @@ export class McpServer implements ServerCalls {
       try {
         return await connection.request(method, params, {
           timeoutMs,
-          ...(signal !== undefined && { signal }),
+          signal,
           ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),
         })
       } catch (error) {

@@ -260,15 +260,15 @@ export class SessionServers {
       roots: [root, ...(options.roots ?? [])],
       startServer: async (program) => (await session.engine()).workspace.startServer(program),
       // The PATH of the user is not a secret, and most servers are started through a program that is found there.
-      ...(path !== undefined && { path }),
+      path,
       ...(onQuestion !== undefined && {
         question: async (questions) => {
           session.emit({ type: 'user_question', questions })
           return onQuestion(questions)
         },
       }),
-      ...(mcp?.sampling !== undefined && { sampling: mcp.sampling }),
-      ...(mcp?.signIn !== undefined && { signIn: mcp.signIn }),
+      sampling: mcp?.sampling,
+      signIn: mcp?.signIn,
       changed: () => {
         this.#stale = true
       },

@@ -197,8 +197,8 @@ export class Memory {
       text,
       limit,
       now: now(),
-      ...(options.relevance !== undefined && { weights: options.relevance }),
-      ...(options.embedder !== undefined && { embedder: options.embedder }),
+      weights: options.relevance,
+      embedder: options.embedder,
       ...(shown !== undefined && shown.size > 0 && { fits: (item) => !shown.has(shownId(item)) }),
       onEmbedderFailure: (error) =>
         notice(`Memories are found by their words alone: the embedder failed (${messageOf(error)}).`),

@@ -71,8 +71,8 @@ export type QueueSettings = {
 export type LaneSettings = {
   readonly concurrency: number
   readonly handler: LaneHandler
-  readonly timeoutMs?: number
-  readonly rate?: { readonly count: number; readonly perMs: number }
+  readonly timeoutMs?: number | undefined
+  readonly rate?: { readonly count: number; readonly perMs: number } | undefined
 }
 export type RetrySettings = {
   readonly maxRetries: number
@@ -143,8 +143,8 @@ function laneSettings(given: Given, lane: Lane, all: boolean): LaneSettings {
       whole(given, `${lane}MaxConcurrency`, 1) ??
       concurrencies[lane],
     handler: handlers[lane] === undefined ? { mode: 'internal' } : readHandler(handlers[lane]),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(rate !== undefined && { rate }),
+    timeoutMs,
+    rate,
   }
 }
 

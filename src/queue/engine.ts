@@ -17,7 +17,7 @@ export type LaneEntry = {
   readonly lane: Lane
   /** The lower, the sooner; who waits moves up. */
   readonly priority: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 export type Room = { leave(): void }
 export type LaneDepth = { readonly waiting: number; readonly active: number }
@@ -60,7 +60,7 @@ export type ExternalTask = {
 export type OfferLimits = {
   /** How long it may be out this time. */
   readonly timeoutMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export type Lease = { readonly taskId: string; readonly leaseId: string }

@@ -110,7 +110,7 @@ class SessionQueue {
         // The host's own calls have a higher priority: their caller waits for just this one.
         priority: origin === 'host' ? urgency - 1 : urgency,
         starting,
-        ...(signal !== undefined && { signal }),
+        signal,
       },
       run,
     )

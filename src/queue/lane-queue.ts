@@ -21,7 +21,7 @@ export type QueuedCall = {
   /** It cannot be done elsewhere: it needs what only this process has. */
   readonly staysHere?: boolean
   readonly priority?: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called before a worker can start; an error keeps it from starting. */
   starting(): void | Promise<void>
 }
@@ -174,7 +174,7 @@ export class LaneQueue {
    */
   #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
     if (holding.getStore() === true) return Promise.resolve(insideAnother)
-    const entering = this.engine.enter({ lane, priority, ...(signal !== undefined && { signal }) })
+    const entering = this.engine.enter({ lane, priority, signal })
     const alert = this.#alerts?.see(lane, this.engine.depth(lane).waiting)
     if (alert !== undefined) this.#parts.emit({ type: 'queue_alert', ...alert })
     return entering
@@ -197,7 +197,7 @@ export class LaneQueue {
     const task = this.#taskOf(call, way, attempt)
     this.#tellPending(task, way)
     const timeoutMs = Math.max(1, way.endsAt - performance.now())
-    const ending = await this.engine.board.offer(task, { timeoutMs, ...(signal !== undefined && { signal }) })
+    const ending = await this.engine.board.offer(task, { timeoutMs, signal })
     return endedBy(call, way.timeoutMs, ending)
   }
 

@@ -138,7 +138,7 @@ class SessionSkills {
       tool_names: toolsOf(allowedTools) ?? ['*'],
       description,
       loaded_at: this.#session.now(),
-      ...(version !== undefined && { version }),
+      version,
     })
   }
 
@@ -182,11 +182,11 @@ class SessionSkills {
 
 function placesOf({ options, root, userDir }: SkillSession): SkillPlaces {
   return {
-    ...(options.inlineSkills !== undefined && { inline: options.inlineSkills }),
+    inline: options.inlineSkills,
     ...(options.skillDirs !== undefined && {
       directories: options.skillDirs.map((path) => resolve(root, path)),
     }),
-    ...(options.builtinSkills !== undefined && { builtin: options.builtinSkills }),
+    builtin: options.builtinSkills,
     ...(options.discoverSkills !== false && { root, userDir }),
   }
 }

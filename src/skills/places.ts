@@ -5,14 +5,14 @@ import type { InlineSkill, SkillSource } from './skill.js'
 
 /** Where skills are looked for. */
 export type SkillPlaces = {
-  readonly inline?: readonly InlineSkill[]
+  readonly inline?: readonly InlineSkill[] | undefined
   /** Directories that a host names. */
   readonly directories?: readonly string[]
   /** The user's own directory, `~/.capstan`: skills are in `skills` below it. Absent: no skills of the user. */
   readonly userDir?: string
   /** The real path of the workspace. Absent: no skills of the project. */
   readonly root?: string
-  readonly builtin?: boolean
+  readonly builtin?: boolean | undefined
 }
 
 /** A directory with skills in it. */

@@ -19,7 +19,7 @@ export interface TaskSession {
 export type TaskWork = {
   readonly record: TaskRecord
   readonly prompt: string
-  readonly outputSchema?: JsonSchema
+  readonly outputSchema?: JsonSchema | undefined
   readonly signal: AbortSignal
   /** Makes the session; what it throws is how the task failed. */
   open(): Promise<TaskSession>
@@ -99,8 +99,8 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
     success: status === 'completed',
     output: watch.text,
     counters: watch.counters,
-    ...(error !== undefined && { error }),
-    ...(structured !== undefined && { structured }),
+    error,
+    structured,
   }
 }
 

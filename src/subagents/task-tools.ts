@@ -133,7 +133,7 @@ function requestOf({
     agent: agent ?? subagent_type ?? 'general',
     description: description ?? firstWords(prompt),
     prompt,
-    ...(max_steps !== undefined && { maxSteps: max_steps }),
+    maxSteps: max_steps,
     ...(output_schema !== undefined && { outputSchema: output_schema as JsonSchema }),
   }
 }

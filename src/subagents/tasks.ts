@@ -212,7 +212,7 @@ export class Tasks implements RuntimeTasks {
     const work: TaskWork = {
       record,
       prompt: task.request.prompt,
-      ...(task.request.outputSchema !== undefined && { outputSchema: task.request.outputSchema }),
+      outputSchema: task.request.outputSchema,
       signal: AbortSignal.any(signals),
       open: () => this.#open(task, budget),
       emit: (event) => this.#session.emit(event),
@@ -254,10 +254,10 @@ export class Tasks implements RuntimeTasks {
       timeoutMs: session.options.delegation?.timeoutMs ?? defaultTaskTimeoutMs,
       budget: tokens === undefined ? session.budget : sharedBudget(session.budget, tokens),
       changesOf: session.changesOwner(),
-      ...(request.maxSteps !== undefined && { maxSteps: request.maxSteps }),
+      maxSteps: request.maxSteps,
       ...(message !== undefined && { messageId: message.id }),
-      ...(asked.handler !== undefined && { onAsk: asked.handler }),
-      ...(asked.question !== undefined && { onQuestion: asked.question }),
+      onAsk: asked.handler,
+      onQuestion: asked.question,
     }
     const child = children.open(session, engine, task)
     return {

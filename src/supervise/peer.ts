@@ -1,6 +1,6 @@
 import type { Method } from './protocol.js'
 
-export type Ask = { readonly timeoutMs: number; readonly signal?: AbortSignal }
+export type Ask = { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined }
 
 /** The other end of one connection. */
 export interface Peer {

@@ -135,7 +135,7 @@ export class Supervisor {
     const { maxDeferMs } = this.#settings
     const start = performance.now()
     for (;;) {
-      const ask = { timeoutMs: agreed.timeoutMs, ...(signal !== undefined && { signal }) }
+      const ask = { timeoutMs: agreed.timeoutMs, signal }
       const answer = await peer.request('ahp/event', event, ask)
       this.#connection.answered()
       const decision = readDecision(event.event_type, answer, event.payload)

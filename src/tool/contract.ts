@@ -47,7 +47,7 @@ export type ServerToolIdentity = {
   /** Digests of its description, its parameters and the server it comes from, joined by `-`. */
   readonly digest?: string
   /** What changed since the server first offered it, as a sentence; absent when nothing changed. */
-  readonly changed?: string
+  readonly changed?: string | undefined
 }
 
 /** What a call passes to a tool. Every field is optional: a tool that only computes can ignore it. */

@@ -13,12 +13,11 @@ export async function evidenceOf(
   keep: KeepOutput,
 ): Promise<VerificationEvidence> {
   const bytes = known.bytes ?? Buffer.byteLength(text)
-  if (text.length <= headLength + tailLength)
-    return { head: text, bytes, ...(known.path !== undefined && { output_path: known.path }) }
+  if (text.length <= headLength + tailLength) return { head: text, bytes, output_path: known.path }
   const head = wholeCharacters(text.slice(0, headLength))
   const tail = wholeCharacters(text.slice(-tailLength))
   const path = known.path ?? (await keep('verification', text).catch(() => undefined))
-  return { head, tail, bytes, ...(path !== undefined && { output_path: path }) }
+  return { head, tail, bytes, output_path: path }
 }
 
 /** Without the half of a character at either end. */

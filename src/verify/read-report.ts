@@ -112,8 +112,8 @@ function readCheck(value: unknown, where: string): VerificationCheck {
     description: text('description') ?? id,
     status,
     required,
-    ...(command !== undefined && { command }),
-    ...(cwd !== undefined && { cwd }),
+    command,
+    cwd,
     ...(isOutcome(outcome) && { outcome }),
     ...(typeof exit_code === 'number' && { exit_code }),
     ...(typeof duration_ms === 'number' && { duration_ms }),
@@ -133,9 +133,9 @@ function readEvidence(value: unknown, where: string): VerificationEvidence | und
   const { bytes } = value
   return {
     head,
-    ...(tail !== undefined && { tail }),
+    tail,
     bytes: typeof bytes === 'number' ? bytes : Buffer.byteLength(head),
-    ...(path !== undefined && { output_path: path }),
+    output_path: path,
   }
 }
 

@@ -54,7 +54,7 @@ export async function startServerProgram(
   try {
     if (program.fromWorkspace) await directoryInside([base.root, ...(base.roots ?? [])], cwd)
     const process = await shell.open(argv, {
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       confine: writableOf(base.root, program.writable ?? []),
     })
     return {

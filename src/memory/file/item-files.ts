@@ -7,7 +7,7 @@ import { isMemoryId, type MemoryItem } from '../memory-item.js'
 import { readItem } from './item-text.js'
 
 /** What is known of one file: when it looked like this it held this item, or could not be read for this reason. */
-type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem; readonly problem?: string }
+type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem | undefined; readonly problem?: string }
 
 export const extension = '.md'
 
@@ -164,7 +164,7 @@ export class ItemFiles {
       const length = this.#files.read(fd, bytes, 0, bytes.length, 0)
       const id = name.slice(0, -extension.length)
       const item = readItem(id, bytes.toString('utf8', 0, length), facts.mtimeMs)
-      return { facts, ...(item !== undefined && { item }) }
+      return { facts, item }
     } finally {
       this.#files.close(fd)
     }

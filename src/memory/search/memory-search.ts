@@ -11,8 +11,8 @@ export type MemoryQuery = {
   readonly text: string
   readonly limit: number
   readonly now: number
-  readonly weights?: RelevanceWeights
-  readonly embedder?: EmbeddingModel
+  readonly weights?: RelevanceWeights | undefined
+  readonly embedder?: EmbeddingModel | undefined
   /** Called when the embedder fails; the search then uses only words. */
   readonly onEmbedderFailure?: (error: unknown) => void
   readonly fits?: (item: MemoryItem) => boolean

@@ -56,7 +56,7 @@ export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: st
       const result = await answerWorker(board, String(method), params, { worker, signal: gone.signal })
       say({ id, result })
     } catch (error) {
-      say({ ...(id !== undefined && { id }), error: messageOf(error) })
+      say({ id, error: messageOf(error) })
     }
   }
 

@@ -77,7 +77,7 @@ async function workAlone(
     max: 1,
     waitMs: 20_000,
     announcesStart: true,
-    ...(lanes !== undefined && { lanes }),
+    lanes,
   }
   let failures = 0
   while (!signal.aborted) {
@@ -124,7 +124,7 @@ async function doTask(
 ): Promise<Completion> {
   try {
     const result = await handler?.(isRecord(payload) ? payload : {}, context)
-    return { success: true, ...(result !== undefined && { result }) }
+    return { success: true, result }
   } catch (error) {
     return { success: false, error: messageOf(error) }
   }

@@ -28,7 +28,7 @@ export function openStdio(transport: StdioTransport): OpenWire {
       {
         argv: [transport.program, ...transport.args],
         env: envOf(transport),
-        ...(path !== undefined && { path }),
+        path,
       },
     )
     let complaints = Buffer.alloc(0)

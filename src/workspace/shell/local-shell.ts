@@ -163,7 +163,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   ): Promise<ShellJob> {
     const base = await ground()
     const { cwd, confine } = request
-    const begun = await begin(base, command, { ...(cwd !== undefined && { cwd }), confine }, [closing.signal])
+    const begun = await begin(base, command, { cwd, confine }, [closing.signal])
     if (begun === undefined) throw new ShellClosedError()
     return jobs.add(command, begun.running, async (exit) => void (await begun.cleanUp(exit, '')))
   }
