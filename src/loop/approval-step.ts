@@ -85,7 +85,7 @@ async function askFromInside(state: CallState, asked: ToolApprovalRequest): Prom
     rules: [],
     notes: [`asked by the agent "${run.agentId}" inside a call of "${state.request.name}"`],
     run,
-    ...(toolCallId !== undefined && { toolCallId }),
+    toolCallId,
   }
 }
 

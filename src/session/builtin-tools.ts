@@ -28,7 +28,7 @@ export function builtinTools(options: SessionOptions, more: readonly AnyTool[]):
   const added = extensions ? extensionTools(extensions) : []
   if (chosen === false) return added
   const all = [
-    ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
+    ...createToolbox({ webSearch }),
     ...featureTools(options),
     ...more,
     toolSearchTool,

@@ -48,12 +48,12 @@ async function openEngine(
   const workspace = openWorkspace({
     root,
     onNotice: (message) => kernel.emit({ type: 'notice', source: 'workspace', message }),
-    ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
-    ...(options.network !== undefined && { network: options.network }),
-    ...(options.env !== undefined && { env: options.env }),
-    ...(options.roots !== undefined && { roots: options.roots }),
+    sandbox: options.sandbox,
+    network: options.network,
+    env: options.env,
+    roots: options.roots,
     places: kernel.places.current,
-    ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
+    closed: options.sessionStore?.paths,
   })
   const place = { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
@@ -71,10 +71,10 @@ async function openEngine(
     tools: () => kernel.tools.all(),
     projectRules,
     sessionRules: restoredRules(kernel.restored, options),
-    ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
-    ...(options.manifest !== undefined && { manifest: options.manifest }),
-    ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
-    ...(options.mode !== undefined && { mode: options.mode }),
+    policy: options.permissionPolicy,
+    manifest: options.manifest,
+    ceiling: options.ceiling,
+    mode: options.mode,
     ...(kernel.parent !== undefined && { parent: kernel.parent.authority }),
     ...(options.delegation?.approvals === true && { delegateApprovals: true }),
   })
@@ -135,7 +135,7 @@ function gateFor(
         ({ version }) => version,
         () => undefined,
       ),
-    ...(options.manifest !== undefined && { manifest: options.manifest }),
+    manifest: options.manifest,
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),

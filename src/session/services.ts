@@ -40,7 +40,7 @@ export function sessionServices(
     }),
     tools,
     mode,
-    ...(resumable.steps !== undefined && { steps: resumable.steps }),
+    steps: resumable.steps,
   }
   const call: ServiceCall = { request, tools: () => tools }
   for (const [name, create] of featureServices())
@@ -86,7 +86,7 @@ function insideOf(
   const data = form === 'data' ? dataFormOf(kernel, tool) : undefined
   return {
     ...(toolCallId !== undefined && id !== undefined && { toolCallId: `${toolCallId}/${id}`, inside: true }),
-    ...(data !== undefined && { form: data }),
+    form: data,
   }
 }
 

@@ -262,7 +262,7 @@ export interface RuntimeSession {
   readonly tools?: RuntimeTools
   readonly mode?: RuntimeMode
   /** Saves what this call does while it runs. Absent: the call cannot be resumed. */
-  readonly steps?: () => CallSteps
+  readonly steps?: (() => CallSteps) | undefined
   readonly objects?: RuntimeObjects
   /**
    * Runs commands one after the other and saves a report. Each passes the gate as a call of `bash` with the caller's

@@ -16,7 +16,7 @@ import { createWebSearchTool, type WebSearchOptions } from './web-search.js'
 import { writeTool } from './write.js'
 
 /** Options of the built-in tools. */
-export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
+export type ToolboxOptions = { readonly webSearch?: WebSearchOptions | undefined }
 
 /**
  * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all

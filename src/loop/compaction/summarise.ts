@@ -59,10 +59,10 @@ function partsFor({ parts, signal }: RunState): RunParts {
     emit: (event) => void (isModelTrouble(event) && parts.emit(event)),
     signal,
     now: () => parts.now(),
-    ...(parts.budget !== undefined && { budget: parts.budget }),
-    ...(parts.circuits !== undefined && { circuits: parts.circuits }),
-    ...(parts.retry !== undefined && { retry: parts.retry }),
-    ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
+    budget: parts.budget,
+    circuits: parts.circuits,
+    retry: parts.retry,
+    sessionId: parts.sessionId,
   }
 }
 
