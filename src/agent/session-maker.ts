@@ -4,6 +4,7 @@ import { type Manifest, mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
 import type { KnownServers } from '../mcp/session-servers.js'
+import { FileMemoryStore } from '../memory/index.js'
 import { Circuits } from '../model/circuits.js'
 import type { ProgramMachine } from '../program/index.js'
 import { type QueueConfig, readQueueConfig } from '../queue/config.js'
@@ -20,8 +21,8 @@ import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import { AgentModels } from './agent-models.js'
-import { type AgentConfig, secretsOf } from './config/index.js'
-import { configuredMemory } from './configured-memory.js'
+import type { AgentConfig } from './config/index.js'
+import { secretsOf } from './config/index.js'
 
 import { OpenSessions } from './open-sessions.js'
 import type { SessionModules } from './session-modules.js'
@@ -274,4 +275,17 @@ function manifestOf(
 function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
   if (given === undefined) return own
   return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }
+}
+
+/** The memory options of a configuration. All sessions share one store, and so its index. */
+function configuredMemory({
+  memoryDir,
+  memory,
+}: AgentConfig): Pick<SessionOptions, 'memoryStore' | 'memory'> {
+  const { maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy } = memory ?? {}
+  const options = omitUndefined({ maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy })
+  return omitUndefined({
+    memoryStore: memoryDir === undefined ? undefined : new FileMemoryStore(memoryDir),
+    memory: memory && options,
+  })
 }

@@ -1,7 +1,7 @@
 import type { ModelAnswer } from '../model/model.js'
-import { unlessAborted } from '../model/unless-aborted.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
 import { compactConversation } from './compaction/compact.js'

@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import type { GuardedStream } from '../workspace/net/guarded-stream.js'
 import type { ServerProgram } from '../workspace/server-program.js'
 import type { PipedProcess } from '../workspace/shell/index.js'
@@ -9,7 +10,6 @@ import { failureOf, type ProcessFacts } from './describe-failure.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
 import { type SignInAttempt, signInFor } from './oauth.js'
-import { orAborted } from './or-aborted.js'
 import type { Redact } from './secrets.js'
 import { shownLine } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
@@ -124,7 +124,7 @@ export async function connect(
       if (http.sse === 'only') return await attempt(sse)
       return await attempt(streamable).catch(async (error: unknown) => {
         if (isUnauthorized(error) && signIn !== undefined) {
-          await orAborted(signIn.complete(), signal)
+          await unlessAborted(signIn.complete(), signal)
           stop = limit()
           return attempt(streamable)
         }
@@ -194,7 +194,10 @@ export async function connect(
       if (open) events.closed(lost)
     }
     try {
-      await orAborted(client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }), stop)
+      await unlessAborted(
+        client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }),
+        stop,
+      )
     } catch (error) {
       // Why the channel ended says more than that it has.
       const ended = why()
@@ -231,7 +234,7 @@ export async function connect(
             // The server refused the request: nothing was done. Once the user has agreed to more, it can be sent
             // again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
-            await orAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
+            await unlessAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()
           })
         } catch (error) {

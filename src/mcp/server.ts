@@ -1,15 +1,15 @@
+import { Backoff } from '../feature/backoff.js'
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
-import { Backoff } from './backoff.js'
 import { type Connection, type ConnectionOptions, connect } from './connection.js'
 import { describeFailure, failureOf } from './describe-failure.js'
 import { McpError, unavailable } from './errors.js'
 import type { McpServerFailure, McpServerStatus } from './host-types.js'
 import { listAll, listTools, type OfferedTool } from './offered-tools.js'
-import { orAborted } from './or-aborted.js'
 import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
 import { readCallResult, readResourceResult } from './read-result.js'
 import { type Redact, redactorFor } from './secrets.js'
@@ -27,6 +27,9 @@ export type McpServerParts = ConnectionOptions & {
  */
 const lookAgainMs = 1_000
 
+/** Milliseconds until a server that failed is tried again, by its failures before; then a minute. */
+const retryPauses = [1_000, 2_000, 5_000, 15_000]
+
 /** A server that invents names without end must not fill our memory with them. */
 const maxEverOffered = 5_000
 
@@ -40,7 +43,7 @@ export class McpServer implements ServerCalls {
   readonly spec: McpServerSpec
   readonly #parts: McpServerParts
   readonly #redact: Redact
-  readonly #backoff = new Backoff()
+  readonly #backoff = new Backoff((failures) => retryPauses[failures] ?? 60_000)
   readonly #closing = new AbortController()
   /** The digest of each tool when it was first offered: what was agreed to by name was agreed to as that. */
   readonly #first = new Map<string, string>()
@@ -102,7 +105,7 @@ export class McpServer implements ServerCalls {
 
   /** Lost, and the time to try again has come. */
   get isDue(): boolean {
-    return this.spec.enabled && !this.isConnected && this.#error !== undefined && this.#backoff.isDue
+    return this.spec.enabled && !this.isConnected && this.#error !== undefined && this.#backoff.leftMs === 0
   }
 
   status(): McpServerStatus {
@@ -291,7 +294,7 @@ export class McpServer implements ServerCalls {
     const { name, timeoutMs } = this.spec
     const ask = async (): Promise<unknown> => {
       // The caller can stop waiting for others to connect; the connection is opened all the same.
-      const connection = await orAborted(this.#use(), signal)
+      const connection = await unlessAborted(this.#use(), signal)
       try {
         return await connection.request(method, params, {
           timeoutMs,

@@ -5,7 +5,6 @@ import { selectTop } from '../tool/search/select-top.js'
 import { MemoryError } from './errors.js'
 import type { MemoryItem } from './memory-item.js'
 import type { MemoryStore } from './memory-store.js'
-import { nameFor } from './name-for.js'
 import { failureNote, type Note, type RunToRemember, runNote, successNote } from './note.js'
 import { defaultMemory, type MemoryOptions } from './options.js'
 import { toPrune } from './prune.js'
@@ -288,3 +287,20 @@ function isTexts(value: unknown): value is readonly string[] {
 function invalid(words: string): MemoryError {
   return new MemoryError('memory_invalid', `Recall failed: ${words}.`)
 }
+
+/** A file name that says what is in the file: the day, the first words of its topic, and the end of an id. */
+function nameFor(title: string, createdAtMs: number, id: string): string {
+  const date = new Date(createdAtMs).toISOString().slice(0, 10)
+  const words = title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, maxNameWordsLength)
+    .replace(/^-+|-+$/g, '')
+  const tail = id.replace(/[^A-Za-z0-9]+/g, '').slice(-tailLength) || '1'
+  return [date, words, tail].filter((part) => part !== '').join('-')
+}
+
+const maxNameWordsLength = 40
+const tailLength = 8

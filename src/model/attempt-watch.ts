@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import { defaultAttemptTimeoutMs } from './answer-limits.js'
 import type { ModelCall } from './model.js'
-import { unlessAborted } from './unless-aborted.js'
 
 /**
  * Why an attempt was ended by its watch. `complete`: the answer is complete, and the server did not close the

@@ -6,6 +6,7 @@ import type {
   ToolCallContent,
 } from '../tool/completion.js'
 import { toolResultContentToText } from '../tool/content.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import { AnswerBuilder } from './answer-builder.js'
 import { type AttemptWatch, watchAttempt } from './attempt-watch.js'
 import { assertCompletionRequestSupported } from './completion-capability.js'
@@ -15,7 +16,6 @@ import { lowerHistory } from './lower-history.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts } from './model.js'
 import { watchError } from './provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from './retry.js'
-import { unlessAborted } from './unless-aborted.js'
 
 /** What a completion model can do. */
 export type CompletionModelCapabilities = {

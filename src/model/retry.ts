@@ -1,7 +1,7 @@
 import { messageOf } from '../tool/errors.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 import { ModelError } from './errors.js'
 import type { ModelCall, ModelEvent } from './model.js'
-import { unlessAborted } from './unless-aborted.js'
 
 export type RetryPolicy = {
   readonly signal: AbortSignal

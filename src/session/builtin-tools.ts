@@ -27,12 +27,7 @@ export function builtinTools(options: SessionOptions, more: readonly AnyTool[]):
   const { builtinTools: chosen, webSearch, extensionTools: extensions } = options
   const added = extensions ? extensionTools(extensions) : []
   if (chosen === false) return added
-  const all = [
-    ...createToolbox({ webSearch }),
-    ...featureTools(options),
-    ...more,
-    toolSearchTool,
-  ]
+  const all = [...createToolbox({ webSearch }), ...featureTools(options), ...more, toolSearchTool]
   return [...(chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))), ...added]
 }
 

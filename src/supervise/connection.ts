@@ -1,10 +1,10 @@
-import { Backoff } from './backoff.js'
+import { Backoff, doublingPause } from '../feature/backoff.js'
 import { SupervisionError } from './errors.js'
 import { type Agreement, handshakeOf, readHandshake, type Supervised } from './handshake.js'
-import { openPeer } from './open-peer.js'
 import type { Peer } from './peer.js'
 import { asSupervisionError } from './stream-peer.js'
 import { type AhpTransport, settingsOf } from './transport.js'
+import type { OpenWire } from './wire/wire.js'
 
 /** A supervisor that has been greeted. */
 export type Linked = { readonly peer: Peer; readonly agreed: Agreement }
@@ -22,7 +22,7 @@ export class Connection {
   constructor(transport: AhpTransport, who: Supervised) {
     this.#transport = transport
     this.#who = who
-    this.#backoff = new Backoff(settingsOf(transport).reconnectMs)
+    this.#backoff = new Backoff(doublingPause(settingsOf(transport).reconnectMs))
   }
 
   get isUp(): boolean {
@@ -102,4 +102,25 @@ export class Connection {
 function whyNotLinked(error: SupervisionError): SupervisionError {
   const { code, message } = error
   return code === 'supervision_lost' ? new SupervisionError('supervision_unavailable', message) : error
+}
+
+/** Opens a connection; what each kind needs is loaded with its first use. */
+async function openPeer(transport: AhpTransport, signal: AbortSignal): Promise<Peer> {
+  if (transport.kind === 'http') {
+    const { HttpPeer } = await import('./http-peer.js')
+    return HttpPeer.open(transport)
+  }
+  const { StreamPeer } = await import('./stream-peer.js')
+  return StreamPeer.open(await wireFor(transport), settingsOf(transport).maxMessageBytes, signal)
+}
+
+async function wireFor(transport: Exclude<AhpTransport, { kind: 'http' }>): Promise<OpenWire> {
+  switch (transport.kind) {
+    case 'stdio':
+      return (await import('./wire/stdio.js')).openStdio(transport)
+    case 'unix_socket':
+      return (await import('./wire/unix-socket.js')).openUnixSocket(transport)
+    case 'websocket':
+      return (await import('./wire/websocket.js')).openWebSocket(transport)
+  }
 }

@@ -2,7 +2,8 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question } from '../tool/runtime.js'
+import { unlessAborted } from '../tool/unless-aborted.js'
 
 /** What a model reads where no user can answer. The same text on every such host. */
 export const noUser =
@@ -71,22 +72,11 @@ async function ask(
 ): Promise<{ answers: string[][] }> {
   const put = runtime?.session?.ask
   if (put === undefined) throw new QuestionError(noUser)
-  return { answers: checkAnswers(questions, await untilAborted(put(questions, signal), signal)) }
+  // The dialog of a host may ignore the signal; the run must not wait for it all the same.
+  return { answers: checkAnswers(questions, await unlessAborted(put(questions, signal), signal, withdrawn)) }
 }
 
-/** A host's dialog may not hear the signal; the run must not wait for it all the same. */
-function untilAborted(
-  answering: Promise<QuestionAnswers>,
-  signal: AbortSignal | undefined,
-): Promise<QuestionAnswers> {
-  if (signal === undefined) return answering
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(new QuestionError('The question was withdrawn before it was answered.'))
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-    answering.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
-}
+const withdrawn = (): QuestionError => new QuestionError('The question was withdrawn before it was answered.')
 
 const maxAnswers = 50
 const maxAnswerLength = 20_000

@@ -71,7 +71,7 @@ describe('FT-16: a call that goes wrong is an error that can be read', { timeout
     ['kill-mid-call', '', /unavailable: it was ended by SIGKILL/],
     ['hang-call', '', /gave no answer within 800 ms; what it had already done may remain/],
     ['partial-json', '', /gave no answer within 800 ms/],
-    ['long-line', '', /unavailable: it sent a line of more than 10485760 bytes/],
+    ['long-line', '', /unavailable: it sent a message of more than 10485760 bytes/],
     ['wrong-id', '', /gave no answer within 800 ms/],
     ['late-answer', '5000', /gave no answer within 800 ms/],
     ['not-a-result', '', /not a result|mcp server bad/],

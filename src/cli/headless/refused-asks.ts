@@ -1,6 +1,6 @@
+import { formatRule } from '../../authority/rule.js'
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import { type Remedy, remedyFor } from './ready-rules.js'
 
 /** A call that needed an approval when no user could be asked. */
 export type RefusedCall = {
@@ -78,3 +78,22 @@ function flagFor(rule: string, caution?: string): string {
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
+
+/** How a user can allow a refused call next time: with rules that were tested against the call, or in another way. */
+type Remedy =
+  /** `caution`: a risk of adding these rules. */
+  { readonly rules: readonly string[]; readonly caution?: string | undefined } | { readonly instead: string }
+
+/** The rules for `--allow` that would allow a call. */
+function remedyFor({ advice, rules }: AskRequest): Remedy {
+  if (advice !== undefined && 'rules' in advice) return { rules: advice.text, caution: advice.caution }
+  if (rules.length > 0)
+    return { instead: `--allow cannot override the rule ${rules.map(formatRule).join(', ')}; ${inTerminal}` }
+  if (advice?.doubt !== undefined)
+    return {
+      instead: `--allow cannot cover it, because ${advice.doubt}; put it into a script (./build.sh) and allow the script, or ${inTerminal}`,
+    }
+  return { instead: inTerminal }
+}
+
+const inTerminal = 'approve it in a terminal'

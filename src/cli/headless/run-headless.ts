@@ -8,7 +8,6 @@ import { type Io, write } from '../io.js'
 import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import { HintCollector } from './hint-collector.js'
 import { Progress } from './progress.js'
 import { RefusedAsks } from './refused-asks.js'
 import { requireModel } from './require-model.js'
@@ -135,3 +134,24 @@ function detailFor(args: Args, io: Io, format: OutputFormat): 'quiet' | 'plain' 
 function verifyOption(args: Args): SessionOptions {
   return args.has('verify') ? { verify: { presets: true } } : {}
 }
+
+/** Collects hints about calls that failed for a reason that no rule can change. Each hint is printed once. */
+class HintCollector {
+  readonly #hints = new Set<string>()
+
+  add(event: AgentEvent): void {
+    if (event.type !== 'tool_end') return
+    const { code, network_refused: networkRefused } = event.metadata
+    if (code === 'outside_grant') this.#hints.add(hints.outsideGrant)
+    if (networkRefused === true) this.#hints.add(hints.network)
+  }
+
+  hints(): readonly string[] {
+    return [...this.#hints]
+  }
+}
+
+const hints = {
+  network: 'sandboxed commands can connect only to hosts that you allow: --allow-host HOST',
+  outsideGrant: 'a session works in its own directory; use -C DIR to work in another',
+} as const

@@ -1,3 +1,4 @@
+import { Lines } from '../../feature/lines.js'
 import { isRecord } from '../../tool/json.js'
 import type { Message } from './channel.js'
 
@@ -20,10 +21,9 @@ const usual: LineLimits = { maxLineBytes: maxMessageBytes, maxNoiseBytes: 16 * 1
  */
 export class LineReader {
   readonly #take: (message: Message) => void
-  readonly #limits: LineLimits
+  readonly #lines: Lines
+  readonly #maxNoiseBytes: number
   readonly #onSkipped: ((line: string) => void) | undefined
-  #parts: Buffer[] = []
-  #bytes = 0
   #noise = 0
   /** Lines that were no messages. */
   skipped = 0
@@ -32,56 +32,34 @@ export class LineReader {
 
   constructor(
     take: (message: Message) => void,
-    limits: LineLimits = usual,
+    { maxLineBytes, maxNoiseBytes }: LineLimits = usual,
     onSkipped?: (line: string) => void,
   ) {
     this.#take = take
-    this.#limits = limits
+    this.#lines = new Lines((line) => this.#read(line), maxLineBytes)
+    this.#maxNoiseBytes = maxNoiseBytes
     this.#onSkipped = onSkipped
   }
 
   /** Returns a problem, or undefined while reading can continue. */
   add(chunk: Buffer): string | undefined {
-    let from = 0
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
-      const problem = this.#keep(chunk.subarray(from, end)) ?? this.#line()
-      if (problem !== undefined) return problem
-      from = end + 1
-    }
-    return this.#keep(chunk.subarray(from))
+    return this.#lines.add(chunk)
   }
 
-  #keep(part: Buffer): string | undefined {
-    this.#bytes += part.length
-    if (this.#bytes > this.#limits.maxLineBytes)
-      return `it sent a line of more than ${this.#limits.maxLineBytes} bytes`
-    if (part.length > 0) this.#parts.push(part)
-    return undefined
-  }
-
-  #line(): string | undefined {
-    const bytes = this.#bytes
-    const text = Buffer.concat(this.#parts).toString('utf8')
-    this.#parts = []
-    this.#bytes = 0
+  #read(text: string): string | undefined {
     const message = parse(text)
     if (message !== undefined) {
       this.#noise = 0
       this.#take(message)
       return undefined
     }
-    if (text.trim() === '') return undefined
     this.skipped++
     this.firstSkipped ??= text.slice(0, 200)
     this.#onSkipped?.(text)
-    this.#noise += bytes
-    return this.#noise > this.#limits.maxNoiseBytes
-      ? `it sent ${this.#noise} bytes that are no messages`
-      : undefined
+    this.#noise += Buffer.byteLength(text)
+    return this.#noise > this.#maxNoiseBytes ? `it sent ${this.#noise} bytes that are no messages` : undefined
   }
 }
-
-const newline = 0x0a
 
 function parse(text: string): Message | undefined {
   // Cheap first: what is no object is no message.

@@ -76,7 +76,7 @@ describe('StreamChannel', () => {
     for (let mb = 0; mb < 11; mb++) input.write('x'.repeat(1024 * 1024))
     await expect.poll(() => onclose.mock.calls).toHaveLength(1)
     expect(onerror.mock.calls[0]?.[0]).toMatchObject({
-      message: expect.stringContaining('it sent a line of more'),
+      message: expect.stringContaining('it sent a message of more'),
     })
   })
 })

@@ -1,3 +1,4 @@
+import { prune } from '../../loop/compaction/prune.js'
 import type { Conversation, MessageFacts } from '../../loop/conversation.js'
 import { appendOnly } from '../../model/append-only.js'
 import { messageRecords } from '../../store/message-records.js'
@@ -6,7 +7,6 @@ import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import { viewOf } from '../../store/view-of.js'
 import type { Message } from '../../tool/completion.js'
 import type { Journal } from './journal.js'
-import { leaveOut } from './leave-out.js'
 
 /** A conversation whose messages have ids, so that it can be gone back in. */
 export interface RecordedConversation extends Conversation {
@@ -199,4 +199,18 @@ function comparedWith(
     next[next.length - count + at] === message ? [] : [id],
   )
   return { tail, pruned, ...(summary !== undefined && { summary }) }
+}
+
+/**
+ * A message as a model was shown it after its large contents had been left out: outputs of tools, images, documents.
+ */
+function leaveOut(message: Message): Message {
+  const [pruned = message] = prune([message], 0)
+  if (pruned.role !== 'user' || pruned.content.every(({ type }) => type === 'text')) return pruned
+  return {
+    ...pruned,
+    content: pruned.content.map((part) =>
+      part.type === 'text' ? part : { type: 'text', text: '[left out]' },
+    ),
+  }
 }

@@ -1,9 +1,9 @@
 import { platform } from 'node:process'
+import { Recent } from '../../authority/recent.js'
 import { SingleFlight } from '../../feature/single-flight.js'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import { featuresWith } from '../features-with.js'
 import type { SessionKernel } from '../kernel.js'
-import { sharedText } from './shared-text.js'
 import { systemPrompt } from './system-prompt.js'
 
 /** The system prompt of a session. It is created once and stays the same: what changes later is said in messages. */
@@ -87,3 +87,14 @@ function dayOf(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString().slice(0, 10)
 }
+
+/**
+ * One copy of a text for all sessions that use it: sessions on one workspace have the same prompt, and with a project's
+ * instructions in it that is the largest thing an idle one keeps.
+ */
+function sharedText(text: string): string {
+  return recent.get(text, () => text)
+}
+
+const maxKept = 16
+const recent = new Recent<string>(maxKept)

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { Lines } from '../../feature/lines.js'
 import { startServerProgram } from '../../workspace/server-program.js'
 import { SupervisionError } from '../errors.js'
 import { envOf, type StdioTransport, settingsOf } from '../transport.js'
-import { Lines } from './lines.js'
 import { maxUnread, type OpenWire } from './wire.js'
 
 /** How much of what it complains about is kept, for the error when it dies. */
@@ -39,7 +39,7 @@ export function openStdio(transport: StdioTransport): OpenWire {
       events.closed(why)
       void child.end()
     }
-    const lines = new Lines((line) => events.message(line), maxMessageBytes)
+    const lines = new Lines((line) => void events.message(line), maxMessageBytes)
     child.stdout.on('data', (chunk: Buffer) => {
       const problem = closed ? undefined : lines.add(chunk)
       if (problem !== undefined) end(problem)

@@ -1,8 +1,8 @@
 import { createConnection } from 'node:net'
+import { Lines } from '../../feature/lines.js'
 import { messageOf } from '../../tool/errors.js'
 import { SupervisionError } from '../errors.js'
 import { settingsOf, type UnixSocketTransport } from '../transport.js'
-import { Lines } from './lines.js'
 import { maxUnread, type OpenWire } from './wire.js'
 
 /** Connects to a socket of this machine and talks to who listens there in lines. */
@@ -11,7 +11,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
   return (events, signal) =>
     new Promise((resolve, reject) => {
       const socket = createConnection({ path: transport.path })
-      const lines = new Lines((line) => events.message(line), maxMessageBytes)
+      const lines = new Lines((line) => void events.message(line), maxMessageBytes)
       let why: string | undefined
       const timer = setTimeout(
         () => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)),

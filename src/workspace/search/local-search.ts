@@ -9,7 +9,6 @@ import { createGrepReader } from './grep-output.js'
 import { incompleteText } from './incomplete.js'
 import { tickMs, watchForMoves } from './move-watch.js'
 import { createAncestorFilter, createPathFilter } from './path-filter.js'
-import { createPathReader } from './path-output.js'
 import { type RipgrepEnd, runRipgrep } from './ripgrep.js'
 import { grepArgs, walkArgs } from './ripgrep-args.js'
 import { type OpenTarget, type PermitRead, type SearchTarget, withTarget } from './search-target.js'
@@ -208,4 +207,23 @@ function restless(cause: unknown): SearchError {
 
 function failed(errorText: string): SearchError {
   return new SearchError('search_failed', `The search failed: ${errorText.trim().slice(0, 300)}`)
+}
+
+/**
+ * Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is passed over: no other tool could name
+ * it.
+ */
+function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {
+  let held: Buffer | undefined
+  return (chunk) => {
+    const data = held === undefined ? chunk : Buffer.concat([held, chunk])
+    const end = data.lastIndexOf(0)
+    held = end === data.length - 1 ? undefined : data.subarray(end + 1)
+    if (end < 0) return true
+    const text = data.toString('utf8', 0, end)
+    const paths = text.split('\0')
+    for (const path of text.includes('\uFFFD') ? paths.filter((each) => !each.includes('\uFFFD')) : paths)
+      onPath(path)
+    return true
+  }
 }

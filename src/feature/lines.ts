@@ -1,16 +1,17 @@
-/** Takes a stream apart into its lines. Says in words when a line is longer than it may be. */
+/** Splits a stream into lines, without the blank ones. */
 export class Lines {
-  readonly #take: (line: string) => void
+  readonly #take: (line: string) => string | undefined
   readonly #maxBytes: number
   #parts: Buffer[] = []
   #bytes = 0
 
-  constructor(take: (line: string) => void, maxBytes: number) {
+  /** `take` gets each line, and returns a problem when the stream cannot be read further. */
+  constructor(take: (line: string) => string | undefined, maxBytes: number) {
     this.#take = take
     this.#maxBytes = maxBytes
   }
 
-  /** Undefined as long as it can continue. */
+  /** Returns a problem, or undefined while reading can continue. */
   add(chunk: Buffer): string | undefined {
     let from = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
@@ -19,7 +20,8 @@ export class Lines {
       const line = Buffer.concat(this.#parts).toString('utf8')
       this.#parts = []
       this.#bytes = 0
-      if (line.trim() !== '') this.#take(line)
+      const refused = line.trim() === '' ? undefined : this.#take(line)
+      if (refused !== undefined) return refused
       from = end + 1
     }
     return this.#keep(chunk.subarray(from))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Backoff } from './backoff.js'
+import { Backoff, doublingPause } from './backoff.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -10,11 +10,11 @@ afterEach(() => {
 
 describe('Backoff', () => {
   it('allows the first attempt at once', () => {
-    expect(new Backoff(500).leftMs).toBe(0)
+    expect(new Backoff(doublingPause(500)).leftMs).toBe(0)
   })
 
   it('doubles the pause with each failure, up to 30 seconds', () => {
-    const backoff = new Backoff(500)
+    const backoff = new Backoff(doublingPause(500))
     const pauses = Array.from({ length: 9 }, () => {
       backoff.failed()
       return backoff.leftMs
@@ -23,7 +23,7 @@ describe('Backoff', () => {
   })
 
   it('counts the pause down, and never below zero', () => {
-    const backoff = new Backoff(500)
+    const backoff = new Backoff(doublingPause(500))
     backoff.failed()
     vi.advanceTimersByTime(499)
     expect(backoff.leftMs).toBe(1)
@@ -32,7 +32,7 @@ describe('Backoff', () => {
   })
 
   it('begins again with the first pause after a success', () => {
-    const backoff = new Backoff(500)
+    const backoff = new Backoff(doublingPause(500))
     for (let failures = 0; failures < 5; failures++) backoff.failed()
     backoff.succeeded()
     expect(backoff.leftMs).toBe(0)
@@ -41,7 +41,7 @@ describe('Backoff', () => {
   })
 
   it('never pauses when the first pause is zero', () => {
-    const backoff = new Backoff(0)
+    const backoff = new Backoff(doublingPause(0))
     backoff.failed()
     backoff.failed()
     expect(backoff.leftMs).toBe(0)

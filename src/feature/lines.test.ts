@@ -10,7 +10,7 @@ it('gives the same lines however the stream is cut', () => {
     fc.property(fc.array(line), fc.array(fc.nat(9)), (lines, cuts) => {
       const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
       const seen: string[] = []
-      const reader = new Lines((text) => seen.push(text), 1_000)
+      const reader = new Lines((text) => void seen.push(text), 1_000)
       let at = 0
       for (const cut of [...cuts, bytes.length]) {
         expect(reader.add(bytes.subarray(at, at + cut))).toBeUndefined()

@@ -1,0 +1,35 @@
+/**
+ * When to try again: at once the first time, then after pauses. Uses the monotonic clock, because the system clock can
+ * stop or jump, and a host can fix the clock of a session.
+ */
+export class Backoff {
+  readonly #pauseMs: (failures: number) => number
+  #failures = 0
+  #dueAt = 0
+
+  /** `pauseMs` returns the pause after a failure, by the number of failures in a row before it. */
+  constructor(pauseMs: (failures: number) => number) {
+    this.#pauseMs = pauseMs
+  }
+
+  /** How long the pause still is; 0 when the next attempt is due. */
+  get leftMs(): number {
+    return Math.max(0, Math.ceil(this.#dueAt - performance.now()))
+  }
+
+  failed(): void {
+    this.#dueAt = performance.now() + this.#pauseMs(this.#failures)
+    this.#failures += 1
+  }
+
+  /** A call succeeded. A connection alone is not enough: the other side may fail at every call. */
+  succeeded(): void {
+    this.#failures = 0
+    this.#dueAt = 0
+  }
+}
+
+/** A pause that doubles with each failure, up to 30 seconds. */
+export function doublingPause(firstMs: number): (failures: number) => number {
+  return (failures) => Math.min(firstMs * 2 ** failures, 30_000)
+}
