@@ -7,7 +7,7 @@ export type CommandContext = {
   readonly historyLen: number
   readonly totalTokens: number
   /** US dollars; absent when the model's price is not known. */
-  readonly totalCost?: number | undefined
+  readonly totalCost?: number
   readonly toolNames: readonly string[]
   readonly mcpServers: readonly { readonly name: string; readonly toolCount: number }[]
 }
@@ -19,7 +19,7 @@ export type CommandServer = {
   readonly toolCount: number
   readonly state: string
   readonly confined: boolean
-  readonly error?: string | undefined
+  readonly error?: string
 }
 
 /** `args` is the text after the name, trimmed. `signal` is aborted when the caller does not wait any longer. */

@@ -50,7 +50,7 @@ function commandSession(session: FeatureContext): CommandSession {
         model: `${provider}/${id}`,
         historyLen: session.conversation.messages.length,
         totalTokens: usage.totalTokens,
-        totalCost: costUsd,
+        ...(costUsd !== undefined && { totalCost: costUsd }),
         toolNames: session.tools.names(),
         mcpServers: servers?.connected() ?? [],
       }

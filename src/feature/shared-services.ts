@@ -35,7 +35,7 @@ export type ServerState = {
   readonly toolCount: number
   readonly state: string
   readonly confined: boolean
-  readonly error?: string | undefined
+  readonly error?: string
 }
 
 /** Decides whether memories are shown with a prompt. */

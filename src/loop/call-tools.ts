@@ -90,7 +90,7 @@ async function callOne(
         toolId: call.id,
         toolName: call.name,
         reason: envelope.error_text,
-        paths: record.paths,
+        ...(record.paths !== undefined && { paths: record.paths }),
       })
     emitEnd(state, call, envelope, record.paths)
     state.parts.callEnded?.(call.id, envelope)
@@ -170,7 +170,7 @@ function emitEnd(
     exitCode,
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
-    paths,
+    ...(paths !== undefined && { paths }),
   })
 }
 

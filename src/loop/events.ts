@@ -210,7 +210,7 @@ export type AgentToolEvent = {
 /** What clients choose icons and labels by; absent for a tool that the session does not have. */
 export type ToolFacts = { readonly kind?: ToolKind; readonly title?: string }
 /** The absolute paths that a call touches; absent when it touches none. */
-type TouchedPaths = { readonly paths?: readonly string[] | undefined }
+type TouchedPaths = { readonly paths?: readonly string[] }
 
 export type ToolEvent =
   /** The model has begun to write a call. */

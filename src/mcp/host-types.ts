@@ -31,13 +31,13 @@ export type McpServerStatus = {
   /** Whether its program runs in a sandbox; false for a server elsewhere. */
   readonly confined: boolean
   /** Why it is down, with what is known of it, as one sentence. */
-  readonly error?: string | undefined
+  readonly error?: string
   /** The same as data. */
-  readonly failure?: McpServerFailure | undefined
+  readonly failure?: McpServerFailure
   /** What it offered and does not have a place here, and why. */
   readonly problems?: readonly string[]
   /** What confines its program while it runs: the name of the sandbox, or `none`. */
-  readonly sandbox?: string | undefined
+  readonly sandbox?: string
 }
 
 /** What is known of a server that did not start. Nothing in it has a secret of the server's entry. */

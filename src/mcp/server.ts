@@ -117,8 +117,8 @@ export class McpServer implements ServerCalls {
       toolCount: this.#tools.length,
       state: enabled ? this.#state() : 'disabled',
       confined: reach.by === 'stdio' && reach.sandbox === 'workspace',
-      error: this.#error,
-      failure: this.#failure,
+      ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#failure !== undefined && { failure: this.#failure }),
       ...(this.#problems.length > 0 && { problems: this.#problems }),
       ...(sandbox !== undefined && { sandbox }),
     }

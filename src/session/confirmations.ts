@@ -122,7 +122,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         if (!readAnswer(answer).approved) kept?.refused(toolId, rejectionText(answer))
         resolve(answer)
       }
-      const own: Waiting = { request, settle, endsAt }
+      const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }
       waiting.set(toolId, own)
       const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - now)
       // A timer takes no more than that; longer is as good as no limit.
@@ -143,8 +143,8 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         toolName: request.toolName,
         args: request.args,
         reasons: request.reasons,
-        timeoutMs: leftMs,
-        suggestion: request.suggestion,
+        ...(leftMs !== undefined && { timeoutMs: leftMs }),
+        ...(request.suggestion !== undefined && { suggestion: request.suggestion }),
         ...(paths.length > 0 && { paths }),
       })
       if (onAsk === undefined) return
@@ -195,7 +195,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
     confirm(toolId, approved, reason, decision = 'once') {
       const answer: AskAnswer = {
         decision: approved ? decision : 'reject',
-        message: reason,
+        ...(reason !== undefined && { message: reason }),
       }
       const one = waiting.get(toolId)
       if (one !== undefined) {
@@ -228,7 +228,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
 
 type Waiting = {
   readonly request: AskRequest
-  readonly endsAt?: number | undefined
+  readonly endsAt?: number
   settle(answer: AskAnswer): void
 }
 
@@ -275,6 +275,6 @@ function received(emit: (event: AgentEvent) => void, toolId: string, answer: Ask
     type: 'confirmation_received',
     toolId,
     approved,
-    reason: message,
+    ...(message !== undefined && { reason: message }),
   })
 }

@@ -21,7 +21,7 @@ export type StepOutcome = {
   readonly agent: string
   readonly output: string
   readonly success: boolean
-  readonly error?: string | undefined
+  readonly error?: string
   /** The answer as data, where there was a schema. */
   readonly structured?: unknown
 }
@@ -71,8 +71,8 @@ export function requestFor(spec: StepSpec): TaskRequest {
     agent,
     description,
     prompt,
-    maxSteps,
-    outputSchema,
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(outputSchema !== undefined && { outputSchema }),
   }
 }
 
@@ -84,8 +84,8 @@ export function stepOutcome(spec: StepSpec, outcome: TaskOutcome): StepOutcome {
     agent,
     output,
     success,
-    error,
-    structured,
+    ...(error !== undefined && { error }),
+    ...(structured !== undefined && { structured }),
   }
 }
 

@@ -99,8 +99,8 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
     success: status === 'completed',
     output: watch.text,
     counters: watch.counters,
-    error,
-    structured,
+    ...(error !== undefined && { error }),
+    ...(structured !== undefined && { structured }),
   }
 }
 

@@ -271,7 +271,7 @@ export interface RuntimeSession {
   readonly verify?: (
     subject: string,
     commands: readonly (string | VerificationCommand)[],
-    options?: { readonly signal?: AbortSignal | undefined; readonly watch?: CallWatch | undefined },
+    options?: { readonly signal?: AbortSignal; readonly watch?: CallWatch },
   ) => Promise<VerificationReport>
   readonly tasks?: RuntimeTasks
   readonly skills?: RuntimeSkills
@@ -338,7 +338,7 @@ export interface RuntimeTools {
     options?: {
       readonly maxConcurrency?: number
       readonly signal?: AbortSignal
-      readonly watch?: CallWatch | undefined
+      readonly watch?: CallWatch
     },
   ): Promise<readonly Envelope[]>
   /** Returns whether the tool has a form for code: `read` returns a file's plain text, `glob` the list of paths. */
@@ -355,15 +355,15 @@ export type ObjectRequest = {
   readonly schema: JsonSchema
   readonly prompt: string
   /** Letters, digits, `_` and `-`. Default: `result`. */
-  readonly schemaName?: string | undefined
-  readonly schemaDescription?: string | undefined
-  readonly system?: string | undefined
+  readonly schemaName?: string
+  readonly schemaDescription?: string
+  readonly system?: string
   /** `auto` uses the best mode that the model supports. */
-  readonly mode?: 'auto' | 'tool' | 'prompt' | undefined
+  readonly mode?: 'auto' | 'tool' | 'prompt'
   /** How often an answer that does not fit is sent back to the model. Default: 2; at most 5. */
-  readonly maxRepairAttempts?: number | undefined
+  readonly maxRepairAttempts?: number
   /** For all attempts together. Default: two minutes. */
-  readonly timeoutMs?: number | undefined
+  readonly timeoutMs?: number
 }
 /** A generated object with its usage. */
 export type GeneratedObject<Value = unknown> = {
@@ -402,7 +402,7 @@ export type TaskAgent = {
     readonly allow?: readonly string[]
     readonly defaultDecision?: 'allow' | 'deny' | 'ask'
   }
-  readonly maxSteps?: number
+  readonly maxSteps?: number | undefined
 }
 
 /** Work for another agent. */
@@ -435,7 +435,7 @@ export type TaskOutcome = {
   /** The agent's last text, also when it did not finish. */
   readonly output: string
   /** What failed; absent when nothing did. */
-  readonly error?: string | undefined
+  readonly error?: string
   /** The answer as data, if there was an output schema. */
   readonly structured?: unknown
   readonly counters: TaskCounters

@@ -10,19 +10,19 @@ export type VerificationCommand = {
   readonly command: string
   /** Whether the verification fails when this command fails. Default: true. */
   readonly required?: boolean
-  readonly timeoutMs?: number | undefined
+  readonly timeoutMs?: number
   /** A directory inside the workspace, relative to its root. */
-  readonly cwd?: string | undefined
+  readonly cwd?: string
 }
 
 /** A command's output: the beginning, the end, and the file with all of it. */
 export type VerificationEvidence = {
   readonly head: string
   /** Absent when `head` has all output. */
-  readonly tail?: string | undefined
+  readonly tail?: string
   readonly bytes: number
   /** The file with the whole output, in the session's scratch directory. It is deleted with the session. */
-  readonly output_path?: string | undefined
+  readonly output_path?: string
 }
 
 /** One check of a report. */
@@ -32,8 +32,8 @@ export type VerificationCheck = {
   readonly description: string
   readonly status: VerificationStatus
   readonly required: boolean
-  readonly command?: string | undefined
-  readonly cwd?: string | undefined
+  readonly command?: string
+  readonly cwd?: string
   /**
    * How a command ended. A command that was cancelled or could not run is `skipped` or `needs_review`, never
    * `passed`.
@@ -41,11 +41,11 @@ export type VerificationCheck = {
   readonly outcome?: 'exited' | 'timed_out' | 'cancelled' | 'not_run'
   readonly exit_code?: number
   readonly duration_ms?: number
-  readonly evidence?: VerificationEvidence | undefined
+  readonly evidence?: VerificationEvidence
   readonly evidence_uris: readonly string[]
   readonly suggested_tools: readonly string[]
   /** What remains unverified after the check. */
-  readonly residual_risk?: string | undefined
+  readonly residual_risk?: string
 }
 
 /** What was verified about one subject, with the result. */
@@ -58,6 +58,6 @@ export type VerificationReport = {
   /** Who made the report: a host's report counts more than a model's. */
   readonly origin: 'host' | 'model'
   /** The run that was active. */
-  readonly run_id?: string | undefined
+  readonly run_id?: string
   readonly at_ms: number
 }

@@ -4,7 +4,6 @@ import type { ServiceCall, SessionFeature } from '../feature/session-feature.js'
 import type { UserMessage } from '../tool/completion.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeSession } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { lookInside } from '../workspace/files/quick-look.js'
@@ -85,7 +84,7 @@ function verifyService(session: VerifySession, call: ServiceCall): RuntimeSessio
   const { signal: outer, origin } = call.request
   return (subject, commands, given = {}) => {
     const signal = given.signal === undefined ? outer : AbortSignal.any([outer, given.signal])
-    const options = { signal, watch: given.watch }
+    const options = { signal, ...(given.watch !== undefined && { watch: given.watch }) }
     return session.use(verifyFeature).verify(subject, commands, {
       origin: origin === 'host' ? 'host' : 'model',
       signal,
@@ -161,7 +160,7 @@ class Verification {
     if (found.length > 0 && JSON.stringify(found).length <= maxOfferLength)
       await this.#session.recorder?.note({
         type: 'offered_checks',
-        checks: found.map((check): JsonObject => omitUndefined(check)),
+        checks: found.map((check): JsonObject => ({ ...check })),
       })
   }
 
@@ -195,7 +194,7 @@ class Verification {
           status,
           required,
           durationMs: duration_ms ?? 0,
-          exitCode: exit_code,
+          ...(exit_code !== undefined && { exitCode: exit_code }),
         }),
       now,
     })
@@ -223,7 +222,7 @@ class Verification {
 
   #facts(origin: VerificationReport['origin']): Pick<VerificationReport, 'origin' | 'run_id' | 'at_ms'> {
     const run = this.#session.activeRunId
-    return { origin, run_id: run, at_ms: this.#session.now() }
+    return { origin, ...(run !== undefined && { run_id: run }), at_ms: this.#session.now() }
   }
 }
 

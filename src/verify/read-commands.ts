@@ -53,8 +53,8 @@ function readCommand(given: unknown, at: number): CheckCommand {
     description: text('description', maxTextLength) ?? firstLine(command),
     command,
     required,
-    timeoutMs,
-    cwd,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(cwd !== undefined && { cwd }),
   }
 }
 

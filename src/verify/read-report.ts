@@ -112,8 +112,8 @@ function readCheck(value: unknown, where: string): VerificationCheck {
     description: text('description') ?? id,
     status,
     required,
-    command,
-    cwd,
+    ...(command !== undefined && { command }),
+    ...(cwd !== undefined && { cwd }),
     ...(isOutcome(outcome) && { outcome }),
     ...(typeof exit_code === 'number' && { exit_code }),
     ...(typeof duration_ms === 'number' && { duration_ms }),
@@ -133,9 +133,9 @@ function readEvidence(value: unknown, where: string): VerificationEvidence | und
   const { bytes } = value
   return {
     head,
-    tail,
+    ...(tail !== undefined && { tail }),
     bytes: typeof bytes === 'number' ? bytes : Buffer.byteLength(head),
-    output_path: path,
+    ...(path !== undefined && { output_path: path }),
   }
 }
 

@@ -16,7 +16,7 @@ export function reportOf(
     checks,
     residual_risks: [...checks.flatMap(riskOf), ...risks],
     origin,
-    run_id,
+    ...(run_id !== undefined && { run_id }),
     at_ms,
   }
 }
