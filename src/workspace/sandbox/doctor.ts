@@ -140,8 +140,8 @@ async function runTrap(
       child.once('error', reject)
       child.once('close', () => resolve())
     })
-    // The kernel clears a dead namespace within moments, or seconds on a busy machine; what is there after those was not
-    // in it.
+    // The kernel clears a dead namespace within moments, or within seconds on a busy machine. What is there after those
+    // was not in it.
     for (let pause = 10; pause < 2_500 && findMembers(trace).length > 0; pause *= 2) {
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
