@@ -112,7 +112,6 @@ export const sidebar = [
       { text: 'Cluster', link: '/design/cluster' },
       { text: 'Schedules', link: '/design/schedules' },
       { text: 'Server', link: '/design/server' },
-      { text: 'Cluster', link: '/design/cluster' },
       { text: 'Python package', link: '/design/python' },
       { text: 'Agent Client Protocol', link: '/design/acp' },
       { text: 'Skills', link: '/design/skills' },
