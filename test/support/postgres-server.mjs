@@ -11,6 +11,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -51,20 +53,24 @@ function installPackage() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted)
     return existsSync(native) ? native : undefined
   console.log('capstan: installing Postgres for the tests …')
-  mkdirSync(target, { recursive: true })
+  // Several workers can come here at once: each installs into a directory of its own, and the last one stays.
+  const aside = `${target}-${process.pid}`
+  mkdirSync(aside, { recursive: true })
   for (const file of ['package.json', 'package-lock.json'])
-    copyFileSync(join(source, file), join(target, file))
+    copyFileSync(join(source, file), join(aside, file))
   const npm = process.env['npm_execpath']
-  const options = /** @type {const} */ ({ cwd: target, stdio: 'inherit', env: downloadEnvironment() })
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  const options = /** @type {const} */ ({ cwd: aside, stdio: 'inherit', env: downloadEnvironment() })
   try {
     if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], options)
     else execFileSync('npm', args, options)
-  } catch {
-    console.warn('capstan: Postgres could not be installed from npm.')
-    return undefined
+    writeFileSync(join(aside, 'installed-lock.json'), wanted)
+    rmSync(target, { recursive: true, force: true })
+    renameSync(aside, target)
+  } catch (error) {
+    console.warn(`capstan: Postgres could not be installed from npm. ${error}`)
+    rmSync(aside, { recursive: true, force: true })
   }
-  writeFileSync(stamp, wanted)
   return existsSync(native) ? native : undefined
 }
 
