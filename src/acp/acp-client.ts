@@ -39,10 +39,11 @@ export class AcpClient {
     return this.#connection().notify(method, params)
   }
 
-  /** Sends an update of a session, unless the client does not understand it. */
-  async update(sessionId: string, update: SessionUpdate): Promise<void> {
-    if (update.sessionUpdate === 'notice' && !this.can('session', 'notices')) return
-    if (update.sessionUpdate === 'compaction_update' && !this.can('session', 'compaction')) return
+  /** Sends an update of a session. False, and nothing is sent, when the client does not understand it. */
+  async update(sessionId: string, update: SessionUpdate): Promise<boolean> {
+    if (update.sessionUpdate === 'notice' && !this.can('session', 'notices')) return false
+    if (update.sessionUpdate === 'compaction_update' && !this.can('session', 'compaction')) return false
     await this.notify('session/update', { sessionId, update })
+    return true
   }
 }

@@ -79,9 +79,11 @@ export class AcpSession {
     this.#prompts.add(stopping)
     const all = AbortSignal.any([stopping.signal, signal])
     let stop: StopReason = 'cancelled'
+    let hasStarted = false
     try {
       const stream = await this.session.stream({ ...request, signal: all })
       for await (const event of stream) {
+        hasStarted ||= event.type === 'agent_start'
         await this.#show(event)
         stop = stopReasonOf(event) ?? stop
       }
@@ -90,11 +92,8 @@ export class AcpSession {
       this.#prompts.delete(stopping)
       // Approvals and questions of this turn have no reader any more.
       stopping.abort()
-      this.#edits.clear()
-      this.#changes.clear()
-      const status = stop === 'end_turn' ? 'completed' : 'failed'
-      for (const update of this.#writer.endOpenCalls(status)) await this.send(update)
-      await this.showChanges()
+      // A prompt that only waited leaves the calls of the active one alone.
+      if (hasStarted) await this.#endTurn(stop)
     }
   }
 
@@ -149,6 +148,7 @@ export class AcpSession {
 
   /** Sends what has changed since the client saw it: title, mode, options, commands. */
   async showChanges(): Promise<void> {
+    if (this.session.isClosed) return
     const { title } = this.session
     if (title !== null && title !== this.#shown.title) {
       this.#shown.title = title
@@ -167,8 +167,18 @@ export class AcpSession {
     await this.send({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
-  send(update: SessionUpdate): Promise<void> {
-    return this.#host.client.update(this.id, update)
+  /** Sends an update. A notice that the client cannot show goes to its log. */
+  async send(update: SessionUpdate): Promise<void> {
+    const isSent = await this.#host.client.update(this.id, update)
+    if (!isSent && update.sessionUpdate === 'notice') this.#host.options.report(update.title)
+  }
+
+  async #endTurn(stop: StopReason): Promise<void> {
+    this.#edits.clear()
+    this.#changes.clear()
+    const status = stop === 'end_turn' ? 'completed' : 'failed'
+    for (const update of this.#writer.endOpenCalls(status)) await this.send(update)
+    await this.showChanges()
   }
 
   async #show(event: AgentEvent): Promise<void> {
@@ -178,7 +188,6 @@ export class AcpSession {
   }
 
   async #showSettings(): Promise<void> {
-    if (this.session.isClosed) return
     const settings = await this.#settings()
     const { currentModeId } = modesOf(settings)
     const configOptions = configOptionsOf(settings)

@@ -8,8 +8,10 @@ export type IncomingCall = {
   /** Aborted by `$/cancel_request`, and when the connection ends. */
   readonly signal: AbortSignal
   /** Does some work after the response was written: nothing that it sends can arrive before the response. */
-  afterResponse(work: () => void): void
+  afterResponse(work: LaterWork): void
 }
+
+type LaterWork = () => void | Promise<void>
 
 export type ConnectionOptions = {
   readonly input: Readable
@@ -145,17 +147,26 @@ export class Connection {
     }
     const stopping = new AbortController()
     this.#incoming.set(id, stopping)
-    const later: (() => void)[] = []
+    const later: LaterWork[] = []
     let outcome: object
     try {
-      const call = { signal: stopping.signal, afterResponse: (work: () => void) => void later.push(work) }
+      const call = { signal: stopping.signal, afterResponse: (work: LaterWork) => void later.push(work) }
       outcome = { result: (await this.#options.handle(method, params, call)) ?? {} }
     } catch (error) {
+      later.length = 0
       outcome = { error: errorObject(stopping.signal.aborted ? cancelled() : toRpcError(error)) }
     }
     this.#incoming.delete(id)
     await this.#send({ id, ...outcome })
-    for (const work of later) work()
+    for (const work of later) await this.#doLater(work)
+  }
+
+  async #doLater(work: LaterWork): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#options.report(error)
+    }
   }
 
   async #notified(method: string, { params }: Readonly<Record<string, unknown>>): Promise<void> {
@@ -167,7 +178,7 @@ export class Connection {
     try {
       await this.#options.handle(method, params, {
         signal: this.signal,
-        afterResponse: (work) => work(),
+        afterResponse: (work) => void this.#doLater(work),
       })
     } catch (error) {
       // An unknown notification is ignored, as JSON-RPC says.

@@ -46,14 +46,18 @@ type Option = {
   readonly kind: 'allow_once' | 'allow_always' | 'reject_once'
 }
 
-/** The name of the second option has the rule to the letter: it is what the user agrees to. */
+/**
+ * The name of the second option has the rule to the letter: it is what the user agrees to. A rule that cannot be shown
+ * to the letter in one line is not offered.
+ */
 function optionsFor({ suggestion = [] }: AskRequest): readonly Option[] {
   const rules = suggestion.map(formatRule).join(', ')
+  const isShowable = rules !== '' && oneLine(rules) === rules
   return [
     { optionId: 'once', name: 'Allow once', kind: 'allow_once' },
-    ...(rules === ''
-      ? []
-      : [{ optionId: 'always', name: `Always allow ${rules}`, kind: 'allow_always' } as const]),
+    ...(isShowable
+      ? [{ optionId: 'always', name: `Always allow ${rules}`, kind: 'allow_always' } as const]
+      : []),
     { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
   ]
 }

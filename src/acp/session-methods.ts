@@ -74,21 +74,21 @@ export const sessionMethods: MethodTable = {
   async 'session/set_mode'(params, { host, afterResponse }) {
     const session = host.session(textIn(params, 'sessionId'))
     await session.setMode(textIn(params, 'modeId'))
-    afterResponse(() => void session.showChanges())
+    afterResponse(() => session.showChanges())
     return {}
   },
 
   async 'session/set_config_option'(params, { host, afterResponse }) {
     const session = host.session(textIn(params, 'sessionId'))
     await session.setOption(textIn(params, 'configId'), textIn(params, 'value'))
-    afterResponse(() => void session.showChanges())
+    afterResponse(() => session.showChanges())
     return { configOptions: await session.configOptions() }
   },
 }
 
 /** The rest of a response that opens a session. What changes later follows it. */
 async function described(opened: AcpSession, { afterResponse }: MethodContext): Promise<object> {
-  afterResponse(() => void opened.showChanges())
+  afterResponse(() => opened.showChanges())
   return opened.settings()
 }
 

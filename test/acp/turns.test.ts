@@ -276,6 +276,52 @@ describe('a turn over the protocol', () => {
       code: -32602,
     })
   })
+
+  it('does not offer a rule that cannot be shown to the letter', async () => {
+    const peer = await openAcp({
+      script: [{ toolCalls: [write('safe\u202Etxt.sh')] }, 'Not written.'],
+      onRequest: select('always'),
+    })
+    const sessionId = await newSession(peer)
+    await peer.request('session/prompt', promptOf(sessionId, 'Write.'))
+    const [question] = asked(peer, 'session/request_permission')
+    expect(question).toMatchObject({ toolCall: { title: 'Write: safe txt.sh' } })
+    expect(question?.['options']).toMatchObject([{ kind: 'allow_once' }, { kind: 'reject_once' }])
+    expect(callsIn(peer.updates(sessionId), 'tool_call_update').at(-1)).toMatchObject({ status: 'failed' })
+  })
+
+  it('leaves the active prompt alone when one that waits is cancelled', async () => {
+    let answer: (outcome: object) => void = () => undefined
+    const peer = await openAcp({
+      script: [{ toolCalls: [write('a.txt', 'call-1')] }, 'Written.'],
+      onRequest: () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    })
+    const sessionId = await newSession(peer)
+    const active = peer.request('session/prompt', promptOf(sessionId, 'Write.'))
+    await peer.until(({ method }) => method === 'session/request_permission')
+    const waiting = peer.request('session/prompt', promptOf(sessionId, 'Later.'))
+    // initialize, session/new and the active prompt have the ids before it.
+    peer.notify('$/cancel_request', { requestId: 4 })
+    await expect(waiting).resolves.toEqual({ stopReason: 'cancelled' })
+    const callUpdates = (): unknown[] =>
+      callsIn(peer.updates(sessionId), 'tool_call_update').map(({ status }) => status)
+    expect(callUpdates()).toEqual(['in_progress'])
+    answer({ outcome: { outcome: 'selected', optionId: 'once' } })
+    await expect(active).resolves.toEqual({ stopReason: 'end_turn' })
+    expect(callUpdates().at(-1)).toBe('completed')
+  })
+
+  it('says notices and compactions to clients that advertise them', async () => {
+    const peer = await openAcp({ script: () => 'Aye, and a long story of the sea.' })
+    const sessionId = await newSession(peer, { session: { compaction: {}, notices: {} } })
+    for (const text of ['One.', 'Two.', 'Three.', 'Four.', '/compact'])
+      await peer.request('session/prompt', promptOf(sessionId, text))
+    expect(callsIn(peer.updates(sessionId), 'compaction_update')).toMatchObject([{ status: 'completed' }])
+    expect(peer.problems).toEqual([])
+  })
 })
 
 describe('what the client brings', () => {
@@ -340,5 +386,23 @@ describe('what the client brings', () => {
     await expect(next.request('session/resume', { sessionId, cwd: place.root })).resolves.toMatchObject({
       configOptions: [{ id: 'mode' }, { id: 'model', currentValue: 'test/n' }],
     })
+  })
+
+  it('is how much a model thinks', async () => {
+    const place = await openPlace()
+    const { server, flags } = await place.model(['Thought.'])
+    await writeFile(
+      flags[1] ?? '',
+      `default_model = "anthropic/think"\nproviders "anthropic" {\n  api_key = "test-key"\n  base_url = "${server.url}/v1"\n  models "think" { reasoning = true }\n}\n`,
+    )
+    const peer = await openAcp({ place, flags })
+    const sessionId = await newSession(peer)
+    const option = { sessionId, configId: 'thought_level', value: 'low' }
+    await expect(peer.request('session/set_config_option', option)).resolves.toMatchObject({
+      configOptions: [{ id: 'mode' }, { id: 'model' }, { id: 'thought_level', currentValue: 'low' }],
+    })
+    await peer.request('session/prompt', promptOf(sessionId, 'Think.'))
+    expect(server.requests[0]?.body).toMatchObject({ thinking: { budget_tokens: 4_096 } })
+    expect(peer.problems).toEqual([])
   })
 })

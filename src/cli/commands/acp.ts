@@ -1,6 +1,7 @@
 import type { Place } from '../../acp/options.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
+import { CommandLineError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { protocolOutput } from '../protocol-output.js'
@@ -41,7 +42,11 @@ the approvals. Standard output carries the protocol; messages go to standard err
     const place = async (cwd: string): Promise<Place> => {
       const preparing = prepare(args.with({ directory: cwd }), io)
       opened.push(preparing)
-      const prepared = await preparing
+      const prepared = await preparing.catch((error: unknown) => {
+        // The client shows one text: what failed, and what to do about it.
+        if (!(error instanceof CommandLineError) || error.hint === undefined) throw error
+        throw new CommandLineError(`${error.message} ${error.hint}`)
+      })
       for (const note of [...prepared.warnings, ...prepared.notes]) report(note)
       return placeOf(prepared, args, io, prepared.store ?? shared)
     }
