@@ -1,6 +1,6 @@
 /**
- * Settles like the promise, or rejects as soon as the signal is aborted, with its reason or the given one. For work that
- * has no signal or ignores it: the work itself may continue, and its late error is ignored.
+ * Settles like the promise, or rejects as soon as the signal is aborted, with its reason or the given one. For work
+ * that has no signal or ignores it: the work itself may continue, and its late error is ignored.
  */
 export function unlessAborted<Value>(
   promise: PromiseLike<Value>,
