@@ -103,6 +103,23 @@ async function untilState(client: RunClient, runId: string, state: string): Prom
   await expect.poll(async () => (await client.get(runId))?.state, { timeout: 60_000 }).toBe(state)
 }
 
+/** Resolves when a node that joins from now on has read a message, and has acted on it. */
+function messageTaken(queue: RunQueue): Promise<void> {
+  const join = queue.join.bind(queue)
+  return new Promise((resolve) => {
+    queue.join = async (node) => {
+      const member = await join(node)
+      const inspect = member.inspect.bind(member)
+      member.inspect = async (claim) => {
+        const found = await inspect(claim)
+        if (found !== undefined && found.messages.length > 0) setImmediate(resolve)
+        return found
+      }
+      return member
+    }
+  })
+}
+
 const types = (events: readonly RunEvent[]): string[] => events.map(({ event }) => event.type)
 
 const backends = [
@@ -242,14 +259,14 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     const gate = new Promise<void>((resolve) => {
       release = resolve
     })
+    const taken = messageTaken(queue)
     const client = new RunClient({ store, queue })
     await worker([call('look', 'one'), 'steered'], {}, gate)
     const { runId } = await client.submit({ prompt: 'look' })
     await expect.poll(() => ledger.begun, { timeout: 60_000 }).toEqual(['one'])
     await client.steer(runId, 'look at the sea, too')
     const seen = collect(client.events(runId))
-    // The worker has taken the message when the round ends, however long that takes.
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await taken
     release()
     expect(types(await seen)).toContain('steered')
     await untilState(client, runId, 'completed')
