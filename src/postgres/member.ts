@@ -113,7 +113,7 @@ export class PostgresMember implements QueueMember {
     return rows.length > 0
   }
 
-  async settle(claim: RunClaim, { state, error }: Settlement): Promise<boolean> {
+  async settle(claim: RunClaim, { state, error, wakeAtMs }: Settlement): Promise<boolean> {
     const { database, schema } = this.#options
     const sessionId = encodeText(claim.run.sessionId)
     const isSettled = await database.transaction(async (run, attempt) => {
@@ -123,14 +123,21 @@ export class PostgresMember implements QueueMember {
         text: `update ${schema}.queue_runs r set
             state = case when $4 = 'waiting' and (r.cancel_requested
               or exists (select 1 from ${schema}.queue_messages m where m.run_id = r.run_id)) then 'queued' else $4 end,
-            node = null, job = null, error = $5, updated_at = ${nowMs}
+            not_before = $6, node = null, job = null, error = $5, updated_at = ${nowMs}
           where ${held} returning ${runColumns}`,
-        values: [...this.#claimValues(claim), state, error === undefined ? null : JSON.stringify(error)],
+        values: [
+          ...this.#claimValues(claim),
+          state,
+          error === undefined ? null : JSON.stringify(error),
+          // For a run that waits: when it is queued without a message; 0 is never.
+          state === 'waiting' ? Math.trunc(wakeAtMs ?? 0) : 0,
+        ],
       })
       // An earlier attempt, whose answer was lost, has done it.
       if (row === undefined) return attempt > 1 && (await this.#wasSettled(run, claim))
       await run({
-        text: `update ${schema}.queue_runs set front = (state = 'queued') where run_id = $1`,
+        text: `update ${schema}.queue_runs set front = (state = 'queued'),
+          not_before = case state when 'waiting' then not_before else 0 end where run_id = $1`,
         values: [row.run_id],
       })
       if (row.state !== 'queued') {
@@ -295,6 +302,7 @@ export class PostgresMember implements QueueMember {
         and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms' limit 1`,
       values: [this.node],
     })
+    await this.#wakeWaiting()
     const [parked] = await database.query({
       name: 'capstan_parked_runs',
       text: `select 1 from ${schema}.queue_runs where state = 'queued' and job is null limit 1`,
@@ -304,6 +312,16 @@ export class PostgresMember implements QueueMember {
       await lockClaims(run, schema)
       if (silent.length > 0) await this.#removeSilent(run)
       if (parked !== undefined) await this.#unpark(run)
+    })
+  }
+
+  /** Queues runs that wait for a person, and whose time has come. Those get their jobs like others without one. */
+  async #wakeWaiting(): Promise<void> {
+    const { database, schema } = this.#options
+    await database.query({
+      name: 'capstan_wake_waiting',
+      text: `update ${schema}.queue_runs set state = 'queued', front = true, not_before = 0, updated_at = ${nowMs}
+        where state = 'waiting' and not_before between 1 and ${nowMs}`,
     })
   }
 

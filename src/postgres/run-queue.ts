@@ -178,7 +178,7 @@ export class PostgresRunQueue implements RunQueue {
         run,
         row,
         row.state === 'waiting'
-          ? `state = 'queued', front = true, cancel_requested = true`
+          ? `state = 'queued', front = true, not_before = 0, cancel_requested = true`
           : 'cancel_requested = true',
       )
       if (row.state === 'active') await this.#notify(run, { node: row.node, reason: 'cancel' })
@@ -201,7 +201,7 @@ export class PostgresRunQueue implements RunQueue {
         values: [row.run_id, encodeText(message.id), JSON.stringify(message.body)],
       })
       if (wakes && row.state === 'waiting') {
-        await this.#set(run, row, `state = 'queued', front = true`)
+        await this.#set(run, row, `state = 'queued', front = true, not_before = 0`)
         await this.#advance(run, boss, row.session_id)
       } else if (row.state === 'active') await this.#notify(run, { node: row.node, reason: 'messages' })
       return true
