@@ -158,7 +158,7 @@ describe('the trial of a block', { timeout }, () => {
 
   it('fails on a block without a language, with an unknown one, or with an unknown word after it', async () => {
     await expect(attempt(block('', 'x\n'))).rejects.toThrow('has no language')
-    await expect(attempt(block('python', 'x\n'))).rejects.toThrow('"python"')
+    await expect(attempt(block('ruby', 'x\n'))).rejects.toThrow('"ruby"')
     await expect(attempt(block('ts', 'x\n', 'ignore'))).rejects.toThrow('"ts ignore"')
   })
 })
