@@ -118,7 +118,7 @@ const laterForCommand = [
     ...without(
       'tool/',
       ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'middleware', 'nearest'],
-      ...['omit-undefined', 'requirement-check', 'tool-set'],
+      ...['omit-undefined', 'requirement-check', 'tool-set', 'unless-aborted'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(

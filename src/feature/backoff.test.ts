@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Backoff, doublingPause } from './backoff.js'
+import { Backoff, doublingPause, serverPause } from './backoff.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -38,6 +38,15 @@ describe('Backoff', () => {
     expect(backoff.leftMs).toBe(0)
     backoff.failed()
     expect(backoff.leftMs).toBe(500)
+  })
+
+  it('pauses for 1, 2, 5 and 15 seconds before a server is started again, then for a minute each time', () => {
+    const backoff = new Backoff(serverPause)
+    const pauses = Array.from({ length: 7 }, () => {
+      backoff.failed()
+      return backoff.leftMs
+    })
+    expect(pauses).toEqual([1_000, 2_000, 5_000, 15_000, 60_000, 60_000, 60_000])
   })
 
   it('never pauses when the first pause is zero', () => {

@@ -33,3 +33,8 @@ export class Backoff {
 export function doublingPause(firstMs: number): (failures: number) => number {
   return (failures) => Math.min(firstMs * 2 ** failures, 30_000)
 }
+
+/** The pause before a server that failed is started again: 1, 2, 5 and 15 seconds, then a minute each time. */
+export function serverPause(failures: number): number {
+  return [1_000, 2_000, 5_000, 15_000][failures] ?? 60_000
+}

@@ -1,4 +1,4 @@
-import { Backoff } from '../feature/backoff.js'
+import { Backoff, serverPause } from '../feature/backoff.js'
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
@@ -27,9 +27,6 @@ export type McpServerParts = ConnectionOptions & {
  */
 const lookAgainMs = 1_000
 
-/** Milliseconds until a server that failed is tried again, by its failures before; then a minute. */
-const retryPauses = [1_000, 2_000, 5_000, 15_000]
-
 /** A server that invents names without end must not fill our memory with them. */
 const maxEverOffered = 5_000
 
@@ -43,7 +40,7 @@ export class McpServer implements ServerCalls {
   readonly spec: McpServerSpec
   readonly #parts: McpServerParts
   readonly #redact: Redact
-  readonly #backoff = new Backoff((failures) => retryPauses[failures] ?? 60_000)
+  readonly #backoff = new Backoff(serverPause)
   readonly #closing = new AbortController()
   /** The digest of each tool when it was first offered: what was agreed to by name was agreed to as that. */
   readonly #first = new Map<string, string>()

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from '../house/run.js'
 import { downloadEnvironment } from '../support/download-environment.mjs'
 
@@ -29,4 +30,13 @@ export function setup(): void {
   if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], options)
   else execFileSync('npm', args, options)
   writeFileSync(stamp, wanted)
+}
+
+/** Loads a package of users from where it is installed apart. */
+// biome-ignore lint/suspicious/noExplicitAny: packages of others, with types of their own
+export async function loadPackage(name: string): Promise<any> {
+  const folder = join(installedPackages, name)
+  const { module, main, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const entry = exports?.['.']?.import?.default ?? exports?.['.']?.import ?? module ?? main ?? 'index.js'
+  return import(pathToFileURL(join(folder, typeof entry === 'string' ? entry : main)).href)
 }

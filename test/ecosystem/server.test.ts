@@ -1,22 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { directory, headers, startServer, token } from '../server/support.js'
 import type { Chat } from './chat.js'
-import { installedPackages } from './install.js'
-
-/** A package of users, from where it is installed apart. */
-// biome-ignore lint/suspicious/noExplicitAny: packages of others, with types of their own
-async function load(name: string): Promise<any> {
-  const folder = join(installedPackages, name)
-  const { module, main, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const entry = exports?.['.']?.import?.default ?? exports?.['.']?.import ?? module ?? main
-  return import(pathToFileURL(join(folder, typeof entry === 'string' ? entry : main)).href)
-}
+import { installedPackages, loadPackage } from './install.js'
 
 const writing = [
   {
@@ -32,7 +22,7 @@ describe.each([
   ['ai 7', 'ai-react-4', 'ai'],
 ])('the chat of @ai-sdk/react with %s', (_, react, core) => {
   async function open(url: string, id: string): Promise<Chat & { resumeStream(): Promise<void> }> {
-    const [{ Chat: ReactChat }, ai] = await Promise.all([load(react), load(core)])
+    const [{ Chat: ReactChat }, ai] = await Promise.all([loadPackage(react), loadPackage(core)])
     return new ReactChat({
       id,
       transport: new ai.DefaultChatTransport({
@@ -95,7 +85,7 @@ describe.each([
 
 describe('the HttpAgent of @ag-ui/client', () => {
   it('runs, is interrupted for an approval, resumes, and a repeated answer has no effect', async () => {
-    const { HttpAgent } = await load('@ag-ui/client')
+    const { HttpAgent } = await loadPackage('@ag-ui/client')
     const { url, workspace, call } = await startServer({ session: { model: scriptedModel(writing) } })
     const agent = new HttpAgent({
       url: `${url}/v1/ag-ui`,
@@ -163,13 +153,13 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(linted).totals).toMatchObject({ errors: 0 })
 
     // The types of the document compile, and name every path.
-    const { default: openapiTS, astToString } = await load('openapi-typescript')
+    const { default: openapiTS, astToString } = await loadPackage('openapi-typescript')
     const types: string = astToString(await openapiTS(JSON.parse(JSON.stringify(server.openapi))))
     for (const path of Object.keys(server.openapi['paths'] as object)) expect(types).toContain(`"${path}"`)
     mkdirSync(join(place, 'types'))
     writeFileSync(join(place, 'types/api.d.ts'), types)
 
-    const { default: createClient } = await load('openapi-fetch')
+    const { default: createClient } = await loadPackage('openapi-fetch')
     const client = createClient({ baseUrl: url, headers: { authorization: `Bearer ${token}` } })
     const succeeded = new Set<string>()
     const documented = server.openapi['paths'] as Paths

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
@@ -11,7 +10,7 @@ import type { TelemetryOptions } from '../../src/telemetry/options.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { root } from '../house/run.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
-import { installedPackages } from './install.js'
+import { installedPackages, loadPackage } from './install.js'
 
 /** What a finished span has, as the SDK exports it. */
 type Span = {
@@ -34,17 +33,11 @@ let metricsSdk: Untyped
 let contextSdk: Untyped
 
 beforeAll(async () => {
-  api = await load('api')
-  sdk = await load('sdk-trace-base')
-  metricsSdk = await load('sdk-metrics')
-  contextSdk = await load('context-async-hooks')
+  api = await loadPackage('@opentelemetry/api')
+  sdk = await loadPackage('@opentelemetry/sdk-trace-base')
+  metricsSdk = await loadPackage('@opentelemetry/sdk-metrics')
+  contextSdk = await loadPackage('@opentelemetry/context-async-hooks')
 })
-
-async function load(name: string): Promise<Untyped> {
-  const folder = join(installedPackages, '@opentelemetry', name)
-  const { main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  return import(pathToFileURL(join(folder, main)).href)
-}
 
 function openTracer(): { telemetry: TelemetryOptions; spans(): Span[]; tracer: Untyped } {
   const exporter = new sdk.InMemorySpanExporter()

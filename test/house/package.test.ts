@@ -32,9 +32,10 @@ beforeAll(async () => {
 describe('the published package', { timeout }, () => {
   it('is small', () => {
     // It was raised by 350 KB in all for the HTTP server and its client, the Agent Client Protocol, the Postgres store,
-    // the cluster and telemetry, most of which the library and the command both contain. A third is libraries that would
-    // otherwise be installed next to it, and their licences; a third is the command, which starts sooner as scripts of
-    // its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable lines.
+    // the cluster and telemetry, most of which the library and the command both contain. A third is libraries that
+    // would otherwise be installed next to it, and their licences; a third is the command, which starts sooner as
+    // scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable
+    // lines.
     expect(statSync(tarball).size).toBeLessThan(2_650 * 1024)
   })
 
@@ -347,11 +348,7 @@ function runScript(project: string, name: string, text: string): Promise<Outcome
   return runNode([name], { cwd: project })
 }
 
-async function typeCheck(
-  project: string,
-  settings: Readonly<Record<string, unknown>>,
-  program: string,
-) {
+async function typeCheck(project: string, settings: Readonly<Record<string, unknown>>, program: string) {
   const options = { ...settings, target: 'es2023', strict: true, skipLibCheck: false, noEmit: true }
   writeFileSync(join(project, 'program.ts'), program)
   const config = JSON.stringify({ compilerOptions: options, files: ['program.ts'] })
