@@ -67,7 +67,7 @@ export type McpSamplingHandler = (
 ) => Promise<{ readonly model: string; readonly text: string } | undefined>
 
 /**
- * The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has
+ * The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its content, it has no
  * effect.
  */
 export type McpFile = {

@@ -122,7 +122,7 @@ export function secretsOf(transport: AhpTransport): readonly string[] {
     ...(token === undefined ? [] : [token]),
     ...(transport.kind === 'stdio' ? Object.values(envOf(transport)) : []),
   ]
-  // Short ones are words like `1` or `true`, and stand in every text.
+  // Short ones are words like `1` or `true`, which occur in every text.
   return values.filter((value) => value.length >= 6).sort((a, b) => b.length - a.length)
 }
 

@@ -76,8 +76,7 @@ export class SessionSpans {
       this.#safely(() => {
         const failed = error === undefined ? {} : { 'error.type': errorType(error) }
         span?.setAttributes({ ...attributes, ...failed })
-        if (error !== undefined)
-          span?.setStatus({ code: statusCode.error, message: this.#text(messageOf(error)) })
+        if (error !== undefined) this.#fail(span, errorType(error), messageOf(error))
         span?.end()
         this.#durations?.request.record((performance.now() - startedAt) / 1000, {
           ...modelAttributes(model),
@@ -122,11 +121,11 @@ export class SessionSpans {
         )
       this.#calls.delete(callId)
       span?.setAttributes(attributes)
-      if (failure !== undefined)
-        span?.setStatus({ code: statusCode.error, message: this.#text(errorText(record)) })
+      if (failure !== undefined) this.#fail(span, failure, errorText(record))
       span?.end()
       this.#durations?.call.record(durationMs / 1000, {
-        'gen_ai.tool.name': toolName,
+        // A model can invent any number of names, and a meter stores each.
+        'gen_ai.tool.name': this.#session.tools.get(toolName) === undefined ? '_OTHER' : toolName,
         ...(failure && { 'error.type': failure }),
       })
     })
@@ -199,9 +198,8 @@ export class SessionSpans {
         }),
       })
     if (failure !== undefined) {
-      const message = this.#text(event.error ?? event.reason ?? failure)
       span?.setAttributes({ 'error.type': failure })
-      span?.setStatus({ code: statusCode.error, message })
+      this.#fail(span, failure, event.error ?? event.reason ?? failure)
     }
     span?.end()
     this.#durations?.run.record(durationMs / 1000, {
@@ -297,6 +295,12 @@ export class SessionSpans {
   #runContext(runId: string | undefined): OtelContext | undefined {
     const run = runId === undefined ? undefined : this.#runs.get(runId)
     return run?.context ?? this.#parentContext()
+  }
+
+  /** Errors of tools and providers can quote files, output and prompts, so their text counts as content. */
+  #fail(span: OtelSpan | undefined, type: string, text: string): void {
+    const message = this.#options.recordContent === true ? this.#text(text) : type
+    span?.setStatus({ code: statusCode.error, message })
   }
 
   #messages(messages: readonly unknown[]): string {

@@ -173,6 +173,21 @@ describe('telemetry of a run', () => {
     expect(content).not.toContain(secret)
   })
 
+  it('has no text of a failed call in its status unless content is asked for', async () => {
+    const script = [
+      { toolCalls: [{ id: 'c', name: 'bash', args: { command: 'echo private words; exit 3' } }] },
+      { toolCalls: [{ id: 'd', name: 'read', args: { file_path: 'private-name.txt' } }] },
+      'Done.',
+    ]
+    const options: SessionOptions = { mode: 'full', sandbox: 'off' }
+    const statuses = async (more: Partial<TelemetryOptions>): Promise<string> =>
+      JSON.stringify((await spansOf(script, options, more)).map(({ status }) => status))
+    const without = await statuses({})
+    expect(without).toContain('tool_error')
+    expect(without).not.toContain('private')
+    expect(await statuses({ recordContent: true })).toContain('private-name.txt')
+  })
+
   it('ends every span of a cancelled run', async () => {
     const { telemetry, spans } = openTracer()
     const { agent, root } = await openAgent(telemetry)

@@ -3,7 +3,7 @@ import { exitCodes } from '../exit-codes.js'
 import { write } from '../io.js'
 import { placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
-import { safeJson } from '../terminal/safe-text.js'
+import { safeJson, safeLine } from '../terminal/safe-text.js'
 
 export const command: Command = {
   usage: ['[WORD …]'],
@@ -45,7 +45,7 @@ export const command: Command = {
         (!args.has('configured') || model.configured) &&
         (minContext === undefined || (model.contextTokens ?? 0) >= minContext),
     )
-    for (const warning of warnings) await write(io.stderr, `warning: ${warning}\n`)
+    for (const warning of warnings) await write(io.stderr, `warning: ${safeLine(warning, 500)}\n`)
     if (args.has('json')) await write(io.stdout, found.map((model) => `${safeJson(model)}\n`).join(''))
     else if (found.length > 0) {
       const { bold } = colorsFor(io, 'stdout')

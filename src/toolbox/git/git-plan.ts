@@ -1,7 +1,7 @@
 import { quoteArgv } from '../../authority/call.js'
 import { checkedCommand, type GitArgs, GitArgumentError } from './git-args.js'
 
-/** What a call comes to: the very text that is judged, approved and run, and what it is for. */
+/** What a call comes to: the exact text that is judged, approved and run, and what it is for. */
 export type GitPlan = { readonly text: string } & (
   | { readonly kind: 'status' | 'log' | 'branches' | 'stashes' | 'remotes' | 'worktrees' }
   | { readonly kind: 'diff'; readonly names: string; readonly diff: readonly string[] }

@@ -24,9 +24,9 @@ export type RuleFilesOptions = {
 }
 
 /**
- * The rules of one project, in two files that people read and edit. The user's own lies in the user's directory and
- * counts. The one in the workspace, `.capstan/rules`, came with the repository: until the user confirms its very text,
- * it may only hold back.
+ * The rules of one project, in two files that people read and edit. The user's own is in the user's directory and
+ * always applies. The one in the workspace, `.capstan/rules`, came with the repository: until the user confirms its
+ * content, its rules can only deny and ask.
  */
 export interface RuleFiles {
   /** The user's own file; named in messages. */
