@@ -3,6 +3,7 @@ import { load } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import { readSessionCursor, sessionCursor } from '../store/session-cursor.js'
 import type { SessionInfo } from '../store/session-store.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { AcpHost } from './acp-host.js'
 import type { AcpSession } from './acp-session.js'
 import { mcpServersIn } from './mcp-servers.js'
@@ -107,7 +108,7 @@ async function reopened(params: Params, host: AcpHost): Promise<AcpSession> {
   await host.close(sessionId)
   const saved = row.model === undefined ? undefined : `${row.model.provider}/${row.model.id}`
   const model = saved !== undefined && place.models.includes(saved) ? place.resolveModel(saved) : undefined
-  return host.open(place, { ...options, sessionId, ...(model !== undefined && { model }) })
+  return host.open(place, { ...options, sessionId, ...omitUndefined({ model }) })
 }
 
 function optionsIn(params: Params): SessionOptions {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import type { PermissionPolicy } from './policy.js'
 import { unionRequirements } from './requirements.js'
@@ -28,7 +29,7 @@ export function mergeManifests(...given: readonly (Manifest | undefined)[]): Man
         deny: all('deny'),
         ask: all('ask').filter((rule) => !all('deny').includes(rule)),
         allow: all('allow').filter((rule) => !all('deny').includes(rule) && !all('ask').includes(rule)),
-        ...(fallback !== undefined && { defaultDecision: fallback }),
+        ...omitUndefined({ defaultDecision: fallback }),
       },
     }),
   }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { assertPolicyShape, type CompiledPolicy, compilePolicy, type PermissionPolicy } from './policy.js'
 import { Recent } from './recent.js'
 import type { Scope } from './scope.js'
@@ -23,7 +24,6 @@ function copyOf({ deny, ask, allow, defaultDecision, enabled }: PermissionPolicy
     ...(deny !== undefined && { deny: [...deny] }),
     ...(ask !== undefined && { ask: [...ask] }),
     ...(allow !== undefined && { allow: [...allow] }),
-    ...(defaultDecision !== undefined && { defaultDecision }),
-    ...(enabled !== undefined && { enabled }),
+    ...omitUndefined({ defaultDecision, enabled }),
   }
 }

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../loop/events.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type Operations, operations } from './operations.js'
 import { readEventStream } from './read-event-stream.js'
 
@@ -117,7 +118,7 @@ export class CapstanClient {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal !== undefined && { signal }),
+      ...omitUndefined({ signal }),
     })
     if (response.ok) return response
     throw new ProblemError(response.status, await problemIn(response))

@@ -2,6 +2,7 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import { both, each, object, readable } from '../feature/option-check.js'
 import { parseCommand } from '../feature/parse-command.js'
 import type { SessionFeature } from '../feature/session-feature.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { CommandHandler, CommandSession } from './command.js'
 import { type Commands, createCommands } from './commands.js'
 
@@ -50,7 +51,7 @@ function commandSession(session: FeatureContext): CommandSession {
         model: `${provider}/${id}`,
         historyLen: session.conversation.messages.length,
         totalTokens: usage.totalTokens,
-        ...(costUsd !== undefined && { totalCost: costUsd }),
+        ...omitUndefined({ totalCost: costUsd }),
         toolNames: session.tools.names(),
         mcpServers: servers?.connected() ?? [],
       }

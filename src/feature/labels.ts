@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 /** Labels of the host. They are passed to hooks, traces and records, and never interpreted. */
 export type SessionLabels = {
   readonly tenantId?: string
@@ -14,9 +15,6 @@ export function labelsOf({
   correlationId,
 }: SessionLabels): SessionLabels {
   return {
-    ...(tenantId !== undefined && { tenantId }),
-    ...(principal !== undefined && { principal }),
-    ...(agentTemplateId !== undefined && { agentTemplateId }),
-    ...(correlationId !== undefined && { correlationId }),
+    ...omitUndefined({ tenantId, principal, agentTemplateId, correlationId }),
   }
 }

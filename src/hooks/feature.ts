@@ -5,6 +5,7 @@ import { RunError } from '../loop/errors.js'
 import type { AgentEvent, ClusterEvent } from '../loop/events.js'
 import { snakeUsage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { withTimeout } from '../workspace/shell/with-timeout.js'
 import type { HookEventName } from './events.js'
 import { gateHooks, hookedAsk } from './gate-hooks.js'
@@ -93,15 +94,14 @@ export async function emitCluster(session: FeatureContext, event: ClusterEvent):
     const { reason, deadlineMs } = event
     await session.observe('passivation_requested', {
       reason,
-      ...(deadlineMs !== undefined && { deadline_ms: deadlineMs }),
+      ...omitUndefined({ deadline_ms: deadlineMs }),
     })
   }
   if (event.type === 'peer_invocation') {
     const { fromSessionId, fromTenantId, correlationId } = event
     await session.observe('peer_invocation', {
       from_session_id: fromSessionId,
-      ...(fromTenantId !== undefined && { from_tenant_id: fromTenantId }),
-      ...(correlationId !== undefined && { correlation_id: correlationId }),
+      ...omitUndefined({ from_tenant_id: fromTenantId, correlation_id: correlationId }),
     })
   }
 }
@@ -170,7 +170,7 @@ function reportEvent(session: FeatureContext, event: AgentEvent): void {
       kind: event.kind,
       consumed: event.consumed ?? 0,
       limit: event.limit ?? 0,
-      ...(event.message !== undefined && { message: event.message }),
+      ...omitUndefined({ message: event.message }),
     })
 }
 

@@ -10,6 +10,7 @@ import type { CompletionRequest, CompletionResponse, Message, ToolCallContent } 
 import { messageOf } from '../tool/errors.js'
 import { reasoningText } from '../tool/message.js'
 import { applyCompletionRequest, applyCompletionResponse } from '../tool/middleware.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { checkAnswer } from './check-answer.js'
@@ -45,7 +46,7 @@ export async function keepAnswer({ parts, answeredBy }: RunState, answer: ModelA
   if (content.length === 0) return
   const { provider, id, facts } = answeredBy ?? parts.model()
   await parts.conversation.append(
-    { role: 'assistant', content, ...(response.id !== undefined && { id: response.id }) },
+    { role: 'assistant', content, ...omitUndefined({ id: response.id }) },
     {
       usage: usageOf(usage),
       model: { provider, id },
@@ -172,8 +173,7 @@ function callFor(
     restarts: true,
     // A request that tries a model again is sent once: others wait for what becomes of it.
     ...(admission?.probe && { maxAttempts: 1 }),
-    ...(limits.llmApiTimeoutMs !== undefined && { timeoutMs: limits.llmApiTimeoutMs }),
-    ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
+    ...omitUndefined({ timeoutMs: limits.llmApiTimeoutMs, sessionId: parts.sessionId }),
   }
 }
 
@@ -207,7 +207,7 @@ async function requestFor(state: RunState): Promise<CompletionRequest> {
     chatHistory: lowerHistory(parts.conversation.view) as Message[],
     documents: parts.request?.documents ?? [],
     tools: tools as CompletionRequest['tools'],
-    ...(instructions !== undefined && { instructions }),
+    ...omitUndefined({ instructions }),
     ...parts.request,
     ...(state.rounds === 1 && parts.firstRequest),
   }
@@ -315,7 +315,7 @@ export function toResponse({ content, usage, response, raw = response }: ModelAn
     choice: [...content],
     usage,
     rawResponse: raw,
-    ...(response.id !== undefined && { messageId: response.id }),
+    ...omitUndefined({ messageId: response.id }),
   }
 }
 
@@ -345,14 +345,14 @@ function answerFrom(model: Model, answer: ModelAnswer, replaced: CompletionRespo
     usage,
     finish: agreedFinish(answer.finish, toolCalls.length > 0),
     raw,
-    response: { ...response, ...(messageId !== undefined && { id: messageId }) },
+    response: { ...response, ...omitUndefined({ id: messageId }) },
   }
   checkAnswer(model, made)
   return made
 }
 
 function callFrom({ id, callId, function: { name, arguments: given } }: ToolCallContent): ModelToolCall {
-  return { id, name, input: serializeToolOutput(given), ...(callId !== undefined && { callId }) }
+  return { id, name, input: serializeToolOutput(given), ...omitUndefined({ callId }) }
 }
 
 /** Learns from what the provider counted: how far estimates are off, and whether its cache was hit. */

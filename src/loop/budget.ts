@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { BudgetExhaustedError } from './errors.js'
 import type { AgentEvent } from './events.js'
 import { snakeUsage, type Usage } from './usage.js'
@@ -142,6 +143,6 @@ function guardUsage(usage: Usage, costUsd: number | undefined): GuardUsage {
   return {
     ...usage,
     ...snakeUsage(usage),
-    ...(costUsd !== undefined && { costUsd }),
+    ...omitUndefined({ costUsd }),
   }
 }

@@ -1,6 +1,7 @@
 import type { ModelAnswer, ModelToolCall } from '../model/model.js'
 import type { ToolCallStreamEvent } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { CallOrder } from './call-order.js'
@@ -90,7 +91,7 @@ async function callOne(
         toolId: call.id,
         toolName: call.name,
         reason: envelope.error_text,
-        ...(record.paths !== undefined && { paths: record.paths }),
+        ...omitUndefined({ paths: record.paths }),
       })
     emitEnd(state, call, envelope, record.paths)
     state.parts.callEnded?.(call.id, envelope)
@@ -170,7 +171,7 @@ function emitEnd(
     exitCode,
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
-    ...(paths !== undefined && { paths }),
+    ...omitUndefined({ paths }),
   })
 }
 

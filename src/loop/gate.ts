@@ -11,6 +11,7 @@ import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
@@ -362,7 +363,7 @@ function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): 
     rawArgs: text,
     ...toolCallIdOf(request),
     ...(expanded !== undefined && { subjects: [...expanded.call.subjects, ...linkTargets(expanded)] }),
-    ...(request.signal !== undefined && { signal: request.signal }),
+    ...omitUndefined({ signal: request.signal }),
   }
 }
 

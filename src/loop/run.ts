@@ -1,6 +1,7 @@
 import type { ModelAnswer } from '../model/model.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
@@ -197,6 +198,6 @@ function outcomeOf(state: RunState, finish: RunOutcome['finish'], messages: read
     rounds: state.rounds,
     toolCallsCount: state.toolCallsCount,
     messages,
-    ...(state.costUsd !== undefined && { costUsd: state.costUsd }),
+    ...omitUndefined({ costUsd: state.costUsd }),
   }
 }

@@ -1,4 +1,5 @@
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 
 /** Why the gate refused a call. Codes do not change; the sentences next to them may. */
 export type RefusalCode = 'outside_grant'
@@ -24,7 +25,7 @@ export class Stopped {
       ? outputEnvelope(text, { skipped: true })
       : errorEnvelope(text, {
           ...(options.rejected && { rejected: true }),
-          ...(options.code !== undefined && { code: options.code }),
+          ...omitUndefined({ code: options.code }),
         })
     if (options.fatal !== undefined) this.fatal = options.fatal
   }

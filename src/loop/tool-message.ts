@@ -2,6 +2,7 @@ import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { Envelope, ErrorEnvelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
 /** One call of a round, with what became of it. */
@@ -26,7 +27,7 @@ function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPar
   return {
     type: 'tool_result',
     id,
-    ...(callId !== undefined && { callId }),
+    ...omitUndefined({ callId }),
     toolName: name,
     content: blocksOf(envelope) ?? [{ type: 'text', text: modelText(envelope) }],
     ...(envelope.type === 'error' && !isRejected(envelope) && { isError: true }),

@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import type { GuardedStream } from '../workspace/net/guarded-stream.js'
 import type { ServerProgram } from '../workspace/server-program.js'
@@ -106,7 +107,7 @@ export async function connect(
     const options = {
       fetch: net.fetch,
       requestInit: { headers: { ...http.headers } },
-      ...(signIn !== undefined && { authProvider: signIn.provider }),
+      ...omitUndefined({ authProvider: signIn?.provider }),
     }
     const streamable = (): Channel =>
       new library.StreamableHTTPClientTransport(http.url, {
@@ -226,8 +227,7 @@ export async function connect(
           client.request({ method, params: { ...params } }, anyResult, {
             timeout: timeoutMs,
             maxTotalTimeout: timeoutMs,
-            ...(abort !== undefined && { signal: abort }),
-            ...(onProgress !== undefined && { onprogress: onProgress }),
+            ...omitUndefined({ signal: abort, onprogress: onProgress }),
           })
         try {
           return await ask().catch(async (error: unknown) => {
@@ -280,7 +280,7 @@ const anyResult = {
 function programOf({ reach }: McpServerSpec, { path }: ConnectionOptions): ServerProgram {
   if (reach.by !== 'stdio') throw new TypeError('a server that is reached over HTTP has no program')
   const { by: _, ...program } = reach
-  return { ...program, ...(path !== undefined && { path }) }
+  return { ...program, ...omitUndefined({ path }) }
 }
 
 /** Offers only the capabilities that this client has a handler for. */

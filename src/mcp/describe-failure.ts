@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { McpServerFailure } from './host-types.js'
 import { type Redact, shownLine } from './secrets.js'
 import type { McpReach, StdioReach } from './server-options.js'
@@ -17,7 +18,7 @@ export function failureOf(reach: McpReach, redact: Redact, facts: ProcessFacts =
   return {
     command: shownLine(reach.argv.join(' '), redact, 200),
     ...facts,
-    ...(withheld !== undefined && { withheld }),
+    ...omitUndefined({ withheld }),
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { parseJsonText } from '../tool/json-text.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { openConfirmations } from '../workspace/rules/confirmations.js'
 import { readIfThere } from '../workspace/rules/read-if-there.js'
@@ -101,7 +102,7 @@ function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServe
     runs: visibleLine(reach.argv.join(' '), 500),
     ...(variables.length > 0 && { env: Object.fromEntries(variables) }),
     confined: withheld !== undefined,
-    ...(withheld !== undefined && { withheld }),
+    ...omitUndefined({ withheld }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
@@ -50,7 +51,7 @@ export async function signInFor(
       redirect_uris: [redirectUrl],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
-      ...(oauth.scopes !== undefined && { scope: oauth.scopes.join(' ') }),
+      ...omitUndefined({ scope: oauth.scopes?.join(' ') }),
     },
     state: () => {
       // A second call that is turned away while a person is signing in waits for the same person.
@@ -63,8 +64,7 @@ export async function signInFor(
       const issuer = named(oauth)?.authorizationServerUrl ?? (await read()).issuer
       return {
         client_id: clientId,
-        ...(clientSecret !== undefined && { client_secret: clientSecret }),
-        ...(issuer !== undefined && { issuer }),
+        ...omitUndefined({ client_secret: clientSecret, issuer }),
       }
     },
     saveClientInformation: async (client: { readonly client_id: string; readonly issuer?: string }) => {

@@ -3,6 +3,7 @@ import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { type Connection, type ConnectionOptions, connect } from './connection.js'
@@ -114,10 +115,9 @@ export class McpServer implements ServerCalls {
       toolCount: this.#tools.length,
       state: enabled ? this.#state() : 'disabled',
       confined: reach.by === 'stdio' && reach.sandbox === 'workspace',
-      ...(this.#error !== undefined && { error: this.#error }),
-      ...(this.#failure !== undefined && { failure: this.#failure }),
+      ...omitUndefined({ error: this.#error, failure: this.#failure }),
       ...(this.#problems.length > 0 && { problems: this.#problems }),
-      ...(sandbox !== undefined && { sandbox }),
+      ...omitUndefined({ sandbox }),
     }
   }
 

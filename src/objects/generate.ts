@@ -4,6 +4,7 @@ import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { ModelAnswer } from '../model/model.js'
 import type { ObjectAsk, ObjectParts, ReceivedPiece } from '../model/object/index.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
 
 export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
@@ -31,7 +32,7 @@ export async function generateFor<Value = unknown>(
       return answer
     },
   }).finally(() => session.saveSpending())
-  return { ...made, ...(costUsd !== undefined && { costUsd }) }
+  return { ...made, ...omitUndefined({ costUsd }) }
 }
 
 async function askOnce(
@@ -52,8 +53,7 @@ async function askOnce(
     stopWhen: [() => true],
     request: {
       ...parts.request,
-      ...(toolChoice !== undefined && { toolChoice }),
-      ...(outputSchema !== undefined && { outputSchema }),
+      ...omitUndefined({ toolChoice, outputSchema }),
     },
     answered: (given) => {
       answer = given

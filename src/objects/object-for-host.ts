@@ -4,6 +4,7 @@ import { type Usage, usageOf } from '../loop/usage.js'
 import { ObjectGenerationError } from '../model/object/errors.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { GeneratedObject, ObjectRequest, PartialObject } from '../tool/runtime.js'
 import { type AnySchema, isStandardSchema, parametersOf, validateWith } from '../tool/standard-schema.js'
 import type { Validation } from '../tool/validation.js'
@@ -84,8 +85,7 @@ function cleanError(error: ObjectGenerationError, clean: (text: string) => strin
       issues: redactValue(issues, clean),
       repairAttempts,
       truncated,
-      ...(mode !== undefined && { mode }),
-      ...(usage !== undefined && { usage }),
+      ...omitUndefined({ mode, usage }),
       ...(rawText !== undefined && { rawText: clean(rawText) }),
     },
     cause,

@@ -5,6 +5,7 @@ import { onAbort } from '../loop/on-abort.js'
 import type { RunTotals } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
 import type { JsonObject } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { AgentResult } from './agent-result.js'
 import { EventStream } from './event-stream.js'
 import type { RunRecord } from './runs.js'
@@ -54,7 +55,7 @@ export class ActiveRun {
     const costUsd = sum(this.#before?.costUsd, own)
     return {
       usage: this.#before === undefined ? usage : addUsage(this.#before.usage, usage),
-      ...(costUsd !== undefined && { costUsd }),
+      ...omitUndefined({ costUsd }),
     }
   }
 

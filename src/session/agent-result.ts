@@ -1,5 +1,6 @@
 import type { RunSummary } from '../loop/events.js'
 import type { RunOutcome } from '../loop/run.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { formatVerificationSummary, summarise } from '../verify/index.js'
 
@@ -35,7 +36,7 @@ export function agentResult(
     completionTokens: usage.completionTokens,
     totalTokens: usage.totalTokens,
     usage,
-    ...(costUsd !== undefined && { costUsd }),
+    ...omitUndefined({ costUsd }),
     finish,
     ...(reports.length === 0 ? nothingVerified : verified(reports)),
   }

@@ -1,6 +1,7 @@
 import { createConversation } from '../loop/conversation.js'
 import { isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { partsFor } from './loop-parts.js'
@@ -47,6 +48,6 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     totalTokens: usage.totalTokens,
-    ...(costUsd !== undefined && { costUsd }),
+    ...omitUndefined({ costUsd }),
   }
 }

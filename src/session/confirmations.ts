@@ -2,6 +2,7 @@ import { type AskAnswer, type AskHandler, type AskRequest, readAnswer, rejection
 import type { AgentEvent } from '../loop/events.js'
 import type { Lane } from '../queue/lane.js'
 import type { ToolQuestion } from '../store/records.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { isExpired } from './journal/questions.js'
 import { pathsOf } from './tool-facts.js'
 
@@ -122,7 +123,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         if (!readAnswer(answer).approved) kept?.refused(toolId, rejectionText(answer))
         resolve(answer)
       }
-      const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }
+      const own: Waiting = { request, settle, ...omitUndefined({ endsAt }) }
       waiting.set(toolId, own)
       const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - now)
       // A timer takes no more than that; longer is as good as no limit.
@@ -143,8 +144,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         toolName: request.toolName,
         args: request.args,
         reasons: request.reasons,
-        ...(leftMs !== undefined && { timeoutMs: leftMs }),
-        ...(request.suggestion !== undefined && { suggestion: request.suggestion }),
+        ...omitUndefined({ timeoutMs: leftMs, suggestion: request.suggestion }),
         ...(paths.length > 0 && { paths }),
       })
       if (onAsk === undefined) return
@@ -195,7 +195,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
     confirm(toolId, approved, reason, decision = 'once') {
       const answer: AskAnswer = {
         decision: approved ? decision : 'reject',
-        ...(reason !== undefined && { message: reason }),
+        ...omitUndefined({ message: reason }),
       }
       const one = waiting.get(toolId)
       if (one !== undefined) {
@@ -275,6 +275,6 @@ function received(emit: (event: AgentEvent) => void, toolId: string, answer: Ask
     type: 'confirmation_received',
     toolId,
     approved,
-    ...(message !== undefined && { reason: message }),
+    ...omitUndefined({ reason: message }),
   })
 }

@@ -10,6 +10,7 @@ import type { GateParts, HookVerdict, RuntimeRequest } from '../loop/gate-parts.
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeMode, ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
@@ -75,7 +76,7 @@ async function openEngine(
     manifest: options.manifest,
     ceiling: options.ceiling,
     mode: options.mode,
-    ...(kernel.parent !== undefined && { parent: kernel.parent.authority }),
+    ...omitUndefined({ parent: kernel.parent?.authority }),
     ...(options.delegation?.approvals === true && { delegateApprovals: true }),
   })
   for (const message of authority.warnings)
@@ -143,7 +144,7 @@ function gateFor(
       ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
     ...(asks && { onAsk: features.ask(kernel.confirmations.ask) }),
-    ...(options.approvals !== undefined && { approvals: options.approvals }),
+    ...omitUndefined({ approvals: options.approvals }),
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
       authority.addRule(rule)
@@ -159,7 +160,7 @@ function gateFor(
     guardTimeoutMs: maxGuardMs,
     budget: ({ toolName }) => kernel.budget.beforeTool(toolName),
     writes: new WriteOrder(),
-    ...(features.lane !== undefined && { lane: features.lane }),
+    ...omitUndefined({ lane: features.lane }),
     runtimeFor: (request) => runtimeFor(kernel, workspace, seen, request, () => gate, mode),
     ...(recorder !== undefined && { starting: (call) => recorder.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
@@ -168,7 +169,7 @@ function gateFor(
       for (const feature of featuresWith('callEnded')) feature.callEnded(kernel, record)
     },
     run: () => kernel.identity(),
-    ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
+    ...omitUndefined({ toolTimeoutMs: options.toolTimeoutMs }),
     now: () => kernel.now(),
     newId: () => kernel.newId(),
   })

@@ -4,6 +4,7 @@ import { explain, formatExplanation } from '../authority/explain.js'
 import { defaultWatchdog, runWatchdog } from '../authority/watchdog.js'
 import { describeUnknownTool } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { Session } from './session.js'
 import { kernelOf } from './session-class.js'
 
@@ -24,7 +25,7 @@ export async function explainCall(
   const prepared = await tool.prepare(value)
   if (!prepared.ok) throw new TypeError(prepared.envelope.error_text)
   const { args, subjects } = prepared
-  const call: Call = { tool: name, args, subjects, ...(tool.mcp !== undefined && { mcp: tool.mcp }) }
+  const call: Call = { tool: name, args, subjects, ...omitUndefined({ mcp: tool.mcp }) }
   const holds = authority.for(tool)
   const expanded = await expandOnDisk(call, holds.book.scope, workspace)
   const watchdog = await runWatchdog(defaultWatchdog, { tool: name, args, expanded })

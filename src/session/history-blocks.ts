@@ -10,6 +10,7 @@ import type {
 } from '../tool/completion.js'
 import { toolResultContentToText } from '../tool/content.js'
 import type { JsonValue } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 
 /** A piece of a message, as hosts see histories. Which fields are there depends on `type`. */
 export type ContentBlock = {
@@ -85,7 +86,7 @@ function blocksOf(message: Message): ContentBlock[] {
         toolUseId: part.id,
         resultContent: toolResultContentToText(part.content),
         isError: part.isError ?? false,
-        ...(part.toolName !== undefined && { name: part.toolName }),
+        ...omitUndefined({ name: part.toolName }),
       }))
   }
 }
@@ -109,7 +110,7 @@ function blockOf(part: UserContent | AssistantContent): ContentBlock {
       return {
         type: part.type,
         data: part.data,
-        ...(part.mediaType !== undefined && { mediaType: part.mediaType }),
+        ...omitUndefined({ mediaType: part.mediaType }),
         ...(part.type === 'document' && part.name !== undefined && { name: part.name }),
       }
   }
@@ -143,15 +144,14 @@ function assistantPart(block: ContentBlock): AssistantContent[] {
 }
 
 function imagePart({ data = '', mediaType }: ContentBlock): ImageContent {
-  return { type: 'image', data, ...(mediaType !== undefined && { mediaType }) }
+  return { type: 'image', data, ...omitUndefined({ mediaType }) }
 }
 
 function documentPart({ data = '', mediaType, name }: ContentBlock): DocumentContent {
   return {
     type: 'document',
     data,
-    ...(mediaType !== undefined && { mediaType }),
-    ...(name !== undefined && { name }),
+    ...omitUndefined({ mediaType, name }),
   }
 }
 
@@ -163,7 +163,7 @@ function toolMessageOf(results: readonly ContentBlock[]): ToolMessage {
       id: toolUseId ?? '',
       content: [{ type: 'text', text: resultContent ?? '' }],
       ...(isError && { isError }),
-      ...(name !== undefined && { toolName: name }),
+      ...omitUndefined({ toolName: name }),
     })),
   }
 }

@@ -1,6 +1,7 @@
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { createBash } from '../toolbox/bash.js'
 import { globTool } from '../toolbox/glob.js'
@@ -77,8 +78,7 @@ const globPaths = (name: string, most: number, cut: boolean) =>
       const found = await runtime?.search?.glob({
         pattern,
         limit: most,
-        ...(path !== undefined && { path }),
-        ...(signal !== undefined && { signal }),
+        ...omitUndefined({ path, signal }),
       })
       if (found?.incomplete !== undefined) throw new Error(`The list is not complete: ${found.incomplete}`)
       if (found === undefined || !found.truncated) return found?.paths ?? []

@@ -12,6 +12,7 @@ import type { RunParts } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
@@ -299,7 +300,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
       agentId,
       sessionId,
       runId: this.activeRunId ?? 'host',
-      ...(metadata !== undefined && { metadata }),
+      ...omitUndefined({ metadata }),
     }
   }
 

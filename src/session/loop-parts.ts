@@ -3,6 +3,7 @@ import type { RequestWatch, RunLimits, RunParts } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
 import type { RetryTiming } from '../model/retry.js'
 import type { CompletionRequest, UserMessage } from '../tool/completion.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
@@ -22,7 +23,7 @@ export async function partsFor(
   return {
     model: () => kernel.model(),
     fallbacks: () => kernel.models.fallbacks(),
-    ...(kernel.setup.circuits !== undefined && { circuits: kernel.setup.circuits }),
+    ...omitUndefined({ circuits: kernel.setup.circuits }),
     retry: retryOf(kernel),
     conversation,
     instructions: () => kernel.instructions(),
@@ -31,14 +32,13 @@ export async function partsFor(
     gate,
     limits: limitsOf(kernel),
     request: {
-      ...(options.temperature !== undefined && { temperature: options.temperature }),
-      ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+      ...omitUndefined({ temperature: options.temperature, maxTokens: options.maxTokens }),
       ...(options.thinkingBudget !== undefined && {
         additionalParams: { thinkingBudget: options.thinkingBudget },
       }),
     },
     ...(plans && { firstRequest: { toolChoice: { type: 'tool', name: 'todo' } } }),
-    ...(options.middleware !== undefined && { middleware: options.middleware }),
+    ...omitUndefined({ middleware: options.middleware }),
     budget: kernel.budget,
     compaction: {
       auto: options.autoCompact ?? defaultCompaction.auto,

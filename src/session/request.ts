@@ -2,6 +2,7 @@ import type { RunRequest } from '../feature/run-request.js'
 import type { UserContent, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
 /** A file or image that is sent with a prompt. */
@@ -65,5 +66,5 @@ function attached({ data, mediaType, name }: Attachment): UserContent {
   const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
   return mediaType.startsWith('image/')
     ? { type: 'image', data: base64, mediaType }
-    : { type: 'document', data: base64, mediaType, ...(name !== undefined && { name }) }
+    : { type: 'document', data: base64, mediaType, ...omitUndefined({ name }) }
 }

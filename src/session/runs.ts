@@ -1,6 +1,7 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
 import type { RunRow } from '../store/records.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type RunsOfLog, restoredEvents } from './journal/restored-events.js'
 import type { RetentionLimits } from './options.js'
 import { type RunEvent, RunEvents } from './run-events.js'
@@ -126,9 +127,7 @@ export class RunRecord {
       createdAtMs: this.#createdAt,
       updatedAtMs: this.#updatedAt,
       eventCount: this.events.count,
-      ...(this.#resultText !== undefined && { resultText: this.#resultText }),
-      ...(this.#error !== undefined && { error: this.#error }),
-      ...(this.#resumedFrom !== undefined && { resumedFrom: this.#resumedFrom }),
+      ...omitUndefined({ resultText: this.#resultText, error: this.#error, resumedFrom: this.#resumedFrom }),
       ...this.#spent,
     }
   }
@@ -138,7 +137,7 @@ function spentIn(event: AgentEvent): Pick<RunSnapshot, 'usage' | 'costUsd'> {
   const from = event.type === 'agent_end' ? event.result : event
   if (!('usage' in from) || from.usage === undefined) return {}
   const costUsd = 'costUsd' in from ? from.costUsd : undefined
-  return { usage: from.usage, ...(costUsd !== undefined && { costUsd }) }
+  return { usage: from.usage, ...omitUndefined({ costUsd }) }
 }
 
 /** The runs of a session. Beyond the limit the oldest that have ended are removed. */

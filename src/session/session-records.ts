@@ -1,5 +1,6 @@
 import { laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'
 import { FileChanges } from './history/file-changes.js'
 import { waitingQuestions } from './journal/questions.js'
@@ -29,7 +30,7 @@ export function createRecorder(kernel: SessionKernel, store: SessionStore): Sess
       agent: agentId,
       workspaceRoot: root,
       labels: { ...labels },
-      ...(kernel.title.current !== undefined && { title: kernel.title.current }),
+      ...omitUndefined({ title: kernel.title.current }),
       options: optionsToKeep({ ...options, ...parent?.savedOptions }),
       ...childRow(parent),
     }),

@@ -42,6 +42,7 @@ import { supervisorStatus } from '../supervise/feature.js'
 import type { SupervisorStatus } from '../supervise/supervisor.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { JsonSchema } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { Todo } from '../tool/runtime.js'
 import type { AnySchema, SchemaOutput } from '../tool/standard-schema.js'
 import type { ToolResult } from '../tool/tool-result.js'
@@ -490,7 +491,7 @@ export class Session extends SessionHandle {
 
   async webSearch(params: { readonly query: string; readonly limit?: number }): Promise<ToolResult> {
     const { query, limit } = params
-    const args = { query, ...(limit !== undefined && { max_results: limit }) }
+    const args = { query, ...omitUndefined({ max_results: limit }) }
     return callTool(kernelOf(this), 'web_search', args)
   }
 

@@ -8,6 +8,7 @@ import type { SessionRow } from '../store/records.js'
 import type { SubagentSetup } from '../subagents/options.js'
 import type { TelemetrySetup } from '../telemetry/feature.js'
 import type { AnyTool } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import type { RestoredSession } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
@@ -72,7 +73,7 @@ export function childRow(
   const { session, messageId, taskId: id, inspectable } = parent
   return {
     parentId: session.sessionId,
-    ...(messageId !== undefined && { parentMessageId: messageId }),
+    ...omitUndefined({ parentMessageId: messageId }),
     task: { id, inspectable },
   }
 }

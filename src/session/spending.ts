@@ -2,6 +2,7 @@ import type { Budget } from '../loop/budget.js'
 import { addUsage, noUsage, type Usage } from '../loop/usage.js'
 import type { SessionState } from '../store/session-state.js'
 import { isRecord, type JsonObject, type JsonValue } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SessionRecorder } from './journal/session-recorder.js'
 
 /** What one model was used for. */
@@ -39,7 +40,7 @@ export class Ledger {
     this.#models.set(model, {
       model,
       usage: addUsage(before?.usage ?? noUsage, usage),
-      ...(cost !== undefined && { costUsd: cost }),
+      ...omitUndefined({ costUsd: cost }),
     })
   }
 
@@ -57,7 +58,7 @@ export class Ledger {
 
   total(): Spending {
     const { usage, costUsd, models } = this
-    return { usage, ...(costUsd !== undefined && { costUsd }), models }
+    return { usage, ...omitUndefined({ costUsd }), models }
   }
 }
 
@@ -83,7 +84,7 @@ export class SpendingAccount {
     return {
       ...budget,
       afterModel: (usage, costUsd, model) => {
-        const spent = { model, usage, ...(costUsd !== undefined && { costUsd }) }
+        const spent = { model, usage, ...omitUndefined({ costUsd }) }
         this.total.add(spent)
         const ledger = activeRun() ?? this.#outside
         ledger.add(spent)
@@ -153,7 +154,7 @@ function readSpending(rows: unknown): ModelSpending[] {
 
 function spendingFrom(model: string, usage: Readonly<Record<string, unknown>>, cost: unknown): ModelSpending {
   const costUsd = amount(cost)
-  return { model, usage: usageFrom(usage), ...(costUsd !== undefined && { costUsd }) }
+  return { model, usage: usageFrom(usage), ...omitUndefined({ costUsd }) }
 }
 
 /** A log may come from elsewhere: what is no amount counts as nothing. */

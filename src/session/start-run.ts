@@ -9,6 +9,7 @@ import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { reportsOf } from '../verify/feature.js'
 import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
@@ -125,7 +126,7 @@ function recordStart(
   { record }: ActiveRun,
   { trigger, message }: RunRequest,
 ): Promise<void> | undefined {
-  return recorder?.run(record.snapshot(), { ...(trigger !== undefined && { trigger }) }, { prompt: message })
+  return recorder?.run(record.snapshot(), { ...omitUndefined({ trigger }) }, { prompt: message })
 }
 
 /**
@@ -152,7 +153,7 @@ async function recordEnd(
   const { usage, costUsd } = active.spent
   await kernel.recorder.run(
     { ...active.record.snapshot(), ...end, updatedAtMs: kernel.now() },
-    { usage, spending: spendingRow(active.spending), ...(costUsd !== undefined && { costUsd }) },
+    { usage, spending: spendingRow(active.spending), ...omitUndefined({ costUsd }) },
     { end: event },
   )
 }
@@ -225,11 +226,11 @@ async function runLoop(
       // Messages on top of another history are not in the log, so that nothing could be resumed from them.
       ...(own && { roundDone, callEnded }),
       ...(request.from && { before: request.from.totals }),
-      ...(unfinished !== undefined && { unfinished }),
+      ...omitUndefined({ unfinished }),
       ...(request.trigger !== undefined && {
         promptFacts: { metadata: { trigger: { ...request.trigger } } },
       }),
-      ...(request.unseen !== undefined && { unseen: request.unseen }),
+      ...omitUndefined({ unseen: request.unseen }),
     },
     message,
   )

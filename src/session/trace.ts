@@ -1,5 +1,6 @@
 import type { SessionLabels } from '../feature/labels.js'
 import type { CallRecord } from '../loop/gate-parts.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { toToolResult } from '../tool/tool-result.js'
 
 /** One tool call in the session's trace: that it happened and how it went, without what it said. */
@@ -48,7 +49,7 @@ export class Trace {
       runId: record.runId ?? 'host',
       timestampMs: record.startedAtMs + record.durationMs,
       callId: record.callId,
-      ...(record.toolCallId !== undefined && { toolCallId: record.toolCallId }),
+      ...omitUndefined({ toolCallId: record.toolCallId }),
       origin: record.origin,
       success: envelope.type === 'output',
       exitCode,
@@ -56,8 +57,7 @@ export class Trace {
       outputBytes: Buffer.byteLength(output),
       metadataKeys: Object.keys(envelope.metadata),
       endedAt: record.endedAt,
-      ...(record.verdict !== undefined && { verdict: record.verdict.action }),
-      ...(record.approval !== undefined && { approval: record.approval }),
+      ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval }),
     })
     if (this.#events.length > this.#most + Math.max(16, this.#most >> 2))
       this.#events = this.#events.slice(-this.#most)

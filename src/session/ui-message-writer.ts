@@ -1,4 +1,5 @@
 import type { AgentEvent, RunSummary } from '../loop/events.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { UiDataChunk, UiFinishReason, UiMessageChunk } from './ui-message-chunk.js'
 import type { ShownEvent } from './ui-prompt-event.js'
 import { createUiToolCalls } from './ui-tool-calls.js'
@@ -63,7 +64,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
 
   const start = (id = messageId): void => {
     if (begun) return
-    put({ type: 'start', ...(id !== undefined && { messageId: id }) })
+    put({ type: 'start', ...omitUndefined({ messageId: id }) })
     begun = true
     if (phase === 'new') phase = 'started'
   }
@@ -180,7 +181,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
         start()
         closeText()
         tools.pause()
-        put({ type: 'data-paused', id: 'paused', data: { ...(runId !== undefined && { runId }), sequence } })
+        put({ type: 'data-paused', id: 'paused', data: { ...omitUndefined({ runId }), sequence } })
         if (phase === 'step' && !inherited) put({ type: 'finish-step' })
         put({ type: 'finish', finishReason: 'tool-calls' })
         phase = 'over'

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../loop/events.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { readToolArgs } from '../tool/repair-json.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 import type { UiMessageChunk } from './ui-message-chunk.js'
@@ -100,7 +101,7 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
             toolCallId: event.toolId,
             toolName: event.toolName,
             reasons: event.reasons,
-            ...(event.timeoutMs !== undefined && { timeoutMs: event.timeoutMs }),
+            ...omitUndefined({ timeoutMs: event.timeoutMs }),
           },
         })
         put({ type: 'tool-approval-request', approvalId: event.toolId, toolCallId: event.toolId })

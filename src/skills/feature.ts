@@ -5,6 +5,7 @@ import { type Check, each, either, fields, is, oneOf, strings } from '../feature
 import type { SessionFeature } from '../feature/session-feature.js'
 import { SingleFlight } from '../feature/single-flight.js'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeSkills } from '../tool/runtime.js'
 import { isInside } from '../workspace/inside.js'
 import { attachedFiles, isAttached } from './attached-files.js'
@@ -183,9 +184,7 @@ class SessionSkills {
 function placesOf({ options, root, userDir }: SkillSession): SkillPlaces {
   return {
     inline: options.inlineSkills,
-    ...(options.skillDirs !== undefined && {
-      directories: options.skillDirs.map((path) => resolve(root, path)),
-    }),
+    ...omitUndefined({ directories: options.skillDirs?.map((path) => resolve(root, path)) }),
     builtin: options.builtinSkills,
     ...(options.discoverSkills !== false && { root, userDir }),
   }

@@ -1,4 +1,5 @@
 import { toolsOf } from '../authority/tool-list.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { TaskAgent } from '../tool/runtime.js'
 import type { Skill } from './skill.js'
 import { type SkillFiles, skillText } from './skill-text.js'
@@ -12,7 +13,7 @@ export function skillAgent(skill: Skill, files?: SkillFiles): TaskAgent {
   return {
     name: `skill:${skill.name}`,
     prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, files)}`,
-    ...(tools !== undefined && { tools }),
+    ...omitUndefined({ tools }),
     permissions: { allow: skill.allowedTools, defaultDecision: 'deny' },
     maxSteps: maxAllowedSteps,
   }

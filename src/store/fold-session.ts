@@ -1,6 +1,7 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import { type Envelope, isEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { contentProblem } from './record-problem.js'
 import type {
@@ -234,7 +235,7 @@ class Fold {
           callId,
           {
             messageId,
-            steps: all.map(({ ends, step }) => ({ step, ...(ends !== undefined && { ends }) })),
+            steps: all.map(({ ends, step }) => ({ step, ...omitUndefined({ ends }) })),
             over,
           },
         ]

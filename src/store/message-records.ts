@@ -1,5 +1,6 @@
 import type { AssistantContent, Message, UserContent } from '../tool/completion.js'
 import type { Envelope } from '../tool/envelope.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { BlobPart, MessageRow, PartRow, SessionRecord } from './records.js'
 import { type StoredToolResult, withEnvelope } from './stored-result.js'
 
@@ -39,7 +40,7 @@ export async function messageRecords(
 
 function messageRow(message: Message, row: MessageRecordsOptions['row']): MessageRow {
   const providerId = message.role === 'assistant' ? message.id : undefined
-  return { ...row, role: row.role ?? message.role, ...(providerId !== undefined && { providerId }) }
+  return { ...row, role: row.role ?? message.role, ...omitUndefined({ providerId }) }
 }
 
 /** Stores a large piece as a blob, and returns what the log has of it. */

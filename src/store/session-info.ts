@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SessionRecord } from './records.js'
 import type { SessionInfo } from './session-store.js'
 
@@ -21,12 +22,9 @@ export function sessionInfo(id: string, records: readonly SessionRecord[]): Sess
   }
   return {
     id,
-    ...(createdAtMs !== undefined && { createdAtMs }),
-    ...(updatedAtMs !== undefined && { updatedAtMs }),
-    ...(title !== undefined && { title }),
-    ...(workspaceRoot !== undefined && { workspaceRoot }),
+    ...omitUndefined({ createdAtMs, updatedAtMs, title, workspaceRoot }),
     ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
-    ...(parentId !== undefined && { parentId }),
+    ...omitUndefined({ parentId }),
   }
 }
 

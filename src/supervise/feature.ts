@@ -8,6 +8,7 @@ import type { AgentEvent } from '../loop/events.js'
 import type { HookCall, HookVerdict } from '../loop/gate-parts.js'
 import type { Envelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import type { AhpEvent, BlockingEvent, NoticeEvent } from './protocol.js'
@@ -317,7 +318,7 @@ class Supervision {
       timestamp: new Date(this.#session.now()).toISOString(),
       depth: parent?.depth ?? 0,
       payload,
-      metadata: { ...labels, ...(runId !== undefined && { run_id: runId }) },
+      metadata: { ...labels, ...omitUndefined({ run_id: runId }) },
     }
   }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { Connection, type Linked } from './connection.js'
 import { type Decision, readDecision } from './decision.js'
@@ -84,7 +85,7 @@ export class Supervisor {
       ...(name !== undefined && { name: this.#clean(name, 80) }),
       ...this.#counts,
       untold: this.#outbox.dropped,
-      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+      ...omitUndefined({ lastError: this.#lastError }),
     }
   }
 

@@ -15,6 +15,7 @@ import type {
 } from './completion.js'
 import { isToolResultContentArray, type ToolResultContent } from './content.js'
 import type { JsonValue } from './json.js'
+import { omitUndefined } from './omit-undefined.js'
 import { serializeToolOutput } from './serialize.js'
 
 /** Functions that create messages and their parts. Each has the name of the type that it creates. */
@@ -43,7 +44,7 @@ export const Message = {
 
   assistant: (content: string | AssistantContent[], id?: string): AssistantMessage => ({
     role: 'assistant',
-    ...(id !== undefined && { id }),
+    ...omitUndefined({ id }),
     content: typeof content === 'string' ? [text(content)] : content,
   }),
 
@@ -83,8 +84,7 @@ export const AssistantContent = {
   reasoning: (said: string, id?: string, signature?: string): ReasoningContent => ({
     type: 'reasoning',
     text: said,
-    ...(id !== undefined && { id }),
-    ...(signature !== undefined && { signature }),
+    ...omitUndefined({ id, signature }),
   }),
 
   /**
@@ -94,7 +94,7 @@ export const AssistantContent = {
     type: 'reasoning',
     text: reasoningText({ content }),
     content,
-    ...(id !== undefined && { id }),
+    ...omitUndefined({ id }),
   }),
   reasoningSummary: (said: string, id?: string): ReasoningContent =>
     AssistantContent.reasoningFromContent([{ type: 'summary', text: said }], id),
@@ -106,7 +106,7 @@ export const AssistantContent = {
   toolCall: (id: string, name: string, args: JsonValue, callId?: string): ToolCallContent => ({
     type: 'tool_call',
     id,
-    ...(callId !== undefined && { callId }),
+    ...omitUndefined({ callId }),
     function: { name, arguments: args },
   }),
 }
@@ -121,7 +121,7 @@ export const ToolContent = {
     type: 'tool_result',
     id,
     ...(typeof callIdOrOptions === 'string' ? { callId: callIdOrOptions } : callIdOrOptions),
-    ...(toolName !== undefined && { toolName }),
+    ...omitUndefined({ toolName }),
     content: typeof content === 'string' ? [text(content)] : content,
   }),
 }
@@ -150,15 +150,14 @@ function text(said: string): TextContent {
 }
 
 function image(data: string, mediaType?: string): ImageContent {
-  return { type: 'image', data, ...(mediaType !== undefined && { mediaType }) }
+  return { type: 'image', data, ...omitUndefined({ mediaType }) }
 }
 
 function document(data: string, mediaType?: string, name?: string): DocumentContent {
   return {
     type: 'document',
     data,
-    ...(mediaType !== undefined && { mediaType }),
-    ...(name !== undefined && { name }),
+    ...omitUndefined({ mediaType, name }),
   }
 }
 

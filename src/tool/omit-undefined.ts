@@ -10,8 +10,8 @@ export type Defined<Fields extends object> = {
  * serialized, or passed to a public type with optional fields.
  */
 export function omitUndefined<Fields extends object>(fields: Fields): Defined<Fields> {
+  const defined: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) defined[name] = value
   // Only fields with the value undefined are removed, which is what the type says.
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Defined<Fields>
+  return defined as Defined<Fields>
 }

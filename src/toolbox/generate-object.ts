@@ -4,6 +4,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
 import { MissingServiceError, requireService } from './require-service.js'
 
@@ -53,7 +54,7 @@ async function generate(args: GenerateObjectArgs, context: ToolCallContext): Pro
     const { object, mode, repairAttempts, usage, rawText } = await objectsOf(context).generate(
       requestOf(args),
       {
-        ...(signal !== undefined && { signal }),
+        ...omitUndefined({ signal }),
         ...(progress !== undefined && {
           onPartial: ({ value, repairAttempt }) =>
             progress({ object_partial: value, ...(repairAttempt > 0 && { repair_attempt: repairAttempt }) }),
@@ -86,12 +87,14 @@ function requestOf(args: GenerateObjectArgs): ObjectRequest {
   return {
     schema,
     prompt,
-    ...(args.schema_name !== undefined && { schemaName: args.schema_name }),
-    ...(args.schema_description !== undefined && { schemaDescription: args.schema_description }),
-    ...(system !== undefined && { system }),
-    ...(mode !== undefined && { mode }),
-    ...(args.max_repair_attempts !== undefined && { maxRepairAttempts: args.max_repair_attempts }),
-    ...(args.timeout_ms !== undefined && { timeoutMs: args.timeout_ms }),
+    ...omitUndefined({
+      schemaName: args.schema_name,
+      schemaDescription: args.schema_description,
+      system,
+      mode,
+      maxRepairAttempts: args.max_repair_attempts,
+      timeoutMs: args.timeout_ms,
+    }),
   }
 }
 
@@ -121,7 +124,7 @@ function metadataOf(
   return {
     schema_name,
     repair_attempts: repairAttempts,
-    ...(mode !== undefined && { mode_used: mode }),
+    ...omitUndefined({ mode_used: mode }),
     ...(usage !== undefined && { usage: snakeUsage(usage) }),
   }
 }

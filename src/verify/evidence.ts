@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { VerificationEvidence } from '../tool/verification.js'
 
 const headLength = 2_000
@@ -14,11 +15,11 @@ export async function evidenceOf(
 ): Promise<VerificationEvidence> {
   const bytes = known.bytes ?? Buffer.byteLength(text)
   if (text.length <= headLength + tailLength)
-    return { head: text, bytes, ...(known.path !== undefined && { output_path: known.path }) }
+    return { head: text, bytes, ...omitUndefined({ output_path: known.path }) }
   const head = wholeCharacters(text.slice(0, headLength))
   const tail = wholeCharacters(text.slice(-tailLength))
   const path = known.path ?? (await keep('verification', text).catch(() => undefined))
-  return { head, tail, bytes, ...(path !== undefined && { output_path: path }) }
+  return { head, tail, bytes, ...omitUndefined({ output_path: path }) }
 }
 
 /** Without the half of a character at either end. */

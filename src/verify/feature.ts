@@ -4,6 +4,7 @@ import type { ServiceCall, SessionFeature } from '../feature/session-feature.js'
 import type { UserMessage } from '../tool/completion.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeSession } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { lookInside } from '../workspace/files/quick-look.js'
@@ -84,7 +85,7 @@ function verifyService(session: VerifySession, call: ServiceCall): RuntimeSessio
   const { signal: outer, origin } = call.request
   return (subject, commands, given = {}) => {
     const signal = given.signal === undefined ? outer : AbortSignal.any([outer, given.signal])
-    const options = { signal, ...(given.watch !== undefined && { watch: given.watch }) }
+    const options = { signal, ...omitUndefined({ watch: given.watch }) }
     return session.use(verifyFeature).verify(subject, commands, {
       origin: origin === 'host' ? 'host' : 'model',
       signal,
@@ -194,7 +195,7 @@ class Verification {
           status,
           required,
           durationMs: duration_ms ?? 0,
-          ...(exit_code !== undefined && { exitCode: exit_code }),
+          ...omitUndefined({ exitCode: exit_code }),
         }),
       now,
     })
@@ -222,7 +223,7 @@ class Verification {
 
   #facts(origin: VerificationReport['origin']): Pick<VerificationReport, 'origin' | 'run_id' | 'at_ms'> {
     const run = this.#session.activeRunId
-    return { origin, ...(run !== undefined && { run_id: run }), at_ms: this.#session.now() }
+    return { origin, ...omitUndefined({ run_id: run }), at_ms: this.#session.now() }
   }
 }
 

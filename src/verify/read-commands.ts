@@ -1,5 +1,6 @@
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { VerificationCommand } from '../tool/verification.js'
 import { VerificationError } from './errors.js'
 
@@ -53,8 +54,7 @@ function readCommand(given: unknown, at: number): CheckCommand {
     description: text('description', maxTextLength) ?? firstLine(command),
     command,
     required,
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(cwd !== undefined && { cwd }),
+    ...omitUndefined({ timeoutMs, cwd }),
   }
 }
 

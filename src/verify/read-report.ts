@@ -1,4 +1,5 @@
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type {
   VerificationCheck,
   VerificationEvidence,
@@ -112,15 +113,14 @@ function readCheck(value: unknown, where: string): VerificationCheck {
     description: text('description') ?? id,
     status,
     required,
-    ...(command !== undefined && { command }),
-    ...(cwd !== undefined && { cwd }),
+    ...omitUndefined({ command, cwd }),
     ...(isOutcome(outcome) && { outcome }),
     ...(typeof exit_code === 'number' && { exit_code }),
     ...(typeof duration_ms === 'number' && { duration_ms }),
-    ...(evidence !== undefined && { evidence }),
+    ...omitUndefined({ evidence }),
     evidence_uris: textList(value['evidence_uris'] ?? [], `${where}.evidence_uris`),
     suggested_tools: textList(value['suggested_tools'] ?? [], `${where}.suggested_tools`),
-    ...(risk !== undefined && { residual_risk: risk }),
+    ...omitUndefined({ residual_risk: risk }),
   }
 }
 
@@ -133,9 +133,9 @@ function readEvidence(value: unknown, where: string): VerificationEvidence | und
   const { bytes } = value
   return {
     head,
-    ...(tail !== undefined && { tail }),
+    ...omitUndefined({ tail }),
     bytes: typeof bytes === 'number' ? bytes : Buffer.byteLength(head),
-    ...(path !== undefined && { output_path: path }),
+    ...omitUndefined({ output_path: path }),
   }
 }
 

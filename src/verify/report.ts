@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { VerificationCheck, VerificationReport, VerificationStatus } from '../tool/verification.js'
 
 const reportSchema = 'capstan.verification_report.v1'
@@ -16,7 +17,7 @@ export function reportOf(
     checks,
     residual_risks: [...checks.flatMap(riskOf), ...risks],
     origin,
-    ...(run_id !== undefined && { run_id }),
+    ...omitUndefined({ run_id }),
     at_ms,
   }
 }

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import type { Envelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { toToolResult } from '../tool/tool-result.js'
 import type { VerificationCheck } from '../tool/verification.js'
 import { evidenceOf, type KeepOutput } from './evidence.js'
@@ -41,7 +42,7 @@ async function runCheck(command: CheckCommand, parts: CheckParts): Promise<Verif
   const began = parts.now()
   const args = {
     command: textOf(command),
-    ...(command.timeoutMs !== undefined && { timeout: command.timeoutMs }),
+    ...omitUndefined({ timeout: command.timeoutMs }),
   }
   const envelope = await parts.bash(args, command)
   const duration_ms = Math.max(0, Math.round(parts.now() - began))
@@ -92,7 +93,7 @@ function base({ id, kind, description, command, cwd, required }: CheckCommand) {
     description,
     required,
     command,
-    ...(cwd !== undefined && { cwd }),
+    ...omitUndefined({ cwd }),
     evidence_uris: [],
     suggested_tools: [],
   } as const

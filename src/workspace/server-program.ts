@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { NetError, privateAccess, resolveChecked, systemResolver } from './net/index.js'
 import type { CheckHost } from './sandbox/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
@@ -48,8 +49,7 @@ export async function startServerProgram(
   const shell = createLocalShell({
     ...base,
     ...(program.sandbox === 'off' ? asUser : await confinementOf(base, program)),
-    ...(env !== undefined && { env }),
-    ...(path !== undefined && { path }),
+    ...omitUndefined({ env, path }),
   })
   try {
     if (program.fromWorkspace) await directoryInside([base.root, ...(base.roots ?? [])], cwd)

@@ -5,6 +5,7 @@ import type { MemorySessionStore } from '../../store/memory-store.js'
 import type { WorkerAgentSpec } from '../../subagents/files/worker-spec.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Params } from '../method.js'
 import { textsIn } from '../params.js'
 import { invalidParams, RpcError, rpcCodes } from '../rpc-error.js'
@@ -94,7 +95,7 @@ export class HostMethods {
     const agent = await Agent.create(source, {
       env,
       cwd: optionalStringIn(params, 'cwd') ?? cwd,
-      ...(userDir !== undefined && { userDir }),
+      ...omitUndefined({ userDir }),
     })
     this.#agent = agent
     return { warnings: agent.warnings }
@@ -131,8 +132,7 @@ export class HostMethods {
         return agent.forkSession(stringIn(params, 'sessionId'), {
           ...options,
           ...place,
-          ...(fromMessageId !== undefined && { fromMessageId }),
-          ...(beforeMessageId !== undefined && { beforeMessageId }),
+          ...omitUndefined({ fromMessageId, beforeMessageId }),
         })
       }
       case 'agent':

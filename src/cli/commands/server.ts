@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
@@ -88,7 +89,7 @@ async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }
     workspaces,
     session,
     allowedHosts: [host, ...ownAddresses(host)],
-    ...(prepared.store !== undefined && { store: prepared.store }),
+    ...omitUndefined({ store: prepared.store }),
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
   })
   const listening = await listen(server, { port, host }).catch((cause: unknown) => {

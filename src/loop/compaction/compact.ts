@@ -3,6 +3,7 @@ import { estimateTokens } from '../../model/estimate-tokens.js'
 import type { Model } from '../../model/model.js'
 import type { Message, UserMessage } from '../../tool/completion.js'
 import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type ContextGauge, gaugeOf, tokensUsed } from '../context-gauge.js'
 import { RunError } from '../errors.js'
 import type { RunState } from '../run-state.js'
@@ -108,7 +109,7 @@ async function fixedTokens(state: RunState): Promise<number> {
   return estimateTokens({
     chatHistory: [],
     tools: [...tools],
-    ...(instructions !== undefined && { instructions }),
+    ...omitUndefined({ instructions }),
   })
 }
 
@@ -138,7 +139,7 @@ async function show(
     beforeTokens: before.tokens,
     afterTokens,
     percentBefore: before.percent,
-    ...(summary !== undefined && { summary }),
+    ...omitUndefined({ summary }),
   })
   await parts.observe?.('post_compact', { before_messages: before.messages, after_messages: view.length })
 }

@@ -1,4 +1,5 @@
 import type { FileChangeNote, FileImage } from '../../store/records.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 
 /** What one run, or one undo, did to files. */
 export type ChangeSet = {
@@ -118,9 +119,9 @@ export class FileChanges {
     const note: FileChangeNote = {
       type: 'file_change',
       runId: owner.id,
-      ...(owner.undoes !== undefined && { undoes: owner.undoes }),
+      ...omitUndefined({ undoes: owner.undoes }),
       path,
-      ...(image !== undefined && { before: image }),
+      ...omitUndefined({ before: image }),
       after,
       atMs: this.#options.now(),
     }
@@ -178,7 +179,7 @@ export class FileChanges {
   }
 
   #begin(id: string, undoes: string | undefined): ChangeSet {
-    const set: ChangeSet = { id, files: new Map(), ...(undoes !== undefined && { undoes }) }
+    const set: ChangeSet = { id, files: new Map(), ...omitUndefined({ undoes }) }
     this.#sets.set(id, set)
     for (const [oldest] of this.#sets) {
       if (this.#sets.size <= maxSets) break

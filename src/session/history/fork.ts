@@ -4,6 +4,7 @@ import { type MessageRow, type SessionRecord, type SessionRow, schemaVersion } f
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Message } from '../../tool/completion.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { SessionOptionError } from '../errors.js'
 import { interruptedResults, type OpenCalls } from '../journal/interrupted.js'
 import { load, type RestoredSession } from '../journal/restore.js'
@@ -115,7 +116,7 @@ async function recordsOf(
       row,
       envelopes,
       partId: (index) => `${row.id}.${index}`,
-      ...(writeBlob !== undefined && { writeBlob }),
+      ...omitUndefined({ writeBlob }),
     })
     for (const record of made) records.push(record)
   }
@@ -143,12 +144,10 @@ function copiedRow(
     id,
     sessionId,
     createdAtMs,
-    ...(usage !== undefined && { usage }),
-    ...(model !== undefined && { model }),
-    ...(metadata !== undefined && { metadata }),
+    ...omitUndefined({ usage, model, metadata }),
     ...(row.role === 'compaction' && { role: row.role }),
     ...(tailStart !== undefined && { tailStart: tailStart === null ? null : (ids.get(tailStart) ?? null) }),
-    ...(pruned !== undefined && { pruned: pruned.flatMap((one) => ids.get(one) ?? []) }),
+    ...omitUndefined({ pruned: pruned?.flatMap((one) => ids.get(one) ?? []) }),
   }
 }
 
@@ -166,14 +165,9 @@ function sessionRow(
     createdAtMs: now,
     updatedAtMs: now,
     parentId: sessionId,
-    ...(parentMessageId !== undefined && { parentMessageId }),
-    ...(agent !== undefined && { agent }),
-    ...(workspaceRoot !== undefined && { workspaceRoot }),
+    ...omitUndefined({ parentMessageId, agent, workspaceRoot }),
     ...(title !== undefined && title !== '' && { title: `${title} (copy)` }),
-    ...(model !== undefined && { model }),
-    ...(labels !== undefined && { labels }),
-    ...(options !== undefined && { options }),
-    ...(mode !== undefined && { mode }),
+    ...omitUndefined({ model, labels, options, mode }),
     // The list is of the end of the session, and says nothing about an earlier point.
     ...(todos !== undefined && isWhole && { todos }),
   }

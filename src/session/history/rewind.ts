@@ -1,6 +1,7 @@
 import { isRecalledSection } from '../../memory/recalled-section.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 
@@ -29,7 +30,7 @@ export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
     role: message.role,
     text: firstWords(message),
     createdAtMs: row.createdAtMs,
-    ...(row.runId !== undefined && { runId: row.runId }),
+    ...omitUndefined({ runId: row.runId }),
   }))
 }
 

@@ -1,6 +1,7 @@
 import type { SessionState } from '../../store/session-state.js'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
 import { decodeText } from '../../workspace/files/decode-text.js'
 import { FileChangedError } from '../../workspace/files/errors.js'
@@ -175,7 +176,7 @@ function editingFiles(
       try {
         const outcome = await files.write(path, data, {
           ...options,
-          ...(ifVersion !== undefined && { ifVersion }),
+          ...omitUndefined({ ifVersion }),
         })
         await learn(path, outcome.version)
         return outcome

@@ -1,4 +1,5 @@
 import type { PartRow, SessionRecord, ToolStep } from '../../store/records.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { CallStep, CallSteps } from '../../tool/runtime.js'
 import type { Journal } from './journal.js'
 import type { RestoredSession } from './restore.js'
@@ -25,7 +26,7 @@ export function keepSteps({ callId, messageId, sessionId, journal, restored }: C
 
   const record = async ({ ends, step }: CallStep): Promise<SessionRecord[]> => {
     if (bytes > maxBytes) return []
-    const content: ToolStep = { type: 'tool_step', callId, step, ...(ends !== undefined && { ends }) }
+    const content: ToolStep = { type: 'tool_step', callId, step, ...omitUndefined({ ends }) }
     const json = JSON.stringify(content)
     bytes += json.length
     if (bytes > maxBytes) return [row({ type: 'tool_step', callId, step: null, over: true })]

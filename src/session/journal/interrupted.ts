@@ -3,6 +3,7 @@ import { envelopesOf, toolMessage } from '../../loop/tool-message.js'
 import type { OpenIntent, OpenQuestion } from '../../store/session-state.js'
 import type { AssistantContent, Message, ToolMessage } from '../../tool/completion.js'
 import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { isAboutCall, isExpired } from './questions.js'
 
@@ -29,7 +30,7 @@ export function interruptedResults(
   const answered = calls.map((call) => ({
     id: call.id,
     name: call.function.name,
-    ...(call.callId !== undefined && { callId: call.callId }),
+    ...omitUndefined({ callId: call.callId }),
     envelope: known(call),
   }))
   return { message: toolMessage(answered), ...envelopesOf(answered) }
@@ -79,7 +80,7 @@ export function unfinishedRound(
         id,
         name,
         input: serializeToolOutput(args),
-        ...(callId !== undefined && { callId }),
+        ...omitUndefined({ callId }),
       })),
     },
     settled: new Map(calls.filter((call) => !again.includes(call)).map((call) => [call.id, known(call)])),

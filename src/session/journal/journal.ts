@@ -1,6 +1,7 @@
 import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { SessionClosedError } from '../errors.js'
 import { redactValue } from '../security/index.js'
 
@@ -274,7 +275,7 @@ export class Journal {
     const { store, sessionId, holder, durability, now } = this.#options
     await this.#creation
     await this.#released.catch(() => undefined)
-    const log = await store.open(sessionId, { holder, now, ...(durability !== undefined && { durability }) })
+    const log = await store.open(sessionId, { holder, now, ...omitUndefined({ durability }) })
     try {
       const there = await this.#refuseStale(log)
       const first = this.#introduced && log.damage === undefined ? [] : this.#options.first(log.damage)

@@ -4,6 +4,7 @@ import type { AskRequest } from '../../loop/ask.js'
 import type { ToolQuestion } from '../../store/records.js'
 import type { OpenQuestion } from '../../store/session-state.js'
 import type { AssistantContent, Message } from '../../tool/completion.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import type { RecordedConversation } from './recorded-conversation.js'
 import type { RestoredSession } from './restore.js'
@@ -28,7 +29,7 @@ export function questionFrom(
     callId: toolCallId,
     ...shownOf(request),
     written: writtenDigest(call),
-    ...(run !== undefined && { runId: run.runId }),
+    ...omitUndefined({ runId: run?.runId }),
     ...times,
   }
 }

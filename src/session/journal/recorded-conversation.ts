@@ -6,6 +6,7 @@ import { type MessageRow, schemaVersion } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import { viewOf } from '../../store/view-of.js'
 import type { Message } from '../../tool/completion.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Journal } from './journal.js'
 
 /** A conversation whose messages have ids, so that it can be gone back in. */
@@ -67,11 +68,13 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       id,
       sessionId,
       createdAtMs: options.now(),
-      ...(runId !== undefined && { runId }),
-      ...(facts.usage !== undefined && { usage: facts.usage }),
-      ...(facts.costUsd !== undefined && { costUsd: facts.costUsd }),
-      ...(facts.model !== undefined && { model: facts.model }),
-      ...(facts.metadata !== undefined && { metadata: facts.metadata }),
+      ...omitUndefined({
+        runId,
+        usage: facts.usage,
+        costUsd: facts.costUsd,
+        model: facts.model,
+        metadata: facts.metadata,
+      }),
     }
   }
   const write = (
@@ -129,7 +132,7 @@ export function createRecordedConversation(options: RecordedConversationOptions)
         message,
         hidden: false,
         pruned: false,
-        ...(envelopes !== undefined && { envelopes }),
+        ...omitUndefined({ envelopes }),
       }
       // Models are handed the very list; one that changed it has not changed what was said.
       if (shown.length !== view.length) shown = appendOnly(view.map((one) => one.message))
@@ -198,7 +201,7 @@ function comparedWith(
   const pruned = tail.flatMap(({ id, message }, at) =>
     next[next.length - count + at] === message ? [] : [id],
   )
-  return { tail, pruned, ...(summary !== undefined && { summary }) }
+  return { tail, pruned, ...omitUndefined({ summary }) }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { CheckpointRow } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { SessionStore, StoredSession } from '../../store/session-store.js'
 import type { JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Todo } from '../../tool/runtime.js'
 import type { SessionOptions } from '../options.js'
 import { sum, usageFrom } from '../spending.js'
@@ -47,7 +48,7 @@ function restored(
   return {
     ...(systemMessages === 0 ? state : withoutSystemMessages(state)),
     recordCount: records.length,
-    ...(damage !== undefined && { damage }),
+    ...omitUndefined({ damage }),
     ...(systemMessages > 0 && { systemMessages }),
   }
 }
@@ -156,7 +157,7 @@ export function totalsOf(
       (usage, { row }) => addUsage(usage, usageFrom(row.usage)),
       usageFrom(checkpoint?.usage),
     ),
-    ...(costUsd !== undefined && { costUsd }),
+    ...omitUndefined({ costUsd }),
     toolCallsCount: checkpoint?.toolCallsCount ?? 0,
     rounds: (checkpoint?.round ?? 0) + later.filter(({ row }) => row.usage !== undefined).length,
     toolRounds: own.filter(({ message }) => message.role === 'tool').length,

@@ -6,6 +6,7 @@ import type { Action } from '../../authority/verdict.js'
 import { defaultLimits } from '../../loop/run-state.js'
 import type { SessionState } from '../../store/session-state.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { builtinToolNames } from '../builtin-tools.js'
 import { limitNames } from '../limit-names.js'
 import type { SessionOptions } from '../options.js'
@@ -31,7 +32,7 @@ export function restrictionsIn(
   const options: Record<string, unknown> = {}
   const leftOut: string[] = []
   const own: SessionOptions = { ...defaultLimits, ...defaults }
-  const kept: JsonObject = { ...row.options, ...(row.mode !== undefined && { mode: row.mode }) }
+  const kept: JsonObject = { ...row.options, ...omitUndefined({ mode: row.mode }) }
   for (const [name, value] of Object.entries(kept)) {
     if (given[name as keyof SessionOptions] != null || value == null) continue
     const restrict = Object.hasOwn(restrictions, name) ? restrictions[name as SavedName] : undefined
@@ -143,7 +144,7 @@ function restrictingPolicy(value: unknown): PermissionPolicy | undefined {
   if (deny.length === 0 && restricts === undefined) return undefined
   return {
     ...(deny.length > 0 && { deny }),
-    ...(restricts !== undefined && { defaultDecision: restricts }),
+    ...omitUndefined({ defaultDecision: restricts }),
   }
 }
 

@@ -19,6 +19,7 @@ import type { Durability, SessionStore } from '../../store/session-store.js'
 import type { UserContent, UserMessage } from '../../tool/completion.js'
 import type { Envelope } from '../../tool/envelope.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { SessionClosedError } from '../errors.js'
@@ -78,15 +79,14 @@ export class SessionRecorder {
       now,
       known: { records: restored?.recordCount ?? 0, whole: restored?.damage === undefined },
       first: (damage) => this.#first(damage),
-      ...(durability !== undefined && { durability }),
-      ...(redact !== undefined && { redact }),
+      ...omitUndefined({ durability, redact }),
     })
     this.conversation = createRecordedConversation({
       journal: this.#journal,
       sessionId,
-      ...(restored !== undefined && { start: restored }),
+      ...omitUndefined({ start: restored }),
       ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
-      ...(options.hide !== undefined && { hide: options.hide }),
+      ...omitUndefined({ hide: options.hide }),
       runId: () => options.runId(),
       newId: () => options.newId(),
       now,
@@ -215,7 +215,7 @@ export class SessionRecorder {
   #eventRow(place: EventPlace, event: unknown): RunEventRow {
     const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts.get(place.runId) : undefined
     // Events are plain data, and are written as JSON right away.
-    return { ...place, event: shorten(event) as JsonValue, ...(texts !== undefined && { texts }) }
+    return { ...place, event: shorten(event) as JsonValue, ...omitUndefined({ texts }) }
   }
 
   /** Records that a call begins: a reader that finds it without a result knows that it had begun. */
@@ -260,7 +260,7 @@ export class SessionRecorder {
     const message = this.conversation.kept.at(-1)
     const question = questionFrom(request, message?.message, {
       askedAtMs: this.#options.now(),
-      ...(expiresAtMs !== undefined && { expiresAtMs }),
+      ...omitUndefined({ expiresAtMs }),
     })
     return question && this.#lateFeature(`${question.callId}.asked`, question)
   }
@@ -349,7 +349,7 @@ export class SessionRecorder {
       messageId: message.id,
       toolCallsCount,
       usage,
-      ...(costUsd !== undefined && { costUsd }),
+      ...omitUndefined({ costUsd }),
       atMs: this.#options.now(),
     }
     return this.#journal.put([{ type: 'checkpoint', data }])

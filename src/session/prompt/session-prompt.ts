@@ -1,6 +1,7 @@
 import { platform } from 'node:process'
 import { Recent } from '../../authority/recent.js'
 import { SingleFlight } from '../../feature/single-flight.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import { featuresWith } from '../features-with.js'
 import type { SessionKernel } from '../kernel.js'
@@ -76,7 +77,7 @@ async function createPrompt(kernel: SessionKernel, found: FoundInstructions): Pr
 async function instructionsOf({ root, userDir, options, setup }: SessionKernel): Promise<FoundInstructions> {
   const { instructionFiles: names } = options
   if (names === false) return { files: [], problems: [] }
-  const places = { root, userDir, ...setup.instructions, ...(names !== undefined && { fileNames: names }) }
+  const places = { root, userDir, ...setup.instructions, ...omitUndefined({ fileNames: names }) }
   return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
 }
 

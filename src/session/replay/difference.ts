@@ -1,6 +1,7 @@
 import type { Message } from '../../tool/completion.js'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 
 /** Where a replay stopped being what was recorded. */
 export type ReplayDifference = {
@@ -39,9 +40,7 @@ export function differenceAt(
   if (expected !== undefined && found !== undefined && at === undefined) return undefined
   return {
     position,
-    ...(messageId !== undefined && { messageId }),
-    ...(expected !== undefined && { expected }),
-    ...(found !== undefined && { found }),
+    ...omitUndefined({ messageId, expected, found }),
     words: wordsFor(position, expected, found, at),
   }
 }

@@ -4,6 +4,7 @@ import { contentProblem } from '../../store/record-problem.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { AssistantMessage, Message } from '../../tool/completion.js'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 
 /** A session from its log, or the messages of one. */
@@ -73,7 +74,7 @@ export function recordedAnswer({ message, row }: StoredMessage, call: ModelCall)
             id: part.id,
             name: part.function.name,
             input: serializeToolOutput(part.function.arguments),
-            ...(part.callId !== undefined && { callId: part.callId }),
+            ...omitUndefined({ callId: part.callId }),
           },
         ]
       : [],
@@ -84,7 +85,7 @@ export function recordedAnswer({ message, row }: StoredMessage, call: ModelCall)
     toolCalls,
     usage: usageFrom({ ...noUsage, ...(row.usage as Partial<Usage> | undefined) }),
     finish: toolCalls.length > 0 ? 'tool_calls' : 'stop',
-    response: { ...(id !== undefined && { id }) },
+    response: { ...omitUndefined({ id }) },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AnyTool, Tool } from '../contract.js'
 import type { ToolDefinition } from '../definition.js'
+import { omitUndefined } from '../omit-undefined.js'
 import type { ToolSet } from '../tool-set.js'
 import {
   type EmbeddedDocument,
@@ -83,7 +84,7 @@ async function describeTool(tool: AnyTool, options: EmbedToolsOptions): Promise<
     toolName: tool.name,
     definition,
     text: texts.join('\n'),
-    ...(metadata !== undefined && { metadata }),
+    ...omitUndefined({ metadata }),
   }
   return { tool, document, texts }
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { goKind, makeKind, pythonKind, rustKind } from './languages.js'
 import { nodeKind } from './node.js'
 import {
@@ -128,6 +129,6 @@ function commandOf(kind: Kind, path: string, check: FoundCheck, used: Set<string
     required,
     timeoutMs: check.kind === 'test' ? 600_000 : 300_000,
     ...(path !== '' && { cwd: path }),
-    ...(definition !== undefined && { definition }),
+    ...omitUndefined({ definition }),
   }
 }
