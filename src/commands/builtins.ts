@@ -1,3 +1,5 @@
+import type { ContextPart, ContextUsage } from '../feature/context-usage.js'
+import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { CommandInfo, CommandServer, CommandSession } from './command.js'
 
 /** A command that every session has. It may do what the session can, and takes the time that takes. */
@@ -25,11 +27,17 @@ export const builtinCommands: readonly BuiltinCommand[] = [
   {
     name: 'compact',
     description: 'Replace the older part of the conversation by a summary',
-    run: async ({ session, signal }) => {
-      const done = await session.compact(signal)
+    usage: '/compact [focus]',
+    run: async ({ args, session, signal }) => {
+      const done = await session.compact(signal, { focus: args === '' ? undefined : args })
       if (done === undefined) return 'Nothing to compact: the conversation is short enough.'
       return `Compacted: ${messages(done.beforeMessages)} became ${done.afterMessages}.`
     },
+  },
+  {
+    name: 'context',
+    description: 'Show what fills the context window',
+    run: async ({ session, signal }) => context(await session.contextUsage(signal)),
   },
   { name: 'cost', description: 'Show tokens and cost of this session', run: ({ session }) => cost(session) },
   { name: 'help', description: 'List the commands', run: ({ commands }) => help(commands) },
@@ -89,6 +97,51 @@ function cost(session: CommandSession): string {
         )
       : []),
   ].join('\n')
+}
+
+function context({
+  model,
+  windowTokens,
+  windowAssumed,
+  usedTokens,
+  counted,
+  ...usage
+}: ContextUsage): string {
+  const { auto, atTokens, pruneFreesTokens, summaryReplacesTokens } = usage.compaction
+  const window = `${number(windowTokens)} tokens${windowAssumed ? ', assumed: the model is not in the catalogue' : ''}`
+  const width = Math.max(...usage.parts.map(({ tokens }) => number(tokens).length))
+  const when = auto ? `at ${number(atTokens)} tokens` : 'only by /compact'
+  return [
+    `Model: ${model} (window: ${window})`,
+    `Used: ${number(usedTokens)} tokens, ${percent(usedTokens, windowTokens)} (${counted ? 'counted by the provider, parts estimated' : 'estimated'})`,
+    ...usage.parts.map(
+      (part) => `  ${part.name.padEnd(7)}  ${number(part.tokens).padStart(width)}${partNote(part)}`,
+    ),
+    `Free: ${number(Math.max(0, windowTokens - usedTokens))} tokens`,
+    `Compaction: ${when}. Leaving out old tool output frees ${number(pruneFreesTokens)}; a summary replaces ${number(summaryReplacesTokens)}.`,
+  ].join('\n')
+}
+
+function partNote({ name, count, largest }: ContextPart): string {
+  const unit = units[name]
+  if (unit === undefined || count === 0) return ''
+  const items = largest
+    .map((item) => `${visibleLine(item.name, maxNameLength)} ${number(item.tokens)}`)
+    .join(', ')
+  return `  (${count} ${unit}${count === 1 ? '' : 's'}${items === '' ? '' : `: ${items}`})`
+}
+
+const maxNameLength = 80
+
+const units: Readonly<Partial<Record<ContextPart['name'], string>>> = {
+  tools: 'tool',
+  files: 'file',
+  memory: 'section',
+  history: 'message',
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round((part / whole) * 100)} %`
 }
 
 function tools(session: CommandSession): string {

@@ -1,3 +1,5 @@
+import type { ContextUsage } from '../feature/context-usage.js'
+
 /** What a command can see of the session. */
 export type CommandContext = {
   readonly sessionId: string
@@ -55,6 +57,8 @@ export interface CommandSession {
   /** Undefined when there was nothing to make smaller. */
   compact(
     signal: AbortSignal,
+    options: { readonly focus?: string | undefined },
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
+  contextUsage(signal: AbortSignal): Promise<ContextUsage>
   clearHistory(): void | Promise<void>
 }

@@ -40,6 +40,19 @@ function fakeSession(more: Partial<CommandContext> = {}): Fake {
       state.compacted = true
       return { beforeMessages: 7, afterMessages: 2 }
     },
+    contextUsage: async () => ({
+      model: state.model,
+      windowTokens: 1_000,
+      windowAssumed: false,
+      usedTokens: 250,
+      counted: false,
+      parts: [
+        { name: 'system', tokens: 100, count: 1, largest: [] },
+        { name: 'files', tokens: 50, count: 1, largest: [{ name: 'a\nb', tokens: 50 }] },
+        { name: 'history', tokens: 100, count: 2, largest: [] },
+      ],
+      compaction: { auto: false, atTokens: 800, pruneFreesTokens: 0, summaryReplacesTokens: 100 },
+    }),
     clearHistory: () => {
       state.messages = 0
     },
@@ -104,6 +117,7 @@ describe('registered commands', () => {
     expect(commands.list().map(({ name }) => name)).toEqual([
       'clear',
       'compact',
+      'context',
       'cost',
       'deploy',
       'help',
@@ -235,6 +249,20 @@ describe('the built-in commands', () => {
       'MCP servers: 1\n  b: down: it ended (confined to the workspace)',
     )
     expect(await run('/mcp', fakeSession({ mcpServers: [] }))).toBe('MCP servers: none are connected.')
+  })
+
+  it('/context lists the parts of the window, each on one line', async () => {
+    expect(await run('/context')).toBe(
+      [
+        'Model: openai/small (window: 1,000 tokens)',
+        'Used: 250 tokens, 25 % (estimated)',
+        '  system   100',
+        '  files     50  (1 file: a b 50)',
+        '  history  100  (2 messages)',
+        'Free: 750 tokens',
+        'Compaction: only by /compact. Leaving out old tool output frees 0; a summary replaces 100.',
+      ].join('\n'),
+    )
   })
 
   it('/compact says what it did, and when there was nothing to do', async () => {

@@ -61,7 +61,8 @@ function commandSession(session: FeatureContext): CommandSession {
     mcpServers: async (signal) => (await servers?.list(signal)) ?? [],
     isBuiltinTool: (name) => session.isBuiltinTool(name),
     setModel: (name) => session.setModel(name),
-    compact: (signal) => session.compact(signal),
+    compact: (signal, options) => session.compact(signal, options),
+    contextUsage: (signal) => session.contextUsage(signal),
     clearHistory: () => session.conversation.clear(),
   }
 }

@@ -12,6 +12,7 @@ import type { SessionState, StoredMessage } from '../store/session-state.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { Workspace } from '../workspace/open-workspace.js'
+import type { ContextUsage } from './context-usage.js'
 import type { SessionLabels } from './labels.js'
 import type { SessionFeature } from './session-feature.js'
 import type { SharedServices } from './shared-services.js'
@@ -86,7 +87,10 @@ export interface FeatureContext<Options = object, Setup = object> {
   /** Replaces old messages by a summary. Undefined when there was nothing to do. */
   compact(
     signal: AbortSignal,
+    options?: { readonly focus?: string | undefined },
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
+  /** What fills the context window of the model. */
+  contextUsage(signal: AbortSignal): Promise<ContextUsage>
   /** Writes the spending of requests outside of runs to the log. */
   saveSpending(): Promise<void>
   /** The run that file changes of the work at this moment belong to. */

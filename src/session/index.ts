@@ -1,4 +1,5 @@
 export type { CommandOption } from '../commands/feature.js'
+export type { ContextPart, ContextUsage } from '../feature/context-usage.js'
 export type { SessionLabels } from '../feature/labels.js'
 export type { QuestionCall, QuestionHandler, QuestionSource } from '../feature/question.js'
 export type { HookOption } from '../hooks/feature.js'
@@ -8,6 +9,7 @@ export type { AutoDelegation, DelegationOptions } from '../subagents/options.js'
 export type { TaskOptions } from '../subagents/task-options.js'
 export type { AgentResult } from './agent-result.js'
 export type { SideAnswer } from './btw.js'
+export type { CompactOptions, CompactOutcome } from './compact.js'
 export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js'
 export type { GitCommand, ProgramRequest } from './direct-requests.js'
 export {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { ModeName } from '../authority/mode.js'
+import type { ContextUsage } from '../feature/context-usage.js'
 import type { Engine, FeatureContext } from '../feature/feature-context.js'
 import { labelsOf, type SessionLabels } from '../feature/labels.js'
 import type { SessionFeature } from '../feature/session-feature.js'
@@ -16,8 +17,9 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
-import { compactNow } from './compact.js'
+import { type CompactOptions, compactNow } from './compact.js'
 import type { Confirmations } from './confirmations.js'
+import { contextUsage } from './context-usage.js'
 import { callTool } from './direct-tools.js'
 import { startEngine } from './engine.js'
 import { SessionClosedError } from './errors.js'
@@ -332,8 +334,12 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return partsFor(this, signal, conversation)
   }
 
-  compact(signal: AbortSignal): ReturnType<typeof compactNow> {
-    return compactNow(this, signal)
+  compact(signal: AbortSignal, options?: CompactOptions): ReturnType<typeof compactNow> {
+    return compactNow(this, signal, options)
+  }
+
+  contextUsage(signal: AbortSignal): Promise<ContextUsage> {
+    return contextUsage(this, signal)
   }
 
   saveSpending(): Promise<void> {

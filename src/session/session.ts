@@ -3,6 +3,7 @@
 import type { ModeName } from '../authority/mode.js'
 import { commandsFeature } from '../commands/feature.js'
 import type { CommandHandler, CommandInfo } from '../commands/index.js'
+import type { ContextUsage } from '../feature/context-usage.js'
 import { emitCluster, hooksFeature } from '../hooks/feature.js'
 import type { HookConfig, HookEventName, HookHandler, HookMatcher, HookStatus } from '../hooks/index.js'
 import type { AskAnswer } from '../loop/ask.js'
@@ -53,6 +54,7 @@ import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
 import { changeMode } from './change-mode.js'
 import { assertBudgetGuard, assertTool, checkOptions } from './check-options.js'
+import { type CompactOptions, type CompactOutcome, compactForHost } from './compact.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { type GitCommand, gitArgs, type ProgramRequest, programArgs } from './direct-requests.js'
 import { callForText, callTool } from './direct-tools.js'
@@ -326,6 +328,27 @@ export class Session extends SessionHandle {
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(kernelOf(this), runId)
+  }
+
+  /**
+   * What fills the model's context window: the system prompt, tools, files, memories and the rest of the conversation,
+   * with the size at which it is compacted. No request is sent.
+   */
+  async contextUsage(): Promise<ContextUsage> {
+    const kernel = kernelOf(this)
+    kernel.assertOpen()
+    return kernel.contextUsage(kernel.signal)
+  }
+
+  /**
+   * Replaces what the model sees of the conversation by a summary; the history stays. Null when there is nothing to
+   * replace, or a hook refused it. Refused while a run works.
+   *
+   * @example
+   * await session.compact({ focus: 'the failing test in src/parser' })
+   */
+  async compact(options: CompactOptions = {}): Promise<CompactOutcome | null> {
+    return compactForHost(kernelOf(this), options)
   }
 
   todos(): readonly Todo[] {

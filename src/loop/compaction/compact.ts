@@ -15,7 +15,13 @@ import { tailStart } from './tail.js'
 export type { Ask }
 
 /** Why it must be done now, whatever the threshold says. */
-export type Forced = { readonly tooLong: ModelError } | { readonly asked: true }
+export type Forced =
+  | { readonly tooLong: ModelError }
+  | {
+      readonly asked: true
+      /** What the summary must cover in any case, in the words of the user. */
+      readonly focus?: string | undefined
+    }
 
 /**
  * Makes a conversation fit its model again: first by leaving out large old outputs, and if that is not enough by a
@@ -32,6 +38,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
   const fixed = await fixedTokens(state)
   const used = tokensUsed(gauge, conversation.view, fixed)
   const manual = forced !== undefined && 'asked' in forced
+  const focus = manual ? forced.focus : undefined
   if (forced === undefined && used < limit) return false
   if (!settings.auto && !manual) return false
   if (!manual && gauge.failedCompactions >= maxFailures)
@@ -41,6 +48,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
       message_count: conversation.view.length,
       tokens: used,
       trigger: forced === undefined ? 'threshold' : manual ? 'command' : 'overflow',
+      ...(focus !== undefined && { focus }),
     })
   } catch (error) {
     parts.emit({ type: 'compaction_failed', error: `a hook held it back: ${messageOf(error)}` })
@@ -65,7 +73,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
       ? conversation.view.length
       : tailStart(pruned, tailTurns(settings), tailBudget(settings, limit))
     if (tail === 0) throw new Error('there is nothing before the last turns that could be summarised')
-    const summary = await summarise(state, ask, pruned.slice(0, tail), pruned.slice(tail))
+    const summary = await summarise(state, ask, pruned.slice(0, tail), pruned.slice(tail), focus)
     const view: Message[] = [summary, ...pruned.slice(tail)]
     const after = measure(view)
     if (after >= used || (!manual && after > limit))
@@ -81,8 +89,13 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
   }
 }
 
+/** What leaving out large old outputs would save of a conversation, estimated. */
+export function pruneSavings(view: readonly Message[]): number {
+  return estimateTokens({ chatHistory: [...view] }) - estimateTokens({ chatHistory: prune(view) })
+}
+
 /** What is left of the model's window for a request. */
-function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
+export function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
   const reserve = Math.min(
     maxReserveTokens,
     facts.outputTokens ?? facts.contextTokens / 5,

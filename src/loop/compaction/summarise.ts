@@ -18,16 +18,18 @@ export async function summarise(
   ask: Ask,
   head: readonly Message[],
   tail: readonly Message[],
+  focus?: string,
 ): Promise<UserMessage> {
   const { facts } = state.parts.model()
   // Characters are about four to a token; half of the window is for the transcript.
   const pieces = transcripts(head, Math.max(8_000, facts.contextTokens * 2))
+  const wish = focus === undefined ? '' : ` The user asks you to cover this in detail: ${focus}.`
   const summaries: string[] = []
   for (const [at, piece] of pieces.entries()) {
     const which = pieces.length === 1 ? '' : ` This is part ${at + 1} of ${pieces.length}.`
     const { text, usage, costUsd } = await ask(
       partsFor(state),
-      userMessage(`${instruction}${which}\n\n${piece}`),
+      userMessage(`${instruction}${wish}${which}\n\n${piece}`),
     )
     state.usage = addUsage(state.usage, usage)
     if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd

@@ -1,6 +1,7 @@
 import { platform } from 'node:process'
 import { Recent } from '../../authority/recent.js'
 import { SingleFlight } from '../../feature/single-flight.js'
+import { estimateTokens } from '../../model/estimate-tokens.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import { featuresWith } from '../features-with.js'
@@ -13,6 +14,8 @@ export class SessionPrompt {
   #text: Promise<string> | undefined
   /** What the prompt will be created from. */
   #sources: Promise<FoundInstructions> | undefined
+  /** The instruction files in the prompt, with their estimated sizes. Empty before the prompt was created. */
+  files: readonly { readonly path: string; readonly tokens: number }[] = []
 
   constructor(kernel: SessionKernel) {
     this.#kernel = kernel
@@ -40,7 +43,12 @@ export class SessionPrompt {
   async #create(): Promise<string> {
     const sources = this.#sources ?? findSources(this.#kernel)
     this.#sources = undefined
-    return createPrompt(this.#kernel, await sources)
+    const found = await sources
+    this.files = found.files.map(({ path, text }) => ({
+      path,
+      tokens: estimateTokens({ chatHistory: [], instructions: text }),
+    }))
+    return createPrompt(this.#kernel, found)
   }
 }
 

@@ -1,0 +1,37 @@
+/** What fills the model's context window. All tokens are estimates, scaled to what the provider last counted. */
+export type ContextUsage = {
+  /** `provider/model`. */
+  readonly model: string
+  /** The context window of the model. */
+  readonly windowTokens: number
+  /** The window is a guess: neither the catalogue nor the configuration knows the model. */
+  readonly windowAssumed: boolean
+  /** The size of the next request without its prompt: the sum of the parts. */
+  readonly usedTokens: number
+  /** Whether the provider has counted a part of it. */
+  readonly counted: boolean
+  readonly parts: readonly ContextPart[]
+  readonly compaction: {
+    /** Whether it happens without being asked for. */
+    readonly auto: boolean
+    /** The size from which on it happens. */
+    readonly atTokens: number
+    /** What leaving out large old outputs of tools would free. */
+    readonly pruneFreesTokens: number
+    /** What a summary would replace. The summary itself has at most 8,000 tokens. */
+    readonly summaryReplacesTokens: number
+  }
+}
+
+/**
+ * One part of the context window: the system prompt, the definitions of tools, files (instruction files, files that
+ * tools read, attachments), memories, and the rest of the conversation.
+ */
+export type ContextPart = {
+  readonly name: 'system' | 'tools' | 'files' | 'memory' | 'history'
+  readonly tokens: number
+  /** How many tools, files, sections of memories or messages these are. */
+  readonly count: number
+  /** The largest of them, by name; empty for parts whose items have no names. */
+  readonly largest: readonly { readonly name: string; readonly tokens: number }[]
+}
