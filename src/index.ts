@@ -1,5 +1,6 @@
 export * from './agent/index.js'
 export type { Manifest } from './authority/manifest.js'
+export type { RuntimeMode } from './authority/mode.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
 export {
   assertVariables,
@@ -12,6 +13,7 @@ export {
 } from './authority/variables.js'
 export type { CommandContext, CommandHandler, CommandInfo } from './commands/index.js'
 export { CommandError } from './commands/index.js'
+export type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from './feature/task.js'
 export type {
   HookAnswer,
   HookConfig,
@@ -39,6 +41,7 @@ export type {
   QueueEvent,
   RunSummary,
   SubagentEvent,
+  TaskCounters,
   VerificationEvent,
   VerificationSummary,
 } from './loop/events.js'
@@ -96,6 +99,12 @@ export {
   ObjectGenerationError,
   type ObjectIssue,
 } from './model/object/errors.js'
+export type {
+  GeneratedObject,
+  ObjectRequest,
+  PartialObject,
+  RuntimeObjects,
+} from './model/object/object-request.js'
 export { createModel, type ModelConfig } from './model/provider.js'
 export { QueueError, type QueueErrorCode } from './queue/errors.js'
 export {
@@ -125,11 +134,20 @@ export * from './session/index.js'
 export { builtinSkills } from './skills/builtin/index.js'
 export { SkillError, SkillNotFoundError } from './skills/errors.js'
 export type { InlineSkill, SkillInfo, SkillKind, SkillSource } from './skills/skill.js'
+export type { RuntimeSkills, SkillSummary } from './skills/skill-services.js'
 export { SessionLockedError, StoreError, type StoreErrorCode } from './store/errors.js'
 export { FileSessionStore } from './store/file/file-session-store.js'
 export { MemorySessionStore } from './store/memory-store.js'
 export type { Durability, SessionInfo, SessionStore } from './store/session-store.js'
 export { SqliteSessionStore } from './store/sqlite/sqlite-store.js'
+export type { Todo, TodoStatus } from './store/todo.js'
+export type {
+  VerificationCheck,
+  VerificationCommand,
+  VerificationEvidence,
+  VerificationReport,
+  VerificationStatus,
+} from './store/verification.js'
 export { AgentFileError } from './subagents/files/errors.js'
 export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.js'
 export { TaskLimitError } from './subagents/limits.js'
@@ -150,13 +168,6 @@ export type { SupervisorStatus } from './supervise/supervisor.js'
 export type { TelemetryOptions } from './telemetry/options.js'
 export * from './tool/index.js'
 export type { StreamLike } from './tool/stream-like.js'
-export type {
-  VerificationCheck,
-  VerificationCommand,
-  VerificationEvidence,
-  VerificationReport,
-  VerificationStatus,
-} from './tool/verification.js'
 export { VerificationError } from './verify/errors.js'
 export type {
   GivenCheck,

@@ -1,6 +1,6 @@
 import type { QuestionSource } from '../feature/question.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../tool/session-services.js'
 import type { AcpClient } from './acp-client.js'
 
 /** Puts the questions of a model before the user, as one form. A question without an answer has an empty list. */

@@ -38,7 +38,7 @@ export {
 export { describeSubject, type Judgement, judge, readableResults, type SubjectJudgement } from './judge.js'
 export { relativeTo, resolvePath } from './lexical-path.js'
 export type { Manifest } from './manifest.js'
-export { createModeBooks, type Mode, type ModeName, modeNames, modes } from './mode.js'
+export { createModeBooks, type Mode, type ModeName, modeNames, modes, type RuntimeMode } from './mode.js'
 export type { PathFacts } from './path-facts.js'
 export {
   compilePathPattern,

@@ -135,3 +135,20 @@ function callOf(tool: string): Rule {
 function allow(permission: string, pattern: string): Rule {
   return { permission, pattern, action: 'allow', source: 'manifest' }
 }
+
+/** The session's mode, as far as a tool can change it. Only a call that a user approved can leave the mode `plan`. */
+export interface RuntimeMode {
+  /** Returns the current mode. Undefined: no mode is set. */
+  name(): string | undefined
+  /** Returns whether a user can approve a plan. */
+  canAsk(): boolean
+  enterPlan(): Promise<void>
+  /** Restores the mode from before `plan`, and returns its name. */
+  leavePlan(): Promise<string | undefined>
+}
+
+declare module '../tool/session-services.js' {
+  interface RuntimeSession {
+    readonly mode?: RuntimeMode
+  }
+}

@@ -1,4 +1,4 @@
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../tool/session-services.js'
 
 /** The subagent that asks a question, when it is not the session's own model. */
 export type QuestionSource = {

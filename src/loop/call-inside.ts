@@ -1,5 +1,5 @@
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
-import type { CallWatch, Invocation } from '../tool/runtime.js'
+import type { CallWatch, Invocation } from '../tool/session-services.js'
 import { CallOrder } from './call-order.js'
 import type { Gate } from './gate.js'
 import type { GateCall, GateOutcome, RuntimeRequest } from './gate-parts.js'

@@ -1,10 +1,11 @@
 import type { Rule } from '../authority/rule.js'
 import type { ModelAnswer } from '../model/model.js'
+import type { Todo } from '../store/todo.js'
+import type { VerificationStatus } from '../store/verification.js'
 import type { ToolKind } from '../tool/contract.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
 import type { JsonValue } from '../tool/json.js'
-import type { Question, TaskCounters, Todo } from '../tool/runtime.js'
-import type { VerificationStatus } from '../tool/verification.js'
+import type { Question } from '../tool/session-services.js'
 import type { Usage } from './usage.js'
 
 /**
@@ -448,4 +449,11 @@ export function isModelTrouble(event: AgentEvent): boolean {
 /** Events that end a run's stream. */
 export function isTerminal(event: AgentEvent): boolean {
   return event.type === 'agent_end' || event.type === 'error' || event.type === 'agent_cancelled'
+}
+
+/** The numbers of rounds, calls and tokens of a task. */
+export type TaskCounters = {
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly totalTokens: number
 }

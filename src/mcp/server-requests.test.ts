@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Question } from '../tool/runtime.js'
+import type { Question } from '../tool/session-services.js'
 import { answerRequests } from './server-requests.js'
 
 type Handler = (request: { params?: unknown }) => Promise<object> | object

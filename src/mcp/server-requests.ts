@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { isRecord } from '../tool/json.js'
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../tool/session-services.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import type { McpSamplingHandler } from './host-types.js'
 

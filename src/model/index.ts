@@ -37,6 +37,12 @@ export type {
   PriceTier,
   ReasoningLevel,
 } from './model.js'
+export type {
+  GeneratedObject,
+  ObjectRequest,
+  PartialObject,
+  RuntimeObjects,
+} from './object/object-request.js'
 export { type OfflineModelOptions, offlineModel } from './offline/index.js'
 export { createModel, type ModelConfig } from './provider.js'
 export type { RetryTiming } from './retry.js'

@@ -1,5 +1,5 @@
 import type { SessionFeature } from '../feature/session-feature.js'
-import type { RuntimeObjects } from '../tool/runtime.js'
+import type { RuntimeObjects } from '../model/object/object-request.js'
 import { generateFor } from './generate.js'
 
 /** Lends the session's model to tools that want data from it, such as `generate_object`. */

@@ -4,8 +4,8 @@ import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { ModelAnswer } from '../model/model.js'
 import type { ObjectAsk, ObjectParts, ReceivedPiece } from '../model/object/index.js'
+import type { GeneratedObject, ObjectRequest } from '../model/object/object-request.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
 
 export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
 

@@ -4,7 +4,7 @@ import type { AskedStep } from '../session/services.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 import { isRecord } from '../tool/json.js'
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../tool/session-services.js'
 
 /** A question of the model that waits for an answer. */
 export type PendingQuestion = {

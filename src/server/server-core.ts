@@ -8,7 +8,7 @@ import { kernelOf } from '../session/session-class.js'
 import type { SessionInfo } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
-import type { QuestionAnswers } from '../tool/runtime.js'
+import type { QuestionAnswers } from '../tool/session-services.js'
 import type { Resumed } from './follow-run.js'
 import { Metrics } from './metrics.js'
 import {

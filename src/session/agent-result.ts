@@ -1,7 +1,7 @@
 import type { RunSummary } from '../loop/events.js'
 import type { RunOutcome } from '../loop/run.js'
+import type { VerificationReport } from '../store/verification.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { VerificationReport } from '../tool/verification.js'
 import { formatVerificationSummary, summarise } from '../verify/index.js'
 
 /** What a run came to. */

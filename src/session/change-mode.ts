@@ -1,7 +1,6 @@
-import type { ModeName } from '../authority/mode.js'
+import type { ModeName, RuntimeMode } from '../authority/mode.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { SessionAuthority } from '../loop/session-authority.js'
-import type { RuntimeMode } from '../tool/runtime.js'
 import type { SessionRecorder } from './journal/session-recorder.js'
 
 type ModeParts = { readonly recorder?: SessionRecorder | undefined; emit(event: AgentEvent): void }

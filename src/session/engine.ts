@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import type { RuntimeMode } from '../authority/mode.js'
 import type { Scope } from '../authority/scope.js'
 import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
 import type { Engine } from '../feature/feature-context.js'
@@ -11,7 +12,7 @@ import { createSessionAuthority, type SessionAuthority } from '../loop/session-a
 import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { RuntimeMode, ToolRuntime } from '../tool/runtime.js'
+import type { ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../loop/events.js'
-import type { Todo, TodoStatus } from '../tool/runtime.js'
+import type { Todo, TodoStatus } from '../store/todo.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 
 const todos = (...steps: readonly [string, TodoStatus][]): Todo[] =>

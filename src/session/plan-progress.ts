@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../loop/events.js'
-import type { Todo } from '../tool/runtime.js'
+import type { Todo } from '../store/todo.js'
 
 export interface PlanProgress {
   list(): readonly Todo[]

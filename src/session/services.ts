@@ -1,3 +1,4 @@
+import type { RuntimeMode } from '../authority/mode.js'
 import type { QuestionHandler } from '../feature/question.js'
 import type { ServiceCall } from '../feature/session-feature.js'
 import { callInside } from '../loop/call-inside.js'
@@ -9,10 +10,9 @@ import type {
   Invocation,
   Question,
   QuestionAnswers,
-  RuntimeMode,
   RuntimeSession,
   RuntimeTools,
-} from '../tool/runtime.js'
+} from '../tool/session-services.js'
 import { featuresWith } from './features-with.js'
 import { dataForms } from './host-tools.js'
 import type { SessionKernel } from './kernel.js'

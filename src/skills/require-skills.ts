@@ -1,6 +1,6 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import type { RuntimeSkills } from '../tool/runtime.js'
 import { MissingServiceError, requireService } from '../toolbox/require-service.js'
+import type { RuntimeSkills } from './skill-services.js'
 
 /** The skills of the session that a call belongs to. */
 export function requireSkills(context: ToolCallContext): RuntimeSkills {

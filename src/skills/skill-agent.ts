@@ -1,6 +1,6 @@
 import { toolsOf } from '../authority/tool-list.js'
+import type { TaskAgent } from '../feature/task.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { TaskAgent } from '../tool/runtime.js'
 import type { Skill } from './skill.js'
 import { type SkillFiles, skillText } from './skill-text.js'
 

@@ -2,7 +2,6 @@ import type { AssistantContent, Message, ToolResultPart, UserContent } from '../
 import { type Envelope, isEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { VerificationReport } from '../tool/verification.js'
 import { contentProblem } from './record-problem.js'
 import type {
   BlobPart,
@@ -19,6 +18,7 @@ import type {
 } from './records.js'
 import type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
 import { type StoredToolResult, takeEnvelope } from './stored-result.js'
+import type { VerificationReport } from './verification.js'
 import { viewOf } from './view-of.js'
 
 /** The settings of {@link foldSession}. */

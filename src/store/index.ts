@@ -58,3 +58,4 @@ export {
   type StoredSession,
 } from './session-store.js'
 export { SqliteSessionStore } from './sqlite/sqlite-store.js'
+export type { Todo, TodoStatus } from './todo.js'

@@ -1,9 +1,9 @@
 import type { Rule } from '../authority/rule.js'
 import type { AssistantContent, Message, UserContent } from '../tool/completion.js'
 import type { JsonObject, JsonValue } from '../tool/json.js'
-import type { Todo } from '../tool/runtime.js'
-import type { VerificationReport } from '../tool/verification.js'
 import type { StoredToolResult } from './stored-result.js'
+import type { Todo } from './todo.js'
+import type { VerificationReport } from './verification.js'
 
 /** The version of these records. A log of a later version is rejected. */
 export const schemaVersion = 1

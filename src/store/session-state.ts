@@ -1,8 +1,7 @@
 import type { Message } from '../tool/completion.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
-import type { CallStep } from '../tool/runtime.js'
-import type { VerificationReport } from '../tool/verification.js'
+import type { CallStep } from '../tool/session-services.js'
 import type {
   CheckpointRow,
   FileChangeNote,
@@ -14,6 +13,7 @@ import type {
   ToolIntent,
   ToolQuestion,
 } from './records.js'
+import type { VerificationReport } from './verification.js'
 
 /** One message of a session, from its records. */
 export type StoredMessage = {

@@ -1,7 +1,7 @@
 import type { Manifest } from '../authority/manifest.js'
+import type { TaskAgent } from '../feature/task.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
-import type { TaskAgent } from '../tool/runtime.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 
 /** An agent by name: its prompt, its tools and its permissions. */

@@ -1,7 +1,7 @@
 import { decide } from '../authority/decide.js'
+import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../feature/task.js'
 import type { UserMessage } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
-import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
 import type { Subagents } from './feature.js'
 import type { SubagentSession } from './options.js'
 import { suggestAgents } from './suggest-agents.js'

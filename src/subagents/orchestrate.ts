@@ -1,6 +1,6 @@
+import type { TaskOutcome, TaskRequest } from '../feature/task.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
-import type { TaskOutcome, TaskRequest } from '../tool/runtime.js'
 
 /** One step of a workflow that a host puts together. */
 export type StepSpec = {

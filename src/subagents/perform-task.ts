@@ -1,8 +1,8 @@
-import type { AgentEvent, RunSummary, SubagentEvent } from '../loop/events.js'
+import type { TaskOutcome } from '../feature/task.js'
+import type { AgentEvent, RunSummary, SubagentEvent, TaskCounters } from '../loop/events.js'
 import { noUsage, type Usage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
-import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
 import { askedForJson, readStructured, repairPrompt } from './structured-answer.js'
 import type { TaskRecord, TaskStatus } from './task-record.js'
 

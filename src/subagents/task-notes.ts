@@ -1,7 +1,7 @@
+import type { TaskOutcome } from '../feature/task.js'
 import { noUsage } from '../loop/usage.js'
 import type { TaskNote } from '../store/records.js'
 import type { JsonValue } from '../tool/json.js'
-import type { TaskOutcome } from '../tool/runtime.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
 /** A task as the log keeps it. */

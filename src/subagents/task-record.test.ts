@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { TaskOutcome } from '../feature/task.js'
 import { noUsage } from '../loop/usage.js'
-import type { TaskOutcome } from '../tool/runtime.js'
 import { type NewTask, TaskRecord } from './task-record.js'
 
 const task: NewTask = {

@@ -1,5 +1,6 @@
+import type { TaskOutcome } from '../feature/task.js'
+import type { TaskCounters } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
-import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
 
 /** `interrupted`: its process ended before it did. */
 export type TaskStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { TaskOutcome } from '../tool/runtime.js'
+import type { TaskOutcome } from '../feature/task.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 import { arrivalText, delegatedText, outcomeText, sectionText } from './task-text.js'
 

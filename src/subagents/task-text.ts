@@ -1,4 +1,4 @@
-import type { TaskOutcome } from '../tool/runtime.js'
+import type { TaskOutcome } from '../feature/task.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
 /** The text for a model about a task that it waited for. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
+import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../feature/task.js'
 import { taskTools } from './task-tools.js'
 
 const [taskTool, parallelTaskTool] = taskTools

@@ -1,7 +1,7 @@
+import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../feature/task.js'
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
-import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../tool/runtime.js'
 import { type AgentDefinition, AgentNotFoundError } from './agent-definition.js'
 import type { AgentRegistry } from './agent-registry.js'
 import type { ChildTask } from './child-maker.js'

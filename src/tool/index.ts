@@ -124,6 +124,7 @@ export {
   parseToolArgs,
   serializeToolOutput,
 } from './serialize.js'
+export type * from './session-services.js'
 export type { AnySchema } from './standard-schema.js'
 export type { ShellCommand, Subject } from './subject.js'
 export { type CreateThinkToolOptions, createThinkTool } from './think-tool.js'

@@ -3,7 +3,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
-import type { Invocation } from '../tool/runtime.js'
+import type { Invocation } from '../tool/session-services.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { MissingServiceError, requireService } from './require-service.js'
 

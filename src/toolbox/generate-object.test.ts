@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ObjectGenerationError } from '../model/object/errors.js'
-import type { GeneratedObject, ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
+import type { GeneratedObject, ObjectRequest, RuntimeObjects } from '../model/object/object-request.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { generateObjectTool } from './generate-object.js'
 

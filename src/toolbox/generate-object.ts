@@ -1,11 +1,11 @@
 import { ObjectGenerationError } from '../model/object/errors.js'
+import type { ObjectRequest, RuntimeObjects } from '../model/object/object-request.js'
 import type { CompletionUsage } from '../tool/completion.js'
 import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
 import { MissingServiceError, requireService } from './require-service.js'
 
 /** The arguments of `generate_object`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolCallContext } from '../tool/contract.js'
-import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../tool/session-services.js'
 import { noUser, questionTool } from './question.js'
 
 const one = {

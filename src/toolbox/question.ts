@@ -2,7 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
-import type { Question } from '../tool/runtime.js'
+import type { Question } from '../tool/session-services.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 
 /** What a model reads where no user can answer. The same text on every such host. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Todo } from '../store/todo.js'
 import type { ToolCallContext } from '../tool/contract.js'
-import type { Todo } from '../tool/runtime.js'
 import { todoTool } from './todo.js'
 
 function session(initial: readonly Todo[] = []): { context: ToolCallContext; kept(): readonly Todo[] } {

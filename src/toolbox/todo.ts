@@ -1,7 +1,7 @@
+import type { Todo, TodoStatus } from '../store/todo.js'
 import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
-import type { Todo, TodoStatus } from '../tool/runtime.js'
 import { MissingServiceError, requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 

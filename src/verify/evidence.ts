@@ -1,5 +1,5 @@
+import type { VerificationEvidence } from '../store/verification.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { VerificationEvidence } from '../tool/verification.js'
 
 const headLength = 2_000
 const tailLength = 6_000

@@ -1,12 +1,12 @@
 import type { FeatureContext } from '../feature/feature-context.js'
 import { both, type Check, count, either, fields, is, readable, strings } from '../feature/option-check.js'
 import type { ServiceCall, SessionFeature } from '../feature/session-feature.js'
+import type { VerificationReport } from '../store/verification.js'
 import type { UserMessage } from '../tool/completion.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { RuntimeSession } from '../tool/runtime.js'
-import type { VerificationReport } from '../tool/verification.js'
+import type { RuntimeSession } from '../tool/session-services.js'
 import { lookInside } from '../workspace/files/quick-look.js'
 import {
   type Before,

@@ -1,7 +1,7 @@
+import type { VerificationCommand } from '../store/verification.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { VerificationCommand } from '../tool/verification.js'
 import { VerificationError } from './errors.js'
 
 /** A command with nothing left out. */

@@ -1,11 +1,11 @@
-import { isRecord } from '../tool/json.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import type {
   VerificationCheck,
   VerificationEvidence,
   VerificationReport,
   VerificationStatus,
-} from '../tool/verification.js'
+} from '../store/verification.js'
+import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { VerificationError } from './errors.js'
 import { readSubject } from './read-commands.js'
 import { reportOf } from './report.js'

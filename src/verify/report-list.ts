@@ -1,5 +1,5 @@
 import type { VerificationSummary } from '../loop/events.js'
-import type { VerificationReport } from '../tool/verification.js'
+import type { VerificationReport } from '../store/verification.js'
 import { standingReports, summarise } from './summary.js'
 
 /** Reports that something else has taken the place of are given up beyond this many. */

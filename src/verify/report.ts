@@ -1,5 +1,5 @@
+import type { VerificationCheck, VerificationReport, VerificationStatus } from '../store/verification.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { VerificationCheck, VerificationReport, VerificationStatus } from '../tool/verification.js'
 
 const reportSchema = 'capstan.verification_report.v1'
 

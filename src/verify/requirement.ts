@@ -1,5 +1,5 @@
+import type { VerificationCheck, VerificationCommand, VerificationReport } from '../store/verification.js'
 import { isRecord } from '../tool/json.js'
-import type { VerificationCheck, VerificationCommand, VerificationReport } from '../tool/verification.js'
 import { visibleText } from '../toolbox/untrusted-text.js'
 import { VerificationError } from './errors.js'
 import { defaultPresets } from './presets/find-presets.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { VerificationCheck } from '../store/verification.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import type { VerificationCheck } from '../tool/verification.js'
 import { readCommands } from './read-commands.js'
 import { reportOf } from './report.js'
 import { type CheckParts, runChecks } from './run-checks.js'

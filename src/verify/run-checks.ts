@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
+import type { VerificationCheck } from '../store/verification.js'
 import type { Envelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { toToolResult } from '../tool/tool-result.js'
-import type { VerificationCheck } from '../tool/verification.js'
 import { evidenceOf, type KeepOutput } from './evidence.js'
 import type { CheckCommand } from './read-commands.js'
 

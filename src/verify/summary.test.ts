@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { VerificationCheck, VerificationReport, VerificationStatus } from '../tool/verification.js'
+import type { VerificationCheck, VerificationReport, VerificationStatus } from '../store/verification.js'
 import { readReports, restoredReport } from './read-report.js'
 import { reportOf } from './report.js'
 import { ReportList } from './report-list.js'

@@ -1,7 +1,7 @@
 import type { VerificationSummary } from '../loop/events.js'
+import type { VerificationReport, VerificationStatus } from '../store/verification.js'
 import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
-import type { VerificationReport, VerificationStatus } from '../tool/verification.js'
 import { VerificationError } from './errors.js'
 import { isPending } from './report.js'
 

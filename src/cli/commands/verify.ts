@@ -1,4 +1,4 @@
-import type { VerificationCheck, VerificationReport } from '../../tool/verification.js'
+import type { VerificationCheck, VerificationReport } from '../../store/verification.js'
 import type { VerificationPreset } from '../../verify/index.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'

@@ -1,5 +1,5 @@
 import type { QuestionSource } from '../../feature/question.js'
-import type { Question, QuestionAnswers } from '../../tool/runtime.js'
+import type { Question, QuestionAnswers } from '../../tool/session-services.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { type ScriptedStep, scriptedModel } from '../../testing/index.js'
 import type { CompletionRequest } from '../../tool/completion.js'
 import type { JsonSchema } from '../../tool/json.js'
-import type { ObjectRequest, PartialObject } from '../../tool/runtime.js'
 import { ModelError } from '../errors.js'
 import type { ModelFacts } from '../model.js'
 import { ObjectGenerationError } from './errors.js'
 import { generateObject, type ObjectParts } from './generate-object.js'
+import type { ObjectRequest, PartialObject } from './object-request.js'
 
 const mood: JsonSchema = {
   type: 'object',

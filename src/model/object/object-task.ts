@@ -2,9 +2,9 @@ import { messageOf } from '../../tool/errors.js'
 import { frozenCopy } from '../../tool/frozen-copy.js'
 import { isRecord, type JsonSchema } from '../../tool/json.js'
 import { compileJsonSchema } from '../../tool/json-schema.js'
-import type { ObjectRequest } from '../../tool/runtime.js'
 import type { Validate } from '../../tool/validation.js'
 import { ObjectGenerationError } from './errors.js'
+import type { ObjectRequest } from './object-request.js'
 import { type ObjectShape, shapeOf } from './object-shape.js'
 
 /** A request with defaults filled in and limits checked. */

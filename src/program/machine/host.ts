@@ -1,6 +1,6 @@
 import type { Envelope } from '../../tool/envelope.js'
 import type { JsonValue } from '../../tool/json.js'
-import type { CallWatch, Invocation } from '../../tool/runtime.js'
+import type { CallWatch, Invocation } from '../../tool/session-services.js'
 
 /** A request for the text of a file. */
 export type TextRequest = {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
-import type { Invocation } from '../../tool/runtime.js'
+import type { Invocation } from '../../tool/session-services.js'
 import type { ProgramHost } from './host.js'
 import { createProgramMachine, type Program } from './machine.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Envelope, outputEnvelope } from '../../tool/envelope.js'
-import type { CallWatch } from '../../tool/runtime.js'
+import type { CallWatch } from '../../tool/session-services.js'
 import type { ProgramHost } from './host.js'
 import { createProgramMachine, type Program, type ProgramOutcome } from './machine.js'
 import type { ProgramJournal, ProgramStep } from './program-journal.js'

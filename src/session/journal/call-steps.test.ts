@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionRecord, ToolStep } from '../../store/records.js'
-import type { CallStep } from '../../tool/runtime.js'
+import type { CallStep } from '../../tool/session-services.js'
 import { canResumeCall, keepSteps } from './call-steps.js'
 
 function open(restored?: object) {

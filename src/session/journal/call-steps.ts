@@ -1,6 +1,6 @@
 import type { PartRow, SessionRecord, ToolStep } from '../../store/records.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
-import type { CallStep, CallSteps } from '../../tool/runtime.js'
+import type { CallStep, CallSteps } from '../../tool/session-services.js'
 import type { Journal } from './journal.js'
 import type { RestoredSession } from './restore.js'
 

@@ -1,8 +1,8 @@
+import type { RuntimeMode } from '../../authority/mode.js'
 import type { ToolCallContext } from '../../tool/contract.js'
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { outputEnvelope } from '../../tool/envelope.js'
 import { CapstanError } from '../../tool/errors.js'
-import type { RuntimeMode } from '../../tool/runtime.js'
 import { MissingServiceError, requireService } from '../require-service.js'
 
 /** Puts the session into the mode `plan`, which only ever takes permissions away. */

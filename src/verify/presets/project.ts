@@ -1,4 +1,4 @@
-import type { VerificationCommand } from '../../tool/verification.js'
+import type { VerificationCommand } from '../../store/verification.js'
 
 /** What can be read of a workspace at once. Paths are relative to its root; names of directories end with a slash. */
 export interface Listing {

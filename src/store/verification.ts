@@ -61,3 +61,17 @@ export type VerificationReport = {
   readonly run_id?: string
   readonly at_ms: number
 }
+
+declare module '../tool/session-services.js' {
+  interface RuntimeSession {
+    /**
+     * Runs commands one after the other and saves a report. Each passes the gate as a call of `bash` with the caller's
+     * authority. Rejects only for invalid commands; the report lists those that were denied or cancelled.
+     */
+    readonly verify?: (
+      subject: string,
+      commands: readonly (string | VerificationCommand)[],
+      options?: { readonly signal?: AbortSignal; readonly watch?: CallWatch },
+    ) => Promise<VerificationReport>
+  }
+}

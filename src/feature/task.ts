@@ -1,0 +1,72 @@
+import type { TaskCounters } from '../loop/events.js'
+import type { JsonSchema } from '../tool/json.js'
+
+/**
+ * Gives work to other agents: each is a separate session on the same workspace, with no more authority than the
+ * caller.
+ */
+export interface RuntimeTasks {
+  /**
+   * Waits for all tasks and returns their results in order. Rejects only for tasks that cannot start: too many,
+   * nested too deeply, or an unknown agent of a single task. Among several tasks, an unknown agent fails only its own
+   * task.
+   */
+  run(
+    requests: readonly TaskRequest[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly TaskOutcome[]>
+  /** Starts a task without waiting for it; the model gets its result later. */
+  start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }>
+}
+
+/** Work for another agent. */
+export type TaskRequest = {
+  /** The name of an agent, or an agent created for this task. */
+  readonly agent: string | TaskAgent
+  /** A short description for users. */
+  readonly description: string
+  readonly prompt: string
+  readonly maxSteps?: number | undefined
+  /** The JSON Schema that the answer must fit. */
+  readonly outputSchema?: JsonSchema | undefined
+}
+
+/** An agent created for one task. Its permissions are a subset of the caller's. */
+export type TaskAgent = {
+  readonly name: string
+  /** The agent's system prompt. */
+  readonly prompt: string
+  /** The tools it has, a subset of the caller's; absent: all of them. */
+  readonly tools?: readonly string[]
+  /** Additional rules, in the form of a `permissionPolicy`; absent: only the caller's rules apply. */
+  readonly permissions?: {
+    readonly deny?: readonly string[]
+    readonly ask?: readonly string[]
+    readonly allow?: readonly string[]
+    readonly defaultDecision?: 'allow' | 'deny' | 'ask'
+  }
+  readonly maxSteps?: number | undefined
+}
+
+/** The result of a task. */
+export type TaskOutcome = {
+  readonly taskId: string
+  /** The id of the session that did the task. */
+  readonly sessionId: string
+  readonly agent: string
+  readonly description: string
+  readonly success: boolean
+  /** The agent's last text, also when it did not finish. */
+  readonly output: string
+  /** What failed; absent when nothing did. */
+  readonly error?: string
+  /** The answer as data, if there was an output schema. */
+  readonly structured?: unknown
+  readonly counters: TaskCounters
+}
+
+declare module '../tool/session-services.js' {
+  interface RuntimeSession {
+    readonly tasks?: RuntimeTasks
+  }
+}
