@@ -160,7 +160,9 @@ function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTER
   const spared = trace.namespaced && name === 'SIGTERM'
   if (!spared && members.some((entry) => entry.pgid === trace.leader.pid)) send(-trace.leader.pid, name)
   for (const entry of members) {
-    if (spared || entry.pgid !== trace.leader.pid) send(entry.pid, name)
+    // It may have left the group since it was found, and then the signal to the group has missed it.
+    const now = readProcess(entry.pid)
+    if (now?.startTime === entry.startTime && (spared || now.pgid !== trace.leader.pid)) send(entry.pid, name)
   }
 }
 
