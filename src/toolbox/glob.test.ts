@@ -128,6 +128,8 @@ describe('against ripgrep itself', () => {
     .map(([start, segments]) => start + segments.map((pieces) => pieces.join('')).join('/'))
     // Ours take `./a` for `a`, where ripgrep finds nothing; `..` is refused.
     .filter((text) => text.split('/').every((segment) => !/^\.\.?$/.test(segment)))
+    // Git and ours take three stars for two, ripgrep for one.
+    .filter((text) => !text.includes('***'))
 
   it('finds the same files', async () => {
     const place = temporaryDirectory()

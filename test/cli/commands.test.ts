@@ -351,10 +351,8 @@ describe('agent directories', () => {
     expect(once.stdout).toMatch(/daily completed: Hello\.\nstopped\n$/)
     expect(once.code).toBe(0)
     expect(JSON.stringify(server.requests[0]?.body)).toContain('Say hello.')
-    const stopping = new AbortController()
-    const serving = run(['serve', 'bot', ...flags, '--json'], { signal: stopping.signal })
-    setTimeout(() => stopping.abort('SIGTERM'), 300)
-    const lines = (await serving).stdout
+    const serving = await run(['serve', 'bot', ...flags, '--json'], { stopAfter: '"serving"' })
+    const lines = serving.stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).type)

@@ -23,6 +23,8 @@ export type DriveOptions = {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly signal?: AbortSignal
+  /** It is stopped as by SIGTERM once the output holds this. */
+  readonly stopAfter?: string
   readonly isTTY?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean }
 }
 
@@ -65,7 +67,8 @@ export async function openPlace(files: Readonly<Record<string, string>> = {}): P
 
 async function drive(argv: readonly string[], options: DriveOptions): Promise<Outcome> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  const { until } = options
+  const { until, stopAfter } = options
+  const stopping = new AbortController()
   if (until === undefined) stdin.end(options.stdin ?? '')
   else stdin.write(options.stdin ?? '')
   const replies = [...(options.replies ?? [])]
@@ -75,6 +78,7 @@ async function drive(argv: readonly string[], options: DriveOptions): Promise<Ou
       stdin.write(reply.say)
     }
     if (until !== undefined && text.includes(until)) stdin.end()
+    if (stopAfter !== undefined && text.includes(stopAfter)) stopping.abort('SIGTERM')
   })
   const err = collect(stderr)
   const { stdin: inTTY = false, stdout: outTTY = false, stderr: errTTY = false } = options.isTTY ?? {}
@@ -86,7 +90,7 @@ async function drive(argv: readonly string[], options: DriveOptions): Promise<Ou
     cwd: options.cwd ?? '/',
     isTTY: { stdin: inTTY, stdout: outTTY, stderr: errTTY },
     columns: () => 80,
-    signal: options.signal ?? new AbortController().signal,
+    signal: options.signal ?? stopping.signal,
   })
   stdout.end()
   stderr.end()

@@ -1,11 +1,17 @@
 /** Tasks that wait, that are many, and that are cut off: what a limit means for them. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
 import { eventsOf, later, ofType } from './open-session.js'
 import { byPrompt, call, open } from './subagents.js'
 
 const stepOf = (taskId: string) => ({ taskId, agent: 'general', prompt: taskId })
+
+/** Until the test ends, time for limits passes only when the test says so. */
+function fakeTimeouts(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
 
 it('the time of a step in a pipeline begins with its turn', async () => {
   const go = later()
@@ -16,8 +22,11 @@ it('the time of a step in a pipeline begins with its turn', async () => {
   const { session } = await open({ model, maxParallelTasks: 1 })
   const held = session.task({ prompt: 'hold' })
   const stages = [({ item }: { item: string }) => stepOf(item)]
+  fakeTimeouts()
   const outcomes = session.pipeline(['a', 'b'], stages, 1_000)
-  setTimeout(() => go.resolve(), 1_300)
+  await new Promise((resolve) => setImmediate(resolve))
+  vi.advanceTimersByTime(1_300)
+  go.resolve()
   expect((await outcomes).map((outcome) => outcome?.output)).toEqual(['did a', 'did b'])
   await held
   for (const odd of [0, Number.NaN, 2 ** 31, 1.5])
@@ -57,11 +66,12 @@ it('a skill that is done by an agent of its own has the time of a task, not of a
   const model = byPrompt(async ({ prompt, turn, results }) => {
     if (prompt === 'go')
       return turn === 0 ? call('Skill', { skill_name: 'slow', prompt: 'do' }) : results.join()
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    vi.advanceTimersByTime(120)
     return 'the answer'
   })
   const inlineSkills = [{ name: 'slow', content: 'Take your time.' }]
   const { session } = await open({ model, inlineSkills, toolTimeoutMs: 30 })
+  fakeTimeouts()
   expect((await session.send('go')).text).toBe('the answer')
 })
 

@@ -7,7 +7,7 @@ import { scriptedModel } from '../../src/testing/index.js'
 import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { isEnvelope } from '../../src/tool/envelope.js'
-import { ofType } from '../contract/open-session.js'
+import { later, ofType } from '../contract/open-session.js'
 import { expectWellFormed, outcomeOf, sessionWith } from './support.js'
 
 const anything = { type: 'object' } as const
@@ -193,11 +193,12 @@ describe('FT-15: a tool that', () => {
     expect(isEnvelope(envelope)).toBe(true)
   })
 
-  it.each<[string, (settle: (value: unknown) => void) => Promise<unknown>]>([
+  it.each<[string, (late: Promise<void>) => Promise<unknown>]>([
     ['never settles', () => new Promise(() => undefined)],
-    ['rejects after its time', () => new Promise((_, no) => setTimeout(() => no(new Error('late')), 2300))],
-    ['resolves after its time', () => new Promise((yes) => setTimeout(() => yes('late'), 2300))],
+    ['rejects after its time', (late) => late.then(() => Promise.reject(new Error('late')))],
+    ['resolves after its time', (late) => late.then(() => 'late')],
   ])('%s is abandoned at its time-out, and what it returns later is dropped', async (_, execute) => {
+    const isOver = later()
     const unhandled: unknown[] = []
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
@@ -205,14 +206,16 @@ describe('FT-15: a tool that', () => {
       const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
       const { session } = await sessionWith(model, {
         builtinTools: false,
-        tools: [misbehaving(execute as never)],
+        tools: [misbehaving(() => execute(isOver.promise))],
         permissionPolicy: { allow: ['odd'] },
         toolTimeoutMs: 50,
       })
       const { result, events } = await outcomeOf(session)
       expect(result?.text).toBe('Fine.')
       expect(ofType(events, 'tool_end')[0]?.toolOutput).toContain('50 ms')
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      isOver.resolve()
+      // Node reports rejections before it calls what was set for the next turn of the event loop.
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       expect(unhandled).toEqual([])
       expectWellFormed(session)
     } finally {

@@ -54,14 +54,10 @@ describe('a session as a server', { timeout: limit }, () => {
     const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
     const { client, serving, up } = await connected(session, { drainTimeoutMs: 300 })
     const stop = new AbortController()
-    const call = client.callTool(
-      { name: 'bash', arguments: { command: 'sleep 60' } },
-      { signal: stop.signal },
-    )
-    setTimeout(() => stop.abort(), 200)
+    const waiting = { name: 'bash', arguments: { command: 'echo started; sleep 60' } }
+    const call = client.callTool(waiting, { signal: stop.signal, onprogress: () => stop.abort() })
     await expect(call).rejects.toThrow()
-    const second = client.callTool({ name: 'bash', arguments: { command: 'sleep 60' } }).catch(() => 'gone')
-    setTimeout(() => up.end(), 200)
+    const second = client.callTool(waiting, { onprogress: () => up.end() }).catch(() => 'gone')
     await serving.ended
     await session.close()
     await client.close()

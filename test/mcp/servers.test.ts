@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import type { AgentEvent } from '../../src/loop/events.js'
 import { FixedClock } from '../../src/loop/host-env.js'
 import {
   calls,
@@ -128,16 +129,18 @@ describe('a server over stdio', { timeout: limit }, () => {
   })
 
   it('receives the cancellation of a call, and answers the next one', async () => {
-    const { session } = await openSession([])
-    await session.addMcp(everything)
-    const stop = new AbortController()
-    const call = session.tool(
-      'mcp__every__trigger-long-running-operation',
-      { duration: 60, steps: 60 },
-      { signal: stop.signal },
+    const args = { duration: 60, steps: 600 }
+    const { session } = await openSession(
+      [calls(['mcp__every__trigger-long-running-operation', args])],
+      allow,
     )
-    setTimeout(() => stop.abort(), 200)
-    expect((await call).output).toMatch(/abort|cancel/)
+    await session.addMcp(everything)
+    const events: AgentEvent[] = []
+    for await (const event of await session.stream('go')) {
+      events.push(event)
+      if (event.type === 'tool_output_delta') session.cancel()
+    }
+    expect(ofType(events, 'tool_end')[0]?.toolOutput).toMatch(/abort|cancel/)
     expect((await session.tool('mcp__every__echo', { message: 'still here' })).output).toBe(
       'Echo: still here',
     )

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
@@ -335,11 +335,13 @@ describe('a search that takes too long', () => {
 
   it('is called off by its caller, with every process it has', async () => {
     const slow = join(root, 'slow-rg')
-    writeFileSync(slow, `#!/bin/sh\nsleep 61.5 & sleep 61.5\n`, { mode: 0o755 })
+    const started = join(root, 'started')
+    writeFileSync(slow, `#!/bin/sh\nsleep 61.5 &\n: > "${started}"\nsleep 61.5\n`, { mode: 0o755 })
     const controller = new AbortController()
     const search = createLocalSearch({ root, permit: () => undefined, ripgrep: slow })
     const searching = search.glob({ pattern: '*', limit: 9, signal: controller.signal })
-    setTimeout(() => controller.abort(), 200)
+    await expect.poll(() => existsSync(started)).toBe(true)
+    controller.abort()
     expect((await searching).incomplete).toContain('stopped before')
     expect(() => execFileSync('pgrep', ['-f', 'sleep 61.5'])).toThrow()
   })
