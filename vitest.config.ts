@@ -57,6 +57,8 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // What a file is compiled to is kept between runs, by its content: compiling was a tenth of the time.
     experimental: { fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' },
+    // `npm run test:times`
+    setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
     projects: [
       {
         extends: true,

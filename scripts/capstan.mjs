@@ -13,6 +13,7 @@ const commands = {
   test,
   'test:unit': testUnit,
   'test:matrix': testMatrix,
+  'test:times': testTimes,
   build,
   bench,
   format,
@@ -113,6 +114,13 @@ async function testMatrix(args) {
   return runMatrix(args)
 }
 
+/** The processor time of each test file, with the processes that it starts. @param {string[]} args */
+async function testTimes(args) {
+  await ensureBuilt()
+  const { measureTimes } = await import('./test-times.mjs')
+  return measureTimes(args)
+}
+
 /** Prepares, shows or publishes a version. @param {string[]} args */
 async function release(args) {
   const { runRelease } = await import('./release.mjs')
@@ -132,6 +140,7 @@ npm run fuzz -- CASES      compare the command analysis with what real bash open
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
 npm run test:matrix -- VERSION …  the unit, contract and ecosystem tests on Node 22, 24 and 26 (only the versions named, when any are)
+npm run test:times -- NAME … the processor time of each test file, with the processes that it starts
 npm run docs              build the documentation site to .build/site
 npm run release -- --dry-run  what would be published; \`version\` writes the next version from .changeset/
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)

@@ -29,7 +29,7 @@ const commands: readonly Command[] = [
     attempt: ([, script = '']) => needScript(script),
   },
   {
-    line: /^npm run (coverage) -- (\S+)$/,
+    line: /^npm run (coverage|test:times) -- (\S+)$/,
     attempt: ([, script = '', filter = '']) => {
       needScript(script)
       return needTests(filter)
