@@ -91,6 +91,7 @@ export {
   type PrunePolicy,
   type RecalledMemory,
   type RelevanceWeights,
+  type RuntimeMemory,
 } from './memory/index.js'
 export { ModelError, type ModelErrorCode } from './model/errors.js'
 export type { Model, ModelFacts } from './model/model.js'

@@ -282,8 +282,15 @@ function configuredMemory({
   memoryDir,
   memory,
 }: AgentConfig): Pick<SessionOptions, 'memoryStore' | 'memory'> {
-  const { maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy } = memory ?? {}
-  const options = omitUndefined({ maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy })
+  const { maxShortTerm, maxWorking, pruneIntervalSecs, relevance, prunePolicy, tools } = memory ?? {}
+  const options = omitUndefined({
+    maxShortTerm,
+    maxWorking,
+    pruneIntervalSecs,
+    relevance,
+    prunePolicy,
+    tools,
+  })
   return omitUndefined({
     memoryStore: memoryDir === undefined ? undefined : new FileMemoryStore(memoryDir),
     memory: memory && options,

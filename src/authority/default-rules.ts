@@ -24,6 +24,9 @@ export const sessionTools = [
   'generate_object',
 ] as const
 
+/** Notes across sessions: tools for them exist only where the host turned them on. */
+const memoryCapabilities = ['memory.read', 'memory.write'] as const
+
 /** The session's own output that was too long for the model, and nothing of the workspace. */
 export const scratchPattern = '{scratch}/**'
 
@@ -32,6 +35,9 @@ const sessionRules: readonly Rule[] = [
   { permission: 'fs.read', pattern: scratchPattern, action: 'allow', source: 'manifest' },
   ...[...sessionTools, ...callers].map(
     (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest', callOnly: true }),
+  ),
+  ...memoryCapabilities.map(
+    (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest' }),
   ),
   ...protectedFileRules,
 ]

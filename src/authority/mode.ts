@@ -84,7 +84,7 @@ export function createModeBooks(
 function looking(): Rule[] {
   // Tools that only start other calls are allowed: each of those calls passes the gate in the same mode.
   const tools = [...sessionTools, 'plan', 'plan_exit', 'task', 'parallel_task', 'program', 'batch', 'Skill']
-  return [allow('fs.read', '/**'), allow('net.fetch', '*'), ...tools.map(callOf)]
+  return [allow('fs.read', '/**'), allow('net.fetch', '*'), allow('memory.read', '*'), ...tools.map(callOf)]
 }
 
 /** Commands that only read. What the analysis doubts (an option that writes, an expansion) is denied with the rest. */

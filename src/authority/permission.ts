@@ -77,6 +77,8 @@ export const knownCapabilities = [
   'fs.write',
   'shell.run',
   'net.fetch',
+  'memory.read',
+  'memory.write',
   'secrets.has',
   'stream.send',
 ] as const

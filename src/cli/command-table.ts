@@ -33,6 +33,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/models.js')).command,
   },
   {
+    name: 'memory',
+    summary: 'List, show and delete what agents remember across sessions',
+    load: async () => (await import('./commands/memory.js')).command,
+  },
+  {
     name: 'program',
     summary: 'Run a sandboxed script that calls tools',
     load: async () => (await import('./commands/program.js')).command,

@@ -1,11 +1,13 @@
 import type { FeatureContext } from '../feature/feature-context.js'
-import { able, between, count, fields, is } from '../feature/option-check.js'
+import { able, between, count, either, fields, is } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { MemoryError } from './errors.js'
 import type { Memory, MemoryOptions, MemoryStore } from './index.js'
+import type { RuntimeMemory } from './memory-services.js'
+import { memoryTools } from './memory-tools.js'
 import { hasPassword } from './password-in.js'
 import { idsInSection, isRecalledSection } from './recalled-section.js'
 
@@ -27,6 +29,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
       recall: (value) =>
         value === false ? undefined : fields({ maxItems: count(1), maxBytes: count(512) })(value),
       rememberRuns: is('boolean'),
+      tools: either(is('boolean'), fields({ maxNotes: count(1) })),
       embedder: able('embedTexts'),
       maxShortTerm: count(0),
       maxWorking: count(0),
@@ -43,6 +46,15 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
       pruneIntervalSecs: count(0),
     }),
   },
+  optionWarnings: ({ memory, memoryStore }) =>
+    memory?.tools && memoryStore === undefined
+      ? ['memory.tools has no effect: the session has no memoryStore.']
+      : [],
+  /** The host turned them on, so they are there whichever built-in tools it chose. */
+  opened({ options: { memory, memoryStore }, tools }) {
+    if (memory?.tools && memoryStore !== undefined) tools.addAll(memoryTools)
+  },
+  services: { memory: memoryService },
   delaysPrompt: ({ options }) => options.memoryStore !== undefined,
 
   /** Adds what is remembered about the prompt as a part of its own. A resumed run was shown it when it started. */
@@ -74,6 +86,21 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
       ...('result' in end ? { text: end.result.text } : { error: messageOf(end.error) }),
     })
   },
+}
+
+/** What the tools can do. A subagent has the memory of its parent, and its notes name its own session. */
+function memoryService(session: FeatureContext): RuntimeMemory | undefined {
+  let owner: FeatureContext = session
+  while (owner.parent !== undefined) owner = owner.parent.session
+  const { memoryStore, memory } = owner.options as MemoryFeatureOptions
+  if (memoryStore === undefined || !memory?.tools) return undefined
+  const by = { sessionId: session.sessionId, runId: session.activeRunId ?? 'host' }
+  const opened = (): Promise<Memory> => owner.use(memoryFeature)
+  return {
+    remember: async (text, tags) => (await (await opened()).rememberForModel(text, tags, by)).id,
+    recall: async (query, limit) => (await opened()).section(query, limit),
+    forget: async (id) => (await opened()).forget(id, 'model'),
+  }
 }
 
 /** The memory of a session. Throws `MemoryError` when the session has no memory store. */

@@ -4,6 +4,7 @@ export { FileMemoryStore, type FileMemoryStoreOptions } from './file/file-memory
 export { InProcessMemoryStore } from './in-process-store.js'
 export type { Memory, MemoryStats, RecalledMemory } from './memory.js'
 export { checkMemoryItem, type MemoryItem, type MemoryType } from './memory-item.js'
+export type { RuntimeMemory } from './memory-services.js'
 export type { MemoryStore } from './memory-store.js'
 export type { MemoryOptions } from './options.js'
 export type { PrunePolicy } from './prune.js'

@@ -5,7 +5,7 @@ import { selectTop } from '../tool/search/select-top.js'
 import { MemoryError } from './errors.js'
 import type { MemoryItem } from './memory-item.js'
 import type { MemoryStore } from './memory-store.js'
-import { failureNote, type Note, type RunToRemember, runNote, successNote } from './note.js'
+import { failureNote, modelNote, type Note, type RunToRemember, runNote, successNote } from './note.js'
 import { defaultMemory, type MemoryOptions } from './options.js'
 import { toPrune } from './prune.js'
 import { defaultSection, type RecalledSection, recalledSection, shownId } from './recalled-section.js'
@@ -95,6 +95,43 @@ export class Memory {
   async recent(limit: number): Promise<MemoryItem[]> {
     const newest = await this.#best(limit, ({ createdAtMs }) => createdAtMs)
     return newest.map(({ relevance: _, ...item }) => item)
+  }
+
+  /** Saves a note of the model, which says where it comes from. */
+  async rememberForModel(
+    text: string,
+    tags: readonly string[],
+    by: { readonly sessionId: string; readonly runId: string },
+  ): Promise<MemoryItem> {
+    const max = maxModelNotes(this.#parts.options)
+    const items = await this.#parts.store.list()
+    let count = 0
+    for (const item of items.values()) if (isModelNote(item)) count++
+    if (count >= max)
+      throw new MemoryError(
+        'memory_full',
+        `The memory was not saved: there are ${count} notes of models, and ${max} is the limit. Delete one with forget first.`,
+      )
+    return this.#remember(modelNote(text, tags), { source: 'model', ...by })
+  }
+
+  /** The best matching memories as quoted data, as a prompt shows them. */
+  async section(query: string, limit: number): Promise<string | undefined> {
+    const found = await this.recallSimilar(query, limit)
+    const limits = { maxItems: limit, maxBytes: maxSectionBytes }
+    return recalledSection(found, limits, this.#parts.redact)?.text
+  }
+
+  /** Deletes a memory. For a model only one that a model saved. */
+  async forget(id: string, by: 'host' | 'model'): Promise<boolean> {
+    const { store } = this.#parts
+    const item = (await store.list()).get(id)
+    if (item === undefined || (by === 'model' && !isModelNote(item))) return false
+    if (!(await store.delete(id))) return false
+    this.#shortTerm = this.#shortTerm.filter((each) => each.id !== id)
+    this.#working = this.#working.filter((each) => each.id !== id)
+    this.#parts.emit({ type: 'memory_cleared', tier: 'long_term', count: 1 })
+    return true
   }
 
   async stats(): Promise<MemoryStats> {
@@ -257,10 +294,20 @@ export class Memory {
     if (count > 0) this.#parts.emit({ type: 'memory_cleared', tier: 'long_term', count })
   }
 
-  #setting(name: keyof typeof defaultMemory): number {
+  #setting(name: Exclude<keyof typeof defaultMemory, 'maxNotes'>): number {
     return this.#parts.options[name] ?? defaultMemory[name]
   }
 }
+
+function isModelNote({ metadata }: MemoryItem): boolean {
+  return metadata['source'] === 'model'
+}
+
+function maxModelNotes({ tools }: MemoryOptions): number {
+  return (typeof tools === 'object' ? tools.maxNotes : undefined) ?? defaultMemory.maxNotes
+}
+
+const maxSectionBytes = 16 * 1024
 
 /** Prompts share a word with almost everything; two are a sign. */
 const sharedWords = 2

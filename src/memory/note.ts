@@ -30,6 +30,23 @@ export function failureNote(task: string, error: string, tools: readonly string[
   }
 }
 
+/** A note that a model chose to save: less important than what a host remembers, and marked as the model's. */
+export function modelNote(text: string, tags: readonly string[]): Note {
+  const own = tags
+    .map((tag) => tag.trim().toLowerCase())
+    .filter((tag) => tag !== '' && !reservedTags.has(tag))
+  return {
+    title: text,
+    content: text,
+    importance: 0.4,
+    tags: [...new Set(['model', ...own])],
+    memoryType: 'semantic',
+  }
+}
+
+/** Tags that say who remembered something, and how it went. */
+const reservedTags: ReadonlySet<string> = new Set(['success', 'pattern', 'failure', 'avoid', 'run', 'model'])
+
 /** A run that has ended: with an answer, or with an error. */
 export type RunToRemember = {
   readonly runId: string

@@ -12,6 +12,11 @@ export type MemoryOptions = {
    * true.
    */
   readonly rememberRuns?: boolean
+  /**
+   * Gives the model the tools `remember`, `recall` and `forget`. Off by default: a model can be talked into saving what
+   * is not true. Its notes are data in every later prompt, and it can delete only its own.
+   */
+  readonly tools?: boolean | { readonly maxNotes?: number }
   /** Finds by meaning too. */
   readonly embedder?: EmbeddingModel
   /** How many items the short-term view has. */
@@ -23,4 +28,9 @@ export type MemoryOptions = {
   readonly pruneIntervalSecs?: number
 }
 
-export const defaultMemory = { maxShortTerm: 100, maxWorking: 10, pruneIntervalSecs: 3600 } as const
+export const defaultMemory = {
+  maxShortTerm: 100,
+  maxWorking: 10,
+  pruneIntervalSecs: 3600,
+  maxNotes: 200,
+} as const

@@ -81,6 +81,7 @@ function groupsOf(view: readonly Message[]): Record<'system' | 'tools' | 'files'
       for (const result of message.content) {
         const tokens = estimateMessageTokens({ role: 'tool', content: [result] })
         if (result.toolName === 'read') add(groups.files, paths.get(result.id), tokens)
+        else if (result.toolName === 'recall') add(groups.memory, undefined, tokens)
       }
     }
   return groups

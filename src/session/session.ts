@@ -765,6 +765,11 @@ export class Session extends SessionHandle {
     return (await memoryOf(kernelOf(this))).recent(limit)
   }
 
+  /** Deletes a memory of the store by its id. False when there is none. */
+  async forgetMemory(id: string): Promise<boolean> {
+    return (await memoryOf(kernelOf(this))).forget(id, 'host')
+  }
+
   async memoryStats(): Promise<MemoryStats> {
     return (await memoryOf(kernelOf(this))).stats()
   }

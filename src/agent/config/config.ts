@@ -100,6 +100,7 @@ export type AutoDelegationConfig = {
 }
 
 export type MemoryConfig = {
+  readonly tools?: boolean
   readonly maxShortTerm?: number
   readonly maxWorking?: number
   readonly pruneIntervalSecs?: number

@@ -69,6 +69,7 @@ const prunePolicy: Shape<Inside<MemoryConfig, 'prunePolicy'>> = {
 }
 
 const memory: Shape<MemoryConfig> = {
+  tools: field(flag, 'give the model the tools `remember`, `recall` and `forget` (default: false)'),
   maxShortTerm: field(whole(0), 'maximum number of short-term memories of a session (default: 100)'),
   maxWorking: field(whole(0), 'maximum number of working memories of a session (default: 10)'),
   pruneIntervalSecs: field(
