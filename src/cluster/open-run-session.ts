@@ -21,7 +21,7 @@ export type OpenedRun = { readonly session: Session; readonly state: RestoredSes
 
 const dayMs = 24 * 3_600_000
 const firstPauseMs = 50
-const maxPauseMs = 1_000
+const maxPauseMs = 250
 
 /**
  * Opens the session of a run and takes its lease. Waits while the node before still has it, until the signal is

@@ -41,6 +41,7 @@ export class PostgresMember implements QueueMember {
   readonly #listeners = new Set<(reason: WakeReason) => void>()
   #sweep: NodeJS.Timeout | undefined
   #sweeping: Promise<void> = Promise.resolve()
+  #sweepers = 1
   #leaving: Promise<void> | undefined
 
   constructor(options: MemberOptions) {
@@ -289,39 +290,39 @@ export class PostgresMember implements QueueMember {
           // The database is away; the next sweep tries again.
         })
         .then(() => this.#sweepLater())
-    }, sweepEveryMs).unref()
+    }, this.#sweepAfterMs()).unref()
+  }
+
+  /** All nodes together look equally often, however many there are, and not at the same moment. */
+  #sweepAfterMs(): number {
+    return sweepEveryMs * Math.min(20, Math.max(1, this.#sweepers / 8)) * (0.75 + Math.random() / 2)
   }
 
   /** Takes over the runs of nodes that have ended, and gives jobs to runs that were left without. */
   async #sweepNow(): Promise<void> {
     const { database, schema } = this.#options
     if (!this.#presence.canJudge) return
-    const silent = await database.query<{ id: number }>({
-      name: 'capstan_silent_nodes',
-      text: `select id from ${schema}.nodes where id <> $1 and details <> '{}' and ${isSilent}
-        and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms' limit 1`,
+    // One statement, since every node does this. Runs that wait for a person are queued when their time has come.
+    const [found] = await database.query<{ nodes: number; is_silent: boolean; is_parked: boolean }>({
+      name: 'capstan_sweep',
+      text: `with woken as (
+          update ${schema}.queue_runs set state = 'queued', front = true, not_before = 0, updated_at = ${nowMs}
+          where state = 'waiting' and not_before between 1 and ${nowMs} returning 1
+        )
+        select (select count(*) from ${schema}.nodes)::float8 as nodes,
+          exists (select 1 from ${schema}.nodes where id <> $1 and ${isSilent}
+            and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms') as is_silent,
+          exists (select 1 from woken)
+            or exists (select 1 from ${schema}.queue_runs where state = 'queued' and job is null) as is_parked`,
       values: [this.node],
     })
-    await this.#wakeWaiting()
-    const [parked] = await database.query({
-      name: 'capstan_parked_runs',
-      text: `select 1 from ${schema}.queue_runs where state = 'queued' and job is null limit 1`,
-    })
-    if (silent.length === 0 && parked === undefined) return
+    if (found === undefined) return
+    this.#sweepers = found.nodes
+    if (!found.is_silent && !found.is_parked) return
     await database.transaction(async (run) => {
       await lockClaims(run, schema)
-      if (silent.length > 0) await this.#removeSilent(run)
-      if (parked !== undefined) await this.#unpark(run)
-    })
-  }
-
-  /** Queues runs that wait for a person, and whose time has come. Those get their jobs like others without one. */
-  async #wakeWaiting(): Promise<void> {
-    const { database, schema } = this.#options
-    await database.query({
-      name: 'capstan_wake_waiting',
-      text: `update ${schema}.queue_runs set state = 'queued', front = true, not_before = 0, updated_at = ${nowMs}
-        where state = 'waiting' and not_before between 1 and ${nowMs}`,
+      if (found.is_silent) await this.#removeSilent(run)
+      if (found.is_parked) await this.#unpark(run)
     })
   }
 
@@ -329,7 +330,7 @@ export class PostgresMember implements QueueMember {
     const { schema } = this.#options
     const ended = await run<{ id: number }>({
       text: `delete from ${schema}.nodes where id in (
-          select id from ${schema}.nodes where id <> $1 and details <> '{}' and ${isSilent}
+          select id from ${schema}.nodes where id <> $1 and ${isSilent}
             and (seen_at < clock_timestamp() - interval '${expiredSeconds} s'
               or pg_try_advisory_xact_lock(${lockSpace(schema)}, id))
           for update skip locked)
@@ -383,7 +384,7 @@ export class PostgresMember implements QueueMember {
 /** The claim with the run, attempt and node of the first three parameters. */
 const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`
-const sweepEveryMs = 1_000
+const sweepEveryMs = 400
 
 /** One transaction at a time claims and takes over, so that no limit is exceeded. */
 async function lockClaims(run: Run, schema: string): Promise<void> {

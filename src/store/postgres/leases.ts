@@ -132,5 +132,6 @@ function isAbandoned(
   return age > expiredSeconds || (age > silentSeconds && is_unlocked === true)
 }
 
-export const silentSeconds = 2
+/** Longer than the pause between two beats, and long enough to connect again. */
+export const silentSeconds = 1.5
 export const expiredSeconds = 15

@@ -23,6 +23,7 @@ export class Presence {
   #client: Client | undefined
   #id: number | undefined
   #isLocked = false
+  #isBeating = false
   #timer: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
   #backSince: number | undefined
@@ -83,21 +84,34 @@ export class Presence {
 
   #schedule(ms: number): void {
     if (this.#hasLeft) return
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#beating = this.#beat().then(
-        () => this.#schedule(beatEveryMs),
-        () => this.#lose(),
-      )
+      this.#isBeating = true
+      this.#beating = this.#beat()
+        .catch(() => this.#lose())
+        .then(() => {
+          this.#isBeating = false
+          this.#schedule(this.#client === undefined ? reconnectAfterMs : beatEveryMs)
+        })
     }, ms).unref()
   }
 
-  async #lose(): Promise<void> {
+  #lose(): void {
     const client = this.#client
     this.#client = undefined
     this.#isLocked = false
     this.#backSince = performance.now()
-    this.#schedule(reconnectAfterMs)
-    if (client !== undefined) await end(client)
+    if (client !== undefined) void end(client)
+  }
+
+  /** Connects again at once when the connection ends: the lock is free until then. */
+  #watch(client: Client): void {
+    this.#client = client
+    client.once('end', () => {
+      if (this.#client !== client) return
+      this.#lose()
+      if (!this.#isBeating) this.#schedule(0)
+    })
   }
 
   async #beat(): Promise<void> {
@@ -109,7 +123,7 @@ export class Presence {
     const client = await openClient(this.#options.connection)
     try {
       const id = await this.#renew(client)
-      this.#client = client
+      this.#watch(client)
       return id
     } catch (thrown) {
       await end(client)
@@ -145,7 +159,7 @@ export class Presence {
   /** Adds the row; where another process has removed it, the sessions that are still held here get the new one. */
   async #enter(client: Client): Promise<void> {
     const { schema, connection } = this.#options
-    const { rows } = await client.query<{ id: number }>({
+    const { rows } = await client.query<{ id: number; locked: boolean }>({
       text: `with new as (
           insert into ${schema}.nodes (name, host, pid, process, details) values ($1, $2, $3, $4, $6) returning id
         ), old as (
@@ -153,7 +167,7 @@ export class Presence {
         ), moved as (
           update ${schema}.heads set node = (select id from new) where node = $5
         )
-        select id from new`,
+        select id, pg_try_advisory_lock(${lockSpace(schema)}, id) as locked from new`,
       values: [
         ...[connection.applicationName, hostname(), process.pid, describeProcess(), this.#id ?? 0],
         this.#options.details ?? '{}',
@@ -161,7 +175,7 @@ export class Presence {
       ...shortTimeout,
     })
     this.#id = rows[0]?.id
-    this.#isLocked = false
+    this.#isLocked = rows[0]?.locked === true
   }
 }
 

@@ -241,8 +241,14 @@ create table counters (
 );
 `
 
+/** What nodes look for all the time must not depend on how many runs are queued. */
+const waitingRuns = `
+create index queue_runs_waiting on queue_runs (not_before) where state = 'waiting';
+`
+
 /** The steps from an empty schema to the current one. */
 export const schemaSteps: readonly SchemaStep[] = [
   { oldestCode: 1, sql: firstSchema },
   { oldestCode: 1, sql: runQueue },
+  { oldestCode: 1, sql: waitingRuns },
 ]

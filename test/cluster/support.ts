@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { RunClient } from '../../src/cluster/run-client.js'
+import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
+import type { RunEvent } from '../../src/session/run-events.js'
+import { startModelServer } from '../../src/testing/index.js'
+import { root } from '../house/run.js'
+import { postgresSchema } from '../support/postgres.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+
+export const minutes = 60_000
+const clusterKey = 'the key of the cluster in this test, 32 bytes'
+/** The parts of a chat request that the model of these tests looks at. */
+type Chat = { readonly messages: readonly { readonly role: string; readonly content: unknown }[] }
+
+export type ClusterOptions = {
+  /** How long the model takes for an answer. */
+  readonly thinkMs?: number | undefined
+  readonly url?: string | undefined
+  readonly schema?: string | undefined
+}
+
+/** A cluster whose model makes as many calls as the prompt says: `NAME x3` appends `NAME-1` to `NAME-3` to a file. */
+export async function cluster(options: ClusterOptions = {}) {
+  const { url, schema } =
+    options.url === undefined
+      ? await postgresSchema()
+      : { url: options.url, schema: options.schema ?? 'capstan' }
+  const base = realpathSync(temporaryDirectory())
+  const work = join(base, 'work')
+  mkdirSync(work)
+  const ledger = join(work, 'ledger.txt')
+  writeFileSync(ledger, '')
+  /** When the model was asked about each run. */
+  const asked: { readonly name: string; readonly atMs: number }[] = []
+  const models = await startModelServer(async (request) => {
+    const { messages } = request.body as unknown as Chat
+    const prompt = JSON.stringify(messages.find(({ role }) => role === 'user')?.content ?? '')
+    const [, name = 'none', count = '0'] = /([\w-]+) x(\d+)/.exec(prompt) ?? []
+    asked.push({ name, atMs: Date.now() })
+    if (options.thinkMs !== undefined) await wait(options.thinkMs)
+    const made = messages.filter(({ role }) => role === 'tool').length
+    if (made >= Number(count)) return `${name} is done after ${made} calls.`
+    const id = `${name}-${made + 1}`
+    const command = `echo ${id} >> ledger.txt`
+    return { text: `Call ${id}. `, toolCalls: [{ id, name: 'bash', args: { command } }] }
+  })
+  onTestFinished(() => models.close())
+  const config = join(base, 'worker.acl')
+  writeFileSync(
+    config,
+    `default_model = "local/test"\nproviders "local" { base_url = "${models.url}/v1" api_key = "key-of-the-test" models "test" {} }\n`,
+  )
+  const store = new PostgresSessionStore({ url, schema })
+  const queue = new PostgresRunQueue({ url, schema })
+  onTestFinished(async () => {
+    await Promise.all([store.close(), queue.close()])
+  })
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: base,
+    CAPSTAN_LOCAL_MODELS: '',
+    CAPSTAN_DATABASE_URL: url,
+    CAPSTAN_CLUSTER_KEY: clusterKey,
+  }
+  const command = (args: readonly string[]): ChildProcess =>
+    spawn(process.execPath, [join(root, 'dist/cli/main.js'), ...args, '--schema', schema], {
+      cwd: work,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  const worker = (...args: readonly string[]): Promise<WorkerProcess> =>
+    started(
+      command([
+        ...['worker', '--json', '--config', config, '--workspace', `main=${work}`, '--sandbox', 'off'],
+        ...args,
+      ]),
+    )
+  const client = new RunClient({ store, queue, clusterKey })
+  return { url, schema, store, queue, client, worker, command, asked, lines: () => linesOf(ledger) }
+}
+
+export type WorkerProcess = {
+  readonly nodeId: string
+  readonly child: ChildProcess
+  readonly ended: Promise<number | string>
+}
+
+/** Resolves when the worker has joined the cluster. */
+export async function started(child: ChildProcess): Promise<WorkerProcess> {
+  let stderr = ''
+  child.stderr?.on('data', (data) => {
+    stderr += String(data)
+  })
+  const ended = new Promise<number | string>((resolve) => {
+    child.on('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+  })
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const { stdout } = child
+  if (stdout === null) throw new Error('the worker has no standard output')
+  const nodeId = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: stdout }).once('line', (line) => resolve(String(JSON.parse(line).nodeId)))
+    void ended.then((how) => reject(new Error(`The worker ended with ${how}: ${stderr}`)))
+  })
+  return { nodeId, child, ended }
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean)
+}
+
+export async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const all: RunEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+export async function output(child: ChildProcess): Promise<{ readonly code: number; readonly text: string }> {
+  let text = ''
+  child.stdout?.on('data', (data) => {
+    text += String(data)
+  })
+  const code = await new Promise<number>((resolve) => {
+    child.on('close', (exit) => resolve(exit ?? -1))
+  })
+  return { code, text }
+}
