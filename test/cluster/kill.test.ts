@@ -29,7 +29,8 @@ describe.skipIf(!hasPostgres())('FT-40: workers that are killed', () => {
     async () => {
       const { client, worker, asked, lines, store, queue } = await cluster({ thinkMs: 100 })
       const start = () => worker('--mode', 'full', '--slots', String(open))
-      const workers = await Promise.all([start(), start()])
+      const workers = [start(), start(), start()]
+      await Promise.all(workers)
       const runs: Followed[] = []
       let isOver = false
       const submit = async (): Promise<void> => {
@@ -48,7 +49,7 @@ describe.skipIf(!hasPostgres())('FT-40: workers that are killed', () => {
       const openRuns = async () => (await queue.list({ states: ['queued', 'active'], limit: 100 })).runs
       const takeovers: number[] = []
       for (let at = 0; at < kills; at++) {
-        const victim = workers[at % workers.length]
+        const victim = await workers[at % workers.length]
         if (victim === undefined) throw new Error('there is no worker')
         const isVictims = ({ nodeId }: QueuedRun): boolean => nodeId === victim.nodeId
         const before = lines().length
@@ -83,10 +84,11 @@ describe.skipIf(!hasPostgres())('FT-40: workers that are killed', () => {
             { timeout: 5 * minutes },
           )
           .toBe(0)
-        workers[at % workers.length] = await start()
+        // The others work while it starts.
+        workers[at % workers.length] = start()
       }
       isOver = true
-      await submitting
+      await Promise.all([submitting, ...workers])
       const all = lines()
       expect(new Set(all).size, 'a call was made twice').toBe(all.length)
       for (const { name, runId, sessionId, events } of runs) {
