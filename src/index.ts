@@ -14,6 +14,7 @@ export {
 export type { CommandContext, CommandHandler, CommandInfo } from './commands/index.js'
 export { CommandError } from './commands/index.js'
 export type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from './feature/task.js'
+export type { RuntimeTrace } from './feature/trace.js'
 export type {
   HookAnswer,
   HookConfig,

@@ -10,7 +10,7 @@ import { fileFor, startModelServer } from './model-server.mjs'
  *   root: string
  *   place: string
  *   server: import('./model-server.mjs').ModelServer
- *   agentFor: (plan: string) => Promise<Agent>
+ *   agentFor: (plan: string, options?: Parameters<typeof Agent.create>[1]) => Promise<Agent>
  *   leave: () => Promise<void>
  * }} Workplace
  */
@@ -29,14 +29,14 @@ export async function openWorkplace() {
     root,
     place,
     server,
-    async agentFor(plan) {
+    async agentFor(plan, options = {}) {
       const baseUrl = `${server.url}/${plan}/v1`
       const agent = await Agent.create(
         {
           defaultModel: 'bench/m',
           providers: { bench: { baseUrl, models: { m: { contextTokens: 100_000_000 } } } },
         },
-        { userDir: join(place, 'user') },
+        { ...options, userDir: join(place, 'user') },
       )
       agents.push(agent)
       return agent

@@ -15,6 +15,8 @@ export type RunRequest = {
     | {
         readonly runId: string
         readonly totals: RunTotals
+        /** Its span, if it was traced. */
+        readonly traceparent?: string | undefined
         /** All runs that are one piece of work with it. */
         readonly family: ReadonlySet<string>
       }

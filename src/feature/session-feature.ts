@@ -4,6 +4,7 @@ import type { CallRecord, GateParts, HookCall, HookVerdict, RuntimeRequest } fro
 import type { RunOutcome } from '../loop/run.js'
 import type { RequestWatch, RunParts } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
+import type { RunRow } from '../store/records.js'
 import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
@@ -76,6 +77,8 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     runId: string,
     request: RunRequest,
   ): ((event: AgentEvent) => void) | undefined
+  /** The run begins. Gives what its row in the log says about it. */
+  startRun?(session: FeatureContext<Options, Setup>, runId: string): Pick<RunRow, 'traceparent'> | undefined
   /**
    * Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before
    * that.

@@ -123,7 +123,7 @@ async function askThis(
       ask(
         model,
         request,
-        callFor(state, admission, (event) => heard.over || hear(state, event, heard, held)),
+        callFor(state, admission, watch, (event) => heard.over || hear(state, event, heard, held)),
       ),
       signal,
     )
@@ -162,6 +162,7 @@ async function askThis(
 function callFor(
   { parts, limits, signal }: RunState,
   admission: Admission | undefined,
+  watch: RequestWatch | undefined,
   on: ModelCall['on'],
 ): ModelCall {
   return {
@@ -171,6 +172,7 @@ function callFor(
     limits,
     retry: parts.retry,
     restarts: true,
+    headersFor: watch?.headersFor,
     // A request that tries a model again is sent once: others wait for what becomes of it.
     ...(admission?.probe && { maxAttempts: 1 }),
     ...omitUndefined({ timeoutMs: limits.llmApiTimeoutMs, sessionId: parts.sessionId }),

@@ -146,6 +146,7 @@ async function contextFor(
     authority &&
     expanded &&
     (await parts.runtimeFor?.({
+      callId: state.id,
       call: expanded.call,
       authority,
       signal: alive,

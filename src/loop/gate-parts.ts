@@ -227,6 +227,8 @@ export type StartingCall = {
 
 /** The call that a runtime is created for. */
 export type RuntimeRequest = {
+  /** The id that the gate gave the call. */
+  readonly callId: string
   readonly call: Call
   readonly authority: Authority
   readonly signal: AbortSignal

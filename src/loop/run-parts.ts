@@ -115,6 +115,8 @@ export type RequestWatch = {
   answered(answer: ModelAnswer): void
   /** Also when the run was cancelled meanwhile. */
   failed(error: unknown): void
+  /** Additional headers of its HTTP requests to this URL. */
+  headersFor?(url: string): Readonly<Record<string, string>> | undefined
 }
 
 /** A round that an earlier run did not finish: its calls go to the gate again, except the settled ones. */

@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import type { GuardedStream } from '../workspace/net/guarded-stream.js'
@@ -105,7 +106,7 @@ export async function connect(
     const net = await fetchFor(http)
     const signIn = await signInFor(spec, http, surroundings.signIn)
     const options = {
-      fetch: net.fetch,
+      fetch: traced(net.fetch),
       requestInit: { headers: { ...http.headers } },
       ...omitUndefined({ authProvider: signIn?.provider }),
     }
@@ -266,6 +267,26 @@ export async function connect(
     const refused = typeof (error as { code?: unknown } | null)?.code === 'number'
     return new McpError(refused ? 'mcp_refused' : 'mcp_unavailable', text)
   }
+}
+
+/** Repeats the trace of a message in the headers, for what is in front of the server. */
+function traced(fetch: GuardedStream['fetch']): GuardedStream['fetch'] {
+  return (url, init) => {
+    const traceparent = typeof init?.body === 'string' ? traceparentIn(init.body) : undefined
+    if (traceparent === undefined) return fetch(url, init)
+    const headers = new Headers(init?.headers)
+    headers.set('traceparent', traceparent)
+    return fetch(url, { ...init, headers })
+  }
+}
+
+function traceparentIn(body: string): string | undefined {
+  if (!body.includes('"traceparent"')) return undefined
+  const message: unknown = JSON.parse(body)
+  const params = isRecord(message) ? message['params'] : undefined
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  const given = isRecord(meta) ? meta['traceparent'] : undefined
+  return typeof given === 'string' ? given : undefined
 }
 
 function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {

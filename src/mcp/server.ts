@@ -286,14 +286,16 @@ export class McpServer implements ServerCalls {
   async #request(
     method: string,
     params: Readonly<Record<string, unknown>>,
-    { signal, progress }: ToolCallContext,
+    { signal, progress, runtime }: ToolCallContext,
   ): Promise<unknown> {
     const { name, timeoutMs } = this.spec
+    const traceparent = runtime?.session?.trace?.traceparent
+    const sent = traceparent === undefined ? params : { ...params, _meta: { traceparent } }
     const ask = async (): Promise<unknown> => {
       // The caller can stop waiting for others to connect; the connection is opened all the same.
       const connection = await unlessAborted(this.#use(), signal)
       try {
-        return await connection.request(method, params, {
+        return await connection.request(method, sent, {
           timeoutMs,
           signal,
           ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),

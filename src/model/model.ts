@@ -60,6 +60,8 @@ export type ModelCall = {
   /** Called between pieces of the response: while its promise is pending, nothing more is read. */
   readonly drain?: () => Promise<void> | undefined
   readonly sessionId?: string
+  /** Additional headers of HTTP requests to this URL, such as a `traceparent`. */
+  readonly headersFor?: ((url: string) => Readonly<Record<string, string>> | undefined) | undefined
   /** How long the model can send nothing; heartbeats of the connection do not count. */
   readonly idleTimeoutMs?: number
   /** The time limit of one attempt. */

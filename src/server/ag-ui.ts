@@ -53,7 +53,7 @@ export const agUiRoutes: readonly Route[] = [
   },
 ]
 
-async function agUi({ core, principal, body }: RouteContext): Promise<Response> {
+async function agUi({ core, principal, body, request }: RouteContext): Promise<Response> {
   const [threadId, runId] = [String(body['threadId']), String(body['runId'])]
   const session = await sessionOf(core, principal, threadId)
   await core.authorize(principal, 'agUi', session)
@@ -61,7 +61,7 @@ async function agUi({ core, principal, body }: RouteContext): Promise<Response> 
   const place =
     resume.length > 0
       ? await answerInterrupts(core, principal, session, resume)
-      : { runId: await startFrom(core, principal, session, body['messages'], runId), sequence: 0 }
+      : { runId: await startFrom(core, principal, session, body['messages'], runId, request), sequence: 0 }
   return agUiResponse(core, principal, session, place, { threadId, runId })
 }
 
@@ -71,13 +71,15 @@ async function startFrom(
   session: Session,
   messages: unknown,
   runId: string,
+  { headers }: Request,
 ): Promise<string> {
   const last: unknown = Array.isArray(messages)
     ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
     : undefined
   const prompt = isRecord(last) ? textOf(last['content']) : ''
   if (prompt === '') throw new ProblemError('invalid_request', 'The last message of the user has no text.')
-  return (await core.startRun(principal, session, { prompt }, `ag-ui ${runId}`)).id
+  const traceparent = headers.get('traceparent') ?? undefined
+  return (await core.startRun(principal, session, { prompt, traceparent }, `ag-ui ${runId}`)).id
 }
 
 function textOf(content: unknown): string {

@@ -77,7 +77,7 @@ export const chatRoutes: readonly Route[] = [
   },
 ]
 
-async function chat({ core, principal, body }: RouteContext): Promise<Response> {
+async function chat({ core, principal, body, request }: RouteContext): Promise<Response> {
   const { id, messages, trigger } = body
   const session = await sessionOf(core, principal, String(id))
   await core.authorize(principal, 'chat', session)
@@ -92,7 +92,11 @@ async function chat({ core, principal, body }: RouteContext): Promise<Response> 
   const run = await core.startRun(
     principal,
     session,
-    { prompt, attachments: readUploads(uploads, core.limits.maxAttachments) },
+    {
+      prompt,
+      attachments: readUploads(uploads, core.limits.maxAttachments),
+      traceparent: request.headers.get('traceparent') ?? undefined,
+    },
     trigger === 'regenerate-message' ? undefined : key,
   )
   return uiResponse(core, principal, session, run.id, { from: 0, messageId: run.id })

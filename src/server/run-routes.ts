@@ -165,6 +165,7 @@ async function start(
     attachments: uploads && readUploads(uploads, core.limits.maxAttachments),
     // It is a part of a JSON body.
     metadata: isRecord(body['metadata']) ? (body['metadata'] as JsonObject) : undefined,
+    traceparent: request.headers.get('traceparent') ?? undefined,
   }
   const run = await core.startRun(principal, session, input, key)
   const location = `/v1/sessions/${encodeURIComponent(session.sessionId)}/runs/${encodeURIComponent(run.id)}`

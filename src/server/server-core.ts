@@ -27,6 +27,8 @@ export type RunInput = {
   readonly prompt: string
   readonly attachments?: readonly Attachment[] | undefined
   readonly metadata?: JsonObject | undefined
+  /** The `traceparent` header of the request: the run belongs to that span, unless its metadata names one. */
+  readonly traceparent?: string | undefined
 }
 
 /** The state that all routes share: sessions, limits, active runs, and the shutdown of the server. */
@@ -90,7 +92,9 @@ export class ServerCore {
     await this.authorize(principal, 'startRun', session)
     if (key === undefined) return this.#submit(principal, session, input, randomUUID())
     const prefix = keyPrefix(principal, session.sessionId, key)
-    const runId = `${prefix}${digestOf(input).slice(0, 16)}`
+    // Each attempt of a client can have a trace of its own.
+    const { traceparent: _, ...asked } = input
+    const runId = `${prefix}${digestOf(asked).slice(0, 16)}`
     const known = (await session.runs()).find(({ id }) => id.startsWith(prefix))
     const starting = this.#starting.get(prefix)
     const other = known?.id ?? starting?.runId
@@ -106,7 +110,7 @@ export class ServerCore {
   async #submit(
     principal: Principal,
     session: Session,
-    { prompt, attachments, metadata }: RunInput,
+    { prompt, attachments, metadata, traceparent }: RunInput,
     runId: string,
   ): Promise<RunSnapshot> {
     if (this.#isDraining) throw new ProblemError('server_stopping')
@@ -115,7 +119,9 @@ export class ServerCore {
       prompt,
       runId,
       ...(attachments !== undefined && { attachments }),
-      ...(metadata !== undefined && { metadata }),
+      ...((metadata ?? traceparent) !== undefined && {
+        metadata: { ...(traceparent !== undefined && { traceparent }), ...metadata },
+      }),
     })
     this.#watchEnd(session, runId, ended, release)
     const started = await session.runSnapshot(runId)

@@ -12,7 +12,8 @@ import { createSessionAuthority, type SessionAuthority } from '../loop/session-a
 import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { ToolRuntime } from '../tool/runtime.js'
+import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
+import type { RuntimeSession } from '../tool/session-services.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
@@ -191,15 +192,30 @@ function runtimeFor(
   const owner = { id: kernel.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
   const files = runtime.files && watchFiles(runtime.files, place, kernel.changes, owner)
+  const session = sessionServices(kernel, request, gate, mode)
   return {
     ...runtime,
+    ...(runtime.net !== undefined && { net: tracedNet(runtime.net, session) }),
     ...(files !== undefined && {
       files:
         request.origin === 'host'
           ? files
           : trackSeenFiles(files, workspace.files, seen, seenUse(kernel, request.call.tool)),
     }),
-    session: sessionServices(kernel, request, gate, mode),
+    session,
+  }
+}
+
+/** Requests of tools carry the trace to hosts that expect it. */
+function tracedNet(net: RuntimeNet, session: RuntimeSession): RuntimeNet {
+  return {
+    fetch(url, request) {
+      const traced = session.trace?.headersFor(url)
+      return net.fetch(
+        url,
+        traced === undefined ? request : { ...request, headers: { ...traced, ...request?.headers } },
+      )
+    },
   }
 }
 

@@ -84,6 +84,7 @@ function watchRequest(
     failed(error) {
       for (const watch of watches) watch.failed(error)
     },
+    headersFor: (url) => watches.find((watch) => watch.headersFor !== undefined)?.headersFor?.(url),
   }
 }
 

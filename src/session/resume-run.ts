@@ -32,7 +32,7 @@ export async function resumeRun(
   if (start === undefined || (start === 'prompt' && prompt === undefined)) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
-  const from = { runId, totals, family }
+  const from = { runId, totals, family, traceparent: run.traceparent }
   const started = (request: RunRequest): Promise<AgentResult> => {
     const active = startRun(kernel, { ...request, runId: newRunId })
     onStart?.(active.id)

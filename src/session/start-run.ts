@@ -5,6 +5,7 @@ import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { RunParts } from '../loop/run-parts.js'
+import type { RunRow } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
@@ -98,7 +99,8 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
   try {
     active.record.start(kernel.now())
     await kernel.recorder?.open()
-    const written = recordStart(kernel, active, request)
+    const facts = featuresWith('startRun').map((feature) => feature.startRun(kernel, active.id))
+    const written = recordStart(kernel, active, request, Object.assign({}, ...facts))
     if (mustBeWritten(kernel, request)) await written
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
@@ -125,8 +127,10 @@ function recordStart(
   { recorder }: SessionKernel,
   { record }: ActiveRun,
   { trigger, message }: RunRequest,
+  facts: Pick<RunRow, 'traceparent'>,
 ): Promise<void> | undefined {
-  return recorder?.run(record.snapshot(), { ...omitUndefined({ trigger }) }, { prompt: message })
+  const more = { ...facts, ...omitUndefined({ trigger }) }
+  return recorder?.run(record.snapshot(), more, { prompt: message })
 }
 
 /**

@@ -127,6 +127,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     status: oneOf('queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted'),
     prompt: text,
     content: optional(list((value) => contentProblem(value))),
+    traceparent: optional(text),
     createdAtMs: number,
     updatedAtMs: number,
   },

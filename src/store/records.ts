@@ -262,6 +262,8 @@ export type RunRow = {
   readonly resumedFrom?: string
   /** What started it, if that was not a user: with the lease of the session, this claims a fire. */
   readonly trigger?: RunTrigger
+  /** Its span, if it was traced: a run that resumes it links to it. */
+  readonly traceparent?: string
   /** The usage in its result: for a resumed run, including what it had used before. */
   readonly usage?: JsonObject
   readonly costUsd?: number

@@ -30,9 +30,10 @@ export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, 
   },
   close: (spans) => spans?.close(),
   watchRun(session, runId, request) {
-    const run = spansOf(session)?.startRun(runId, request)
+    const run = spansOf(session)?.queueRun(runId, request)
     return run && ((event: AgentEvent) => run.event(event))
   },
+  startRun: (session, runId) => spansOf(session)?.openRun(runId),
   watchRequest: (session, model: Model, request: CompletionRequest): RequestWatch | undefined =>
     spansOf(session)?.startRequest(model, request),
   gate: (session) => {
@@ -45,6 +46,9 @@ export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, 
         },
       }
     )
+  },
+  services: {
+    trace: (session: TracedSession, { request }) => spansOf(session)?.traceOf(request.callId),
   },
   callEnded: (session, record: CallRecord) => spansOf(session)?.endCall(record),
 }

@@ -1,3 +1,4 @@
+import { compileHostPattern } from '../authority/host-pattern.js'
 import type { Telemetry } from './feature.js'
 import type { TelemetryOptions } from './options.js'
 import type { OtlpConfig } from './otlp.js'
@@ -18,6 +19,8 @@ export async function openTelemetry(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<OpenedTelemetry | undefined> {
   if (given === undefined && config === undefined) return undefined
+  // A pattern that is not valid fails here, not in a session.
+  for (const pattern of (given ?? config)?.propagateTo ?? []) compileHostPattern(pattern)
   const { SessionSpans } = await import('./session-spans.js')
   const spansWith =
     (options: TelemetryOptions): Telemetry =>

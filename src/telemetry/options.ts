@@ -14,4 +14,10 @@ export type TelemetryOptions = {
    * false.
    */
   readonly recordContent?: boolean | undefined
+  /**
+   * The hosts whose HTTP requests get a `traceparent` header: those of models, and of tools that use the network of
+   * their runtime. Patterns as in rules: `api.example.com`, `*.example.com`, `*`. Default: none. Servers of the Model
+   * Context Protocol get it always.
+   */
+  readonly propagateTo?: readonly string[] | undefined
 }

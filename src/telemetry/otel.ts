@@ -72,6 +72,13 @@ export function activeContext(): OtelContext | undefined {
   return manager?.active?.()
 }
 
+/** The `traceparent` of a span, with which another process continues its trace. Undefined for a span without ids. */
+export function traceparentOf(span: Pick<OtelSpan, 'spanContext'>): string | undefined {
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  const text = `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, '0')}`
+  return remoteSpan(text) === undefined ? undefined : text
+}
+
 /** A span of another process, from a `traceparent` header; undefined when the header is not valid. */
 export function remoteSpan(traceparent: string): Pick<OtelSpan, 'spanContext'> | undefined {
   const match = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/.exec(traceparent.trim().toLowerCase())

@@ -13,6 +13,8 @@ export type OtlpConfig = {
   readonly serviceName?: string
   /** Whether spans contain messages, arguments and results (default: false). */
   readonly recordContent?: boolean
+  /** The hosts whose HTTP requests get a `traceparent` header (default: none). */
+  readonly propagateTo?: readonly string[]
 }
 
 /** Tracer and meter of an own exporter. `close` sends what is left. */
@@ -53,6 +55,7 @@ export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string
       tracer: traces.getTracer('capstan'),
       meter: metrics.getMeter('capstan'),
       recordContent: config.recordContent,
+      propagateTo: config.propagateTo,
     },
     async close() {
       const ended = await Promise.allSettled([traces.shutdown(), metrics.shutdown()])

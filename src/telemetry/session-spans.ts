@@ -1,6 +1,8 @@
+import { compileHostPattern, type HostPattern, matchesHost, parseHost } from '../authority/host-pattern.js'
 import { formatRule } from '../authority/rule.js'
 import type { FeatureContext } from '../feature/feature-context.js'
 import type { RunRequest } from '../feature/run-request.js'
+import type { RuntimeTrace } from '../feature/trace.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { CallRecord, HookCall } from '../loop/gate-parts.js'
 import type { RequestWatch } from '../loop/run-parts.js'
@@ -18,10 +20,10 @@ import {
   type OtelHistogram,
   type OtelMeter,
   type OtelSpan,
-  type OtelSpanContext,
   remoteSpan,
   spanKind,
   statusCode,
+  traceparentOf,
 } from './otel.js'
 
 /** One run as telemetry sees it. */
@@ -36,10 +38,11 @@ export class SessionSpans {
   readonly #options: TelemetryOptions
   readonly #parent: (() => OtelSpan | undefined) | undefined
   readonly #durations: Durations | undefined
-  readonly #runs = new Map<string, { readonly span: OtelSpan; readonly context: OtelContext }>()
+  readonly #runs = new Map<string, OpenRun>()
   readonly #calls = new Map<string, { readonly span: OtelSpan; readonly toolName: string }>()
-  /** Where runs of this process that did not end well are in their traces: a run that resumes one links to it. */
-  readonly #ended = new Map<string, OtelSpanContext>()
+  /** The runs that wait their turn. */
+  readonly #queued = new Map<string, QueuedRun>()
+  readonly #targets: readonly HostPattern[]
   #hasFailed = false
 
   constructor(session: FeatureContext, options: TelemetryOptions, parent?: () => OtelSpan | undefined) {
@@ -47,26 +50,35 @@ export class SessionSpans {
     this.#options = options
     this.#parent = parent
     this.#durations = options.meter && durationsOf(options.meter)
+    this.#targets = (options.propagateTo ?? []).map(compileHostPattern)
   }
 
   /**
    * Called when the run is queued, in the host's own context. The parent is the span that `traceparent` in the run's
    * metadata names, else that of the parent session, else the one that is active in the host.
    */
-  startRun(runId: string, { metadata, from }: RunRequest): RunSpan {
+  queueRun(runId: string, request: RunRequest): RunSpan {
+    const { metadata } = request
     const given =
       typeof metadata?.['traceparent'] === 'string' ? remoteSpan(metadata['traceparent']) : undefined
-    const queuedIn = given === undefined ? this.#parentContext() : contextWith(given)
-    let startedAt = 0
+    const context = this.#safely(() => (given === undefined ? this.#parentContext() : contextWith(given)))
+    this.#queued.set(runId, { request, context })
     return {
-      event: (event) =>
-        this.#safely(() => {
-          if (event.type === 'agent_start') {
-            startedAt = performance.now()
-            this.#openRun(runId, event.prompt, queuedIn, from?.runId)
-          } else if (isTerminal(event)) this.#closeRun(runId, event, performance.now() - startedAt)
-        }),
+      event: (event) => {
+        if (isTerminal(event)) this.#safely(() => this.#closeRun(runId, event))
+      },
     }
+  }
+
+  /** The run begins. Gives the place of its span, for the log. */
+  openRun(runId: string): { readonly traceparent: string } | undefined {
+    return this.#safely(() => {
+      const queued = this.#queued.get(runId)
+      this.#queued.delete(runId)
+      const span = queued && this.#openRun(runId, queued)
+      const traceparent = span && traceparentOf(span)
+      return traceparent === undefined ? undefined : { traceparent }
+    })
   }
 
   startRequest(model: Model, request: CompletionRequest): RequestWatch {
@@ -87,6 +99,7 @@ export class SessionSpans {
     return {
       answered: (answer) => end(this.#answerAttributes(answer)),
       failed: (error) => end({}, error),
+      headersFor: (url) => span && this.#headersFor(span, url),
     }
   }
 
@@ -131,6 +144,24 @@ export class SessionSpans {
     })
   }
 
+  /** What a call needs to continue its trace in another process; undefined for a call without a span. */
+  traceOf(callId: string): RuntimeTrace | undefined {
+    const span = this.#calls.get(callId)?.span
+    const traceparent = span && this.#safely(() => traceparentOf(span))
+    if (span === undefined || traceparent === undefined) return undefined
+    return { traceparent, headersFor: (url) => this.#headersFor(span, url) }
+  }
+
+  #headersFor(span: OtelSpan, url: string): { readonly traceparent: string } | undefined {
+    if (this.#targets.length === 0) return undefined
+    return this.#safely(() => {
+      const host = parseHost(url)
+      const isNamed = this.#targets.some((pattern) => matchesHost(pattern, host, 'permit'))
+      const traceparent = isNamed ? traceparentOf(span) : undefined
+      return traceparent === undefined ? undefined : { traceparent }
+    })
+  }
+
   /** The span of the only open call that gives work to agents; the run when there are several. */
   spanForSubagent(): OtelSpan | undefined {
     const giving = [...this.#calls.values()].filter(({ toolName }) => delegatingTools.has(toolName))
@@ -143,45 +174,46 @@ export class SessionSpans {
   close(): void {
     this.#safely(() => {
       for (const { span } of [...this.#calls.values(), ...this.#runs.values()]) {
-        span.setStatus({ code: statusCode.error, message: 'the session was closed' })
-        span.end()
+        span?.setStatus({ code: statusCode.error, message: 'the session was closed' })
+        span?.end()
       }
       this.#calls.clear()
       this.#runs.clear()
     })
   }
 
-  #openRun(
-    runId: string,
-    prompt: string,
-    context: OtelContext | undefined,
-    resumed: string | undefined,
-  ): void {
-    const earlier = resumed === undefined ? undefined : this.#ended.get(resumed)
+  #openRun(runId: string, { request, context }: QueuedRun): OtelSpan | undefined {
+    const { text, from } = request
+    const resumed = from?.traceparent === undefined ? undefined : remoteSpan(from.traceparent)
     const { tracer, recordContent } = this.#options
     const span = tracer?.startSpan(
       `invoke_agent ${this.#agentName}`,
       {
         kind: spanKind.internal,
-        ...(earlier !== undefined && { links: [{ context: earlier }] }),
+        ...(resumed !== undefined && { links: [{ context: resumed.spanContext() }] }),
         attributes: {
           ...this.#base('invoke_agent'),
           'capstan.run.id': runId,
-          ...(resumed !== undefined && { 'capstan.run.resumed_from': resumed }),
+          ...(from !== undefined && { 'capstan.run.resumed_from': from.runId }),
           ...(recordContent === true && {
-            'gen_ai.input.messages': this.#messages([{ role: 'user', content: prompt }]),
+            'gen_ai.input.messages': this.#messages([{ role: 'user', content: text }]),
           }),
         },
       },
       context,
     )
-    if (span !== undefined) this.#runs.set(runId, { span, context: contextWith(span, context) })
+    this.#runs.set(runId, {
+      span,
+      context: span === undefined ? context : contextWith(span, context),
+      startedAt: performance.now(),
+    })
+    return span
   }
 
-  #closeRun(runId: string, event: AgentEvent, durationMs: number): void {
-    const span = this.#runs.get(runId)?.span
+  #closeRun(runId: string, event: AgentEvent): void {
+    const { span, startedAt } = this.#runs.get(runId) ?? {}
     this.#runs.delete(runId)
-    if (span !== undefined && event.type !== 'agent_end') this.#ended.set(runId, span.spanContext())
+    this.#queued.delete(runId)
     const failure =
       event.type === 'error'
         ? (event.code ?? 'error')
@@ -202,7 +234,9 @@ export class SessionSpans {
       this.#fail(span, failure, event.error ?? event.reason ?? failure)
     }
     span?.end()
-    this.#durations?.run.record(durationMs / 1000, {
+    // A run that was cancelled while it waited its turn has no duration.
+    if (startedAt === undefined) return
+    this.#durations?.run.record((performance.now() - startedAt) / 1000, {
       'gen_ai.agent.name': this.#agentName,
       ...(failure !== undefined && { 'error.type': failure }),
     })
@@ -330,6 +364,13 @@ export class SessionSpans {
       return undefined
     }
   }
+}
+
+type QueuedRun = { readonly request: RunRequest; readonly context: OtelContext | undefined }
+type OpenRun = {
+  readonly span: OtelSpan | undefined
+  readonly context: OtelContext | undefined
+  readonly startedAt: number
 }
 
 const maxTextLength = 64_000

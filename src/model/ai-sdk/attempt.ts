@@ -39,6 +39,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     provider: model.provider,
     facts,
     sessionIdHeader,
+    url: place.url,
   }
   const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)

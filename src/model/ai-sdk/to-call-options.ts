@@ -13,13 +13,14 @@ export type CallTarget = {
   readonly facts: ModelFacts
   /** The header with the session's id, if the host wants one. */
   readonly sessionIdHeader?: string | undefined
+  readonly url?: string | undefined
 }
 
 /** Converts a request to the options of one call to an AI SDK model. */
 export function toCallOptions(
   request: CompletionRequest,
   target: CallTarget,
-  call: Pick<ModelCall, 'sessionId'>,
+  call: Pick<ModelCall, 'sessionId' | 'headersFor'>,
   abortSignal: AbortSignal,
 ): AiSdkCallOptions {
   const { facts, specification } = target
@@ -38,10 +39,20 @@ export function toCallOptions(
         responseFormat: { type: 'json', schema: request.outputSchema, name: 'answer' },
       }),
     ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
-    ...(target.sessionIdHeader !== undefined &&
-      call.sessionId !== undefined && { headers: { [target.sessionIdHeader]: call.sessionId } }),
+    ...headersOf(target, call),
   }
   return takesCacheMarks(target.provider) ? markForCache(options) : options
+}
+
+function headersOf(
+  { sessionIdHeader, url = '' }: CallTarget,
+  { sessionId, headersFor }: Pick<ModelCall, 'sessionId' | 'headersFor'>,
+): Pick<AiSdkCallOptions, 'headers'> {
+  const headers = {
+    ...headersFor?.(url),
+    ...(sessionIdHeader !== undefined && sessionId !== undefined && { [sessionIdHeader]: sessionId }),
+  }
+  return Object.keys(headers).length > 0 ? { headers } : {}
 }
 
 function toTool(

@@ -65,7 +65,7 @@ export function createChatModel(options: ChatModelOptions): Model {
   }
 
   const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
-    const headers = chatHeaders(options, call.sessionId)
+    const headers = { ...call.headersFor?.(url), ...chatHeaders(options, call.sessionId) }
     // If the host replaced the global `fetch`, its replacement is used.
     const fetch = options.fetch ?? (globalThis.fetch === nodeFetch ? undefined : globalThis.fetch)
     try {

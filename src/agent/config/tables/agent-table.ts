@@ -122,6 +122,7 @@ const telemetry: Shape<OtlpConfig> = {
   headers: field(headers, 'additional headers of each request'),
   serviceName: field(text, 'name of the service (default: `OTEL_SERVICE_NAME`, else `capstan`)'),
   recordContent: field(flag, 'include messages, arguments and results, without secrets (default: false)'),
+  propagateTo: field(listOf(text), 'hosts whose HTTP requests get a `traceparent` header (default: none)'),
 }
 
 /**
