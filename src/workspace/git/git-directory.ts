@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { realPathIfReadable } from '../if-readable.js'
 
 /**
  * What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, where there is one.
@@ -16,7 +17,7 @@ export function gitEntry(directory: string): GitEntry | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
   if (stat.isDirectory()) return { path, kind: 'directory', gitDirectory: path }
-  if (stat.isSymbolicLink()) return { path, kind: 'link', gitDirectory: realOf(path) }
+  if (stat.isSymbolicLink()) return { path, kind: 'link', gitDirectory: realPathIfReadable(path) }
   if (!stat.isFile()) return { path, kind: 'other' }
   return { path, kind: 'file', gitDirectory: pointedTo(path, /^gitdir: ([^\r\n]+)\s*$/) }
 }
@@ -24,7 +25,7 @@ export function gitEntry(directory: string): GitEntry | undefined {
 /** The real path that a small file names, relative to where the file lies. */
 export function pointedTo(file: string, form: RegExp): string | undefined {
   const target = form.exec(readSmall(file) ?? '')?.[1]
-  return target === undefined ? undefined : realOf(resolve(dirname(file), target))
+  return target === undefined ? undefined : realPathIfReadable(resolve(dirname(file), target))
 }
 
 const maxBytes = 1024 * 1024
@@ -49,13 +50,4 @@ export function readSmall(path: string): string | undefined {
 export function hasOtherNames(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat?.isFile() === true && stat.nlink > 1
-}
-
-function realOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    // It points nowhere.
-    return undefined
-  }
 }

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { namesIfReadable } from '../if-readable.js'
 import { gitEntry, pointedTo, readSmall } from './git-directory.js'
 import { gitlinksOf } from './gitlinks.js'
 import type { ScanResult } from './repository-scan.js'
@@ -46,7 +46,7 @@ export function replacedConfigs(directories: readonly string[]): ReplacedConfig[
     join(directory, 'config.worktree'),
   ])
   const ofWorktrees = directories.flatMap((directory) =>
-    namesIn(join(directory, 'worktrees')).map((name) =>
+    namesIfReadable(join(directory, 'worktrees')).map((name) =>
       join(directory, 'worktrees', name, 'config.worktree'),
     ),
   )
@@ -94,17 +94,8 @@ const isPlaceOfFiles = ({ section, key }: { readonly section: string; readonly k
 
 function modulesIn(directory: string, depth: number): string[] {
   if (depth > deepest) return []
-  return namesIn(directory).flatMap((name) => {
+  return namesIfReadable(directory).flatMap((name) => {
     const path = join(directory, name)
-    return namesIn(path).includes('HEAD') ? [path] : modulesIn(path, depth + 1)
+    return namesIfReadable(path).includes('HEAD') ? [path] : modulesIn(path, depth + 1)
   })
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    // Not there, not a directory, or not readable: then git reads nothing there either.
-    return []
-  }
 }

@@ -1,7 +1,7 @@
-import { lstatSync, readdirSync, type Stats } from 'node:fs'
+import { type Dirent, lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { treeWalk } from '../tree-walk.js'
 
 /** A place that git takes for a repository. */
 export type FoundRepository = {
@@ -31,36 +31,28 @@ markErrorClass(WorkspaceTooLargeError, 'WorkspaceTooLargeError')
 
 const maxDirectories = 300_000
 
-/** How long the event loop is held at a time. */
-const sliceMs = 5
+/** The clock of the file system ticks every few milliseconds. */
+const settledMs = 50
 
-/**
- * A directory that changed this shortly before it was read may change again without a new time stamp: the clock of the
- * file system ticks every few milliseconds.
- */
-const racyMs = 50
-
-type Known = {
-  readonly changed: number
-  readonly racy: boolean
+type Found = {
   readonly children: readonly string[]
   readonly kinds: readonly FoundRepository['kind'][]
   readonly closed: boolean
 }
 
-/**
- * Finds every repository below a directory, at any depth, `node_modules` included. Each directory is listed once and
- * then only when its change time, which no program can set, is another: later scans cost one `lstat` per directory.
- */
+/** Finds every repository below a directory, at any depth, `node_modules` included. */
 export class RepositoryScan {
-  readonly #root: string
-  readonly #limit: number
-  #known = new Map<string, Known>()
+  readonly #walk: () => Promise<ReadonlyMap<string, Found>>
   #running: Promise<ScanResult> | undefined
 
   constructor(root: string, limit: number = maxDirectories) {
-    this.#root = root
-    this.#limit = limit
+    this.#walk = treeWalk(root, {
+      read: found,
+      limit,
+      tooLarge: () => new WorkspaceTooLargeError(root, limit),
+      settledMs,
+      unreachable: 'throw',
+    })
   }
 
   /**
@@ -78,51 +70,26 @@ export class RepositoryScan {
   }
 
   async #scan(): Promise<ScanResult> {
-    const next = new Map<string, Known>()
-    const repositories: FoundRepository[] = []
-    const closed: string[] = []
-    const open = [this.#root]
-    let sliceEnd = performance.now() + sliceMs
-    for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
-      const found = look(directory, this.#known.get(directory))
-      if (found === undefined) continue
-      next.set(directory, found)
-      if (next.size > this.#limit) throw new WorkspaceTooLargeError(this.#root, this.#limit)
-      if (found.closed) closed.push(directory)
-      for (const kind of found.kinds) {
-        const identity = identityOf(kind === 'bare' ? directory : join(directory, '.git'))
-        if (identity !== undefined) repositories.push({ kind, directory, identity })
-      }
-      for (const name of found.children) open.push(join(directory, name))
-      if (performance.now() > sliceEnd) {
-        await nextTurn()
-        sliceEnd = performance.now() + sliceMs
-      }
+    const directories = [...(await this.#walk())]
+    return {
+      repositories: directories.flatMap(([directory, { kinds }]) =>
+        kinds.flatMap((kind) => {
+          const identity = identityOf(kind === 'bare' ? directory : join(directory, '.git'))
+          return identity === undefined ? [] : [{ kind, directory, identity }]
+        }),
+      ),
+      closed: directories.flatMap(([directory, { closed }]) => (closed ? [directory] : [])),
     }
-    this.#known = next
-    return { repositories, closed }
   }
 }
 
-function look(directory: string, known: Known | undefined): Known | undefined {
-  const stat = lstatSync(directory, { throwIfNoEntry: false })
-  if (stat?.isDirectory() !== true) return undefined
-  const changed = stat.ctimeMs
-  if (known !== undefined && known.changed === changed && !known.racy) return known
-  const racy = Date.now() - changed < racyMs
-  try {
-    return { changed, racy, closed: false, ...sorted(directory) }
-  } catch {
-    // Gone meanwhile, or not readable: git could still enter it by name.
-    return { changed, racy: true, closed: true, children: [], kinds: [] }
-  }
-}
-
-function sorted(directory: string): Pick<Known, 'children' | 'kinds'> {
+function found(_directory: string, entries: readonly Dirent[] | undefined): Found {
+  // Gone meanwhile, or not readable: git could still enter it by name.
+  if (entries === undefined) return { children: [], kinds: [], closed: true }
   const children: string[] = []
   const names = new Set<string>()
   let hasGit = false
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+  for (const entry of entries) {
     const name = entry.name.toLowerCase()
     if (name === '.git') hasGit = true
     else if (entry.isDirectory()) children.push(entry.name)
@@ -131,7 +98,7 @@ function sorted(directory: string): Pick<Known, 'children' | 'kinds'> {
   const kinds: FoundRepository['kind'][] = []
   if (hasGit) kinds.push('linked')
   if (looksBare(names)) kinds.push('bare')
-  return { children, kinds }
+  return { children, kinds, closed: false }
 }
 
 const layoutNames = new Set(['head', 'objects', 'refs', 'commondir'])
@@ -142,6 +109,6 @@ function looksBare(names: ReadonlySet<string>): boolean {
 }
 
 function identityOf(path: string): string | undefined {
-  const stat: Stats | undefined = lstatSync(path, { throwIfNoEntry: false })
+  const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`
 }

@@ -1,5 +1,6 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
+import { entriesIfReadable } from '../if-readable.js'
 import { gitEntry, hasOtherNames, readSmall } from './git-directory.js'
 import type { FoundRepository } from './repository-scan.js'
 import { harmfulSetting } from './safe-config.js'
@@ -36,7 +37,7 @@ const temporaryNames = /^(?:packed-refs\.new|t[A-Za-z0-9]{6}|shallow_[A-Za-z0-9]
 const deepestModule = 8
 
 function harmOfDirectory(directory: string, depth: number): string | undefined {
-  const entries = list(directory)
+  const entries = entriesIfReadable(directory)
   if (entries === undefined || depth > deepestModule) return 'it cannot be read'
   for (const entry of entries) {
     const path = join(directory, entry.name)
@@ -54,15 +55,15 @@ function harmOfEntry(entry: Dirent, path: string, depth: number): string | undef
     case 'config.worktree':
       return harmOfConfig(path)
     case 'hooks':
-      return list(path)?.every((hook) => hook.isFile() && hook.name.endsWith('.sample')) === true
+      return entriesIfReadable(path)?.every((hook) => hook.isFile() && hook.name.endsWith('.sample')) === true
         ? undefined
         : 'it has hooks'
     case 'branches':
-      return list(path)?.length === 0 ? undefined : 'it has remotes in the old form'
+      return entriesIfReadable(path)?.length === 0 ? undefined : 'it has remotes in the old form'
     case 'modules':
       return harmOfModules(path, depth)
     case 'objects': {
-      const info = list(join(path, 'info')) ?? []
+      const info = entriesIfReadable(join(path, 'info')) ?? []
       return info.some(({ name }) => /alternates$/.test(name)) ? 'it takes objects from elsewhere' : undefined
     }
     default:
@@ -84,21 +85,13 @@ function harmOfConfig(path: string): string | undefined {
 
 /** The git directories of submodules; one whose name has a slash in it lies a directory deeper. */
 function harmOfModules(directory: string, depth: number): string | undefined {
-  const entries = list(directory)
+  const entries = entriesIfReadable(directory)
   if (entries === undefined || depth > deepestModule) return 'it cannot be read'
   for (const { name } of entries) {
     const path = join(directory, name)
-    const isModule = list(path)?.some((entry) => entry.name === 'HEAD') === true
+    const isModule = entriesIfReadable(path)?.some((entry) => entry.name === 'HEAD') === true
     const harm = isModule ? harmOfDirectory(path, depth + 1) : harmOfModules(path, depth + 1)
     if (harm !== undefined) return harm
   }
   return undefined
-}
-
-function list(directory: string): Dirent[] | undefined {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-  } catch {
-    return undefined
-  }
 }

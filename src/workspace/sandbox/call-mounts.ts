@@ -1,4 +1,5 @@
-import { realpathSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { realPathIfReadable } from '../if-readable.js'
 import type { CallConfinement } from '../shell/confinement.js'
 import { isInside, type PathOfKind, type SandboxProfile, type Shown } from './bubblewrap.js'
 import type { Protection } from './protected-paths.js'
@@ -52,7 +53,7 @@ export function grantedDirectories(
 export function maskedPaths(paths: readonly string[] = []): PathOfKind[] {
   const found = new Map<string, PathOfKind>()
   for (const given of paths) {
-    const path = realPathOf(given)
+    const path = realPathIfReadable(given)
     if (path === undefined) continue
     const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
     found.set(path, { kind: isDirectory ? 'directory' : 'file', path })
@@ -75,16 +76,9 @@ function isGrantable(path: string, roots: readonly string[]): boolean {
 }
 
 function isRealDirectory(path: string): boolean {
-  return realPathOf(path) === path && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    // Not there, or not to be reached by this user: nor then by its commands.
-    return undefined
-  }
+  return (
+    realPathIfReadable(path) === path && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  )
 }
 
 function ancestorsOf(path: string): string[] {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { textIfReadable } from '../if-readable.js'
 import { markOf, newHostMark } from '../shell/process-mark.js'
 import { ProcessSnapshot, readProcess } from '../shell/process-table.js'
 import { limited } from '../shell/resource-limits.js'
@@ -35,17 +35,10 @@ export async function tryToOutlive(): Promise<DoctorCheck> {
   await once(child, 'exit')
   // On a busy machine a killed process waits for its turn to end, so the limit is long.
   await endRun({ token: newToken(), mark, leader, namespaced: false }, { graceMs: 0, killMs: 60_000 })
-  const left = new ProcessSnapshot().entries.filter((entry) => argumentsOf(entry.pid).includes(word))
+  const left = new ProcessSnapshot().entries.filter((entry) =>
+    textIfReadable(`/proc/${entry.pid}/cmdline`)?.includes(word),
+  )
   return left.length === 0
     ? { check, held: true, detail: 'found by their mark and ended' }
     : { check, held: false, detail: `${left.length} outlived their command` }
-}
-
-function argumentsOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
-  } catch {
-    // It ended meanwhile.
-    return ''
-  }
 }

@@ -1,6 +1,7 @@
-import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { type BigIntStats, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { entriesIfReadable, ifReadable } from '../if-readable.js'
 
 /** Finds the other names of files in some directory trees. */
 export type HardLinks = (files: readonly string[]) => Promise<string[]>
@@ -34,7 +35,7 @@ async function namesOf(wanted: ReadonlyMap<string, unknown>, roots: readonly str
   const pending = [...roots]
   let pauseAt = performance.now() + sliceMs
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-    for (const entry of entriesOf(directory)) {
+    for (const entry of entriesIfReadable(directory) ?? []) {
       const path = join(directory, entry.name)
       if (entry.isDirectory()) pending.push(path)
       else if (entry.isFile()) {
@@ -54,18 +55,5 @@ function identity({ dev, ino }: BigIntStats): string {
 }
 
 function statOf(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    // Not reachable for this user, nor for its commands.
-    return undefined
-  }
-}
-
-function entriesOf(path: string): Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true })
-  } catch {
-    return []
-  }
+  return ifReadable(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }))
 }

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { linkIfReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
 import { ProcessSnapshot } from '../shell/process-table.js'
 
 /** Finds socket files of the host outside the directories that are searched by file type. */
@@ -42,17 +42,17 @@ export function hostSockets(): HostSockets {
  */
 export function socketsOfCommands(leaders: readonly number[]): Set<string> {
   const own = new Set<string>()
-  const hostNamespace = linkTarget('/proc/self/ns/net')
+  const hostNamespace = linkIfReadable('/proc/self/ns/net')
   const tables = new Map<string, { pid: number; pids: number[] }>()
   for (const pid of descendantsOf(leaders)) {
-    const namespace = linkTarget(`/proc/${pid}/ns/net`)
+    const namespace = linkIfReadable(`/proc/${pid}/ns/net`)
     if (namespace === undefined || namespace === hostNamespace) continue
     const table = tables.get(namespace) ?? { pid, pids: [] }
     table.pids.push(pid)
     tables.set(namespace, table)
   }
   for (const { pid, pids } of tables.values()) {
-    const bound = parse(readQuietly(`/proc/${pid}/net/unix`))
+    const bound = parse(textIfReadable(`/proc/${pid}/net/unix`) ?? '')
     const holders = workingDirectories(
       bound.filter(({ name }) => !name.startsWith('/')),
       pids,
@@ -82,9 +82,9 @@ function workingDirectories(wanted: readonly Bound[], pids: readonly number[]): 
   const found = new Map<string, string>()
   if (links.size === 0) return found
   for (const pid of pids) {
-    for (const fd of namesIn(`/proc/${pid}/fd`)) {
-      const inode = links.get(linkTarget(`/proc/${pid}/fd/${fd}`) ?? '')
-      const directory = inode === undefined ? undefined : linkTarget(`/proc/${pid}/cwd`)
+    for (const fd of namesIfReadable(`/proc/${pid}/fd`)) {
+      const inode = links.get(linkIfReadable(`/proc/${pid}/fd/${fd}`) ?? '')
+      const directory = inode === undefined ? undefined : linkIfReadable(`/proc/${pid}/cwd`)
       if (inode !== undefined && directory !== undefined) found.set(inode, directory)
     }
     if (found.size === links.size) break
@@ -113,29 +113,4 @@ function descendantsOf(leaders: readonly number[]): number[] {
     }
   }
   return [...members]
-}
-
-// A process may end between being listed and being read, and other users' processes may not be read at all.
-function readQuietly(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    return []
-  }
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { linkIfReadable, textIfReadable } from '../if-readable.js'
 
 /**
  * Which process owns a scratch directory, as far as others can tell later whether it still lives. It is part of the
@@ -21,8 +21,10 @@ export type Owner = {
 
 export function thisProcess(): Owner {
   return {
-    host: short(`${textOf('/etc/machine-id')}|${hostname()}|${process.getuid?.() ?? ''}`),
-    boot: short(textOf('/proc/sys/kernel/random/boot_id')),
+    host: short(
+      `${(textIfReadable('/etc/machine-id') ?? '').trim()}|${hostname()}|${process.getuid?.() ?? ''}`,
+    ),
+    boot: short((textIfReadable('/proc/sys/kernel/random/boot_id') ?? '').trim()),
     namespace: namespaceOf(),
     pid: process.pid,
     started: startOf(process.pid) ?? 'x',
@@ -65,25 +67,12 @@ function isAlive(pid: number): boolean {
 
 /** Field 22 of `/proc/<pid>/stat`. The command's name before it is in brackets and may hold anything, brackets too. */
 function startOf(pid: number): string | undefined {
-  const text = textOf(`/proc/${pid}/stat`)
+  const text = textIfReadable(`/proc/${pid}/stat`) ?? ''
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
 }
 
 function namespaceOf(): string {
-  try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? 'x'
-  } catch {
-    return 'x'
-  }
-}
-
-/** What a small system file says; nothing where it does not exist. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return ''
-  }
+  return /\d+/.exec(linkIfReadable('/proc/self/ns/pid') ?? '')?.[0] ?? 'x'
 }
 
 function short(text: string): string {

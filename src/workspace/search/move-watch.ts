@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { statIfReadable } from '../if-readable.js'
 import type { OpenTarget } from './search-target.js'
 
 export type MoveWatch = {
@@ -58,7 +58,7 @@ export async function watchForMoves(target: OpenTarget): Promise<MoveWatch> {
 }
 
 function isOlder(path: string, isTop: boolean, start: number): boolean {
-  const stat = changedAt(isTop ? `${path}.` : path)
+  const stat = statIfReadable(isTop ? `${path}.` : path)
   return stat?.isDirectory() === true && stat.ctimeMs < start
 }
 
@@ -66,14 +66,6 @@ function isOlder(path: string, isTop: boolean, start: number): boolean {
 async function waitForTick(directory: string): Promise<void> {
   // Timers may fire a millisecond early, and clocks are read in whole ones.
   const clear = tickMs + 3
-  const age = Date.now() - (changedAt(directory)?.ctimeMs ?? 0)
+  const age = Date.now() - (statIfReadable(directory)?.ctimeMs ?? 0)
   if (age > -clear && age < clear) await sleep(Math.ceil(clear - age))
-}
-
-function changedAt(path: string): import('node:fs').Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import type { Dirent } from 'node:fs'
+import { entriesIfReadable } from '../if-readable.js'
 import { inDirectory, withExactDirectory } from './exact-path.js'
 import { createIgnoreTree } from './gitignore.js'
 import type { SearchTarget } from './search-target.js'
@@ -44,15 +45,7 @@ export async function* walk(
 
 /** Of the directory at exactly this path: a link put in its place since it was listed is not followed. */
 function entriesOf(target: SearchTarget, directory: string, onUnreadable: () => void): Dirent[] {
-  const entries = withExactDirectory(target.method, directory, readEntries)
+  const entries = withExactDirectory(target.method, directory, entriesIfReadable)
   if (entries === undefined) onUnreadable()
   return entries ?? []
-}
-
-function readEntries(directory: string): Dirent[] | undefined {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { linkIfReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
 import { markOfProcess } from './process-mark.js'
 
 export type ProcessEntry = {
@@ -24,7 +24,7 @@ export class ProcessSnapshot {
   readonly #marks = new Map<number, number | undefined>()
 
   constructor(accept: (pid: number) => boolean = () => true) {
-    const pids = readNames('/proc').map(Number)
+    const pids = namesIfReadable('/proc').map(Number)
     const listed = pids.filter((pid) => Number.isInteger(pid) && accept(pid))
     this.entries = listed.flatMap((pid) => readProcess(pid) ?? [])
     this.incomplete = this.entries.length < listed.length
@@ -36,7 +36,7 @@ export class ProcessSnapshot {
     if (ppid === 2) return false
     let environment = this.#environments.get(pid)
     if (environment === undefined) {
-      environment = readQuietly(`/proc/${pid}/environ`) ?? ''
+      environment = textIfReadable(`/proc/${pid}/environ`) ?? ''
       this.#environments.set(pid, environment)
     }
     return environment.includes(word)
@@ -54,7 +54,9 @@ export class ProcessSnapshot {
     if (ppid === 2) return false
     let files = this.#files.get(pid)
     if (files === undefined) {
-      files = readNames(`/proc/${pid}/fd`).flatMap((fd) => linkTarget(`/proc/${pid}/fd/${fd}`) ?? [])
+      files = namesIfReadable(`/proc/${pid}/fd`).flatMap(
+        (fd) => linkIfReadable(`/proc/${pid}/fd/${fd}`) ?? [],
+      )
       this.#files.set(pid, files)
     }
     return files.includes(pipe) || files.includes(`${pipe} (deleted)`)
@@ -78,7 +80,7 @@ export function nextSnapshot(): Promise<ProcessSnapshot> {
 
 /** One living process; undefined when there is none of that pid, or only its zombie. */
 export function readProcess(pid: number): ProcessEntry | undefined {
-  const stat = readQuietly(`/proc/${pid}/stat`)
+  const stat = textIfReadable(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
   // The name in parentheses is chosen by the process and may hold anything: fields are counted after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -94,39 +96,12 @@ export function isAlive(entry: Pick<ProcessEntry, 'pid' | 'startTime'>): boolean
 
 /** The pid that was given out last; pids are given out in rising order until they wrap. */
 export function lastPid(): number | undefined {
-  const field = readQuietly('/proc/loadavg')?.trim().split(' ').at(-1)
+  const field = textIfReadable('/proc/loadavg')?.trim().split(' ').at(-1)
   return field === undefined ? undefined : Number(field)
 }
 
 /** Where pids and start times mean what they say: this boot, this pid namespace. */
 export function processScope(): string {
-  const boot = readQuietly('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
-  return `${boot}/${linkTarget('/proc/self/ns/pid') ?? 'unknown'}`
-}
-
-// A process may go away between being listed and being read, and other users' processes may not be read at all: both
-// are answers ("not there for us"), not faults.
-function readQuietly(path: string): string | undefined {
-  try {
-    // Node reads a small file as UTF-8 in a third of the time of other encodings.
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
-function readNames(path: string): string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    return []
-  }
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
+  const boot = textIfReadable('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
+  return `${boot}/${linkIfReadable('/proc/self/ns/pid') ?? 'unknown'}`
 }
