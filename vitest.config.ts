@@ -22,7 +22,7 @@ const slow = [
   'test/toolbox/big-tree.test.ts',
   'test/agent-dir/two-nodes.test.ts',
   'test/server/{kill,streams}.test.ts',
-  'test/cluster/{processes,kill,database,network,pooler}.test.ts',
+  'test/cluster/{processes,kill,database,network,pooler,schedules}.test.ts',
   'test/python/wheel.test.ts',
 ]
 

@@ -276,6 +276,7 @@ export class Agent {
       env,
       workspace: root,
       machine: this.#maker.machine,
+      store: this.#maker.store,
       signal: this.#closing.signal,
       opener: (setup) => this.#openerOf(setup, root),
     })

@@ -75,6 +75,8 @@ export interface SessionStore {
   /** Returns a large content by its digest. */
   readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined>
   readBlobSync?(sessionId: string, digest: string): Uint8Array | undefined
+  /** The time of the store in milliseconds since 1970, for stores whose processes have clocks that can differ. */
+  now?(): Promise<number>
   /** Releases the store's resources. */
   close?(): Promise<void>
 }

@@ -1,5 +1,6 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // One node of several that serve the same directory. Started by two-nodes.test.ts with an order.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
 import { openStore, order, say } from '../support/host-parts.mjs'
@@ -8,6 +9,8 @@ const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 const served = await agent.serveAgentDir(order.dir, order.workspace, {
   sessionStore: store,
+  // A machine whose clock is wrong.
+  ...(order.skewMs !== undefined && { clock: skewedClock(order.skewMs) }),
   sandbox: 'off',
   model: scriptedModel(async () => {
     say({ asked: true })
@@ -21,6 +24,14 @@ const served = await agent.serveAgentDir(order.dir, order.workspace, {
     say({ status, firedAtMs, reason, ...(error !== undefined && { error: error.message }) }),
 })
 say({ ready: true })
+
+function skewedClock(skewMs) {
+  return {
+    now: () => Date.now() + skewMs,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+  }
+}
+
 process.on('SIGTERM', async () => {
   await served.stop()
   await agent.close()

@@ -5,39 +5,8 @@ import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { expectWhole, stateOf } from '../persistence/kept.js'
-import { type Host, startHost } from '../support/host-process.js'
+import { Node } from './node.js'
 import { directoryWith } from './support.js'
-
-/** A node with the fires that it has reported. */
-class Node {
-  readonly host: Host
-  readonly begun: number[] = []
-  asked = 0
-  readonly made: number[] = []
-  readonly failed: unknown[] = []
-  #wake: (() => void)[] = []
-  readonly ended: Promise<void>
-
-  constructor(order: object) {
-    this.host = startHost('agent-dir/node-host.mjs', order)
-    this.ended = this.#read().catch(() => undefined)
-  }
-
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await new Promise<void>((resolve) => this.#wake.push(resolve))
-  }
-
-  async #read(): Promise<void> {
-    for (;;) {
-      const line = await this.host.next()
-      if (typeof line['begun'] === 'number') this.begun.push(line['begun'])
-      if (line['asked'] === true) this.asked += 1
-      if (line['status'] === 'completed') this.made.push(Number(line['firedAtMs']))
-      if (line['status'] === 'failed') this.failed.push(line)
-      for (const wake of this.#wake.splice(0)) wake()
-    }
-  }
-}
 
 describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],

@@ -21,7 +21,7 @@ export type Claim = { readonly session: Session; readonly outcome: 'claimed' | '
  */
 const patienceMs = 45_000
 const firstPauseMs = 100
-const maxPauseMs = 2_000
+const maxPauseMs = 1_000
 /** The maximum number of times that other nodes can write to the session between reading and claiming it. */
 const maxReopened = 5
 

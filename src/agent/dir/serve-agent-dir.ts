@@ -4,6 +4,7 @@ import { checkOptions } from '../../session/check-options.js'
 import type { SessionOptions } from '../../session/options.js'
 import { retentionCaps } from '../../session/retention.js'
 import { kernelOf } from '../../session/session-class.js'
+import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AgentConfig } from '../config/config.js'
@@ -21,6 +22,7 @@ import { createScriptTool } from './script-tool.js'
 import { type ServeAgentDirOptions, splitOptions } from './serve-options.js'
 import { type Edition, ServedDir, sessionIdOf } from './served-dir.js'
 import type { ServingHost, SessionOpener } from './serving-host.js'
+import { storeClock } from './store-clock.js'
 
 /** Reads a directory, opens a session for each of its schedules, and fires them when they are due. */
 export async function serveAgentDir(
@@ -38,14 +40,15 @@ export async function serveAgentDir(
       serverNames: [...host.config.mcpServers.map(({ name }) => name), ...serverNames(options)],
       ...omitUndefined({ timeZone: serving.timeZone }),
     })
-    const opener = await openerFor(read, host)
+    const { opener, store } = await openerFor(read, host)
     return {
       read,
+      store: options.sessionStore ?? store,
       open: (schedule, closing) => openSession(schedule, read, { ...options, signal: closing }, opener, host),
     }
   }
-  const clock = serving.clock ?? systemScheduleClock
   const first = await edition()
+  const clock = await storeClock(serving.clock ?? systemScheduleClock, first.store)
   const parts = { directory, options: serving, clock, workspace: host.workspace, edition }
   const served = new ServedDir(parts, first)
   const stop = (): void => void served.stop({ drainMs: 0 })
@@ -60,16 +63,17 @@ export async function serveAgentDir(
 async function openerFor(
   { dir, config: own, servers, variables }: ReadAgentDir,
   host: ServingHost,
-): Promise<SessionOpener> {
+): Promise<{ readonly opener: SessionOpener; readonly store: SessionStore | undefined }> {
   const config: AgentConfig = mergeConfig(host.config, own)
   // A store of the directory is used only for its own sessions.
   const store = own !== undefined && hasStorage(own) ? configuredStore(config) : undefined
-  return host.opener({
+  const opener = host.opener({
     config,
     agentId: dir.name,
     secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }, variables),
     ...omitUndefined({ store }),
   })
+  return { opener, store: store ?? host.store }
 }
 
 /** Opens the session of a schedule with its tools and MCP servers. Fails if one of its servers cannot be reached. */

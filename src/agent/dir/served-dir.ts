@@ -1,4 +1,5 @@
 import type { Session } from '../../session/session.js'
+import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
 import { Deliveries } from './deliveries.js'
@@ -15,6 +16,8 @@ import type { ServingOptions } from './serve-options.js'
 /** The contents of the directory at one time, and a function that opens the session of a schedule. */
 export type Edition = {
   readonly read: ReadAgentDir
+  /** The store of its sessions. */
+  readonly store: SessionStore | undefined
   open(schedule: Schedule, signal: AbortSignal): Promise<OpenedSession>
 }
 

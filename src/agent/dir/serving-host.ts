@@ -12,6 +12,8 @@ export type ServingHost = {
   /** The real path of the workspace. */
   readonly workspace: string
   readonly machine: ProgramMachine
+  /** The store of sessions without their own. */
+  readonly store: SessionStore | undefined
   /** Aborted when the agent is closed. */
   readonly signal: AbortSignal
   /** Opens sessions with another configuration than that of the agent. */

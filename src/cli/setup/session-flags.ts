@@ -24,7 +24,8 @@ export const placeFlags: readonly OptionSpec[] = [
 export const storeFlag: OptionSpec = {
   name: 'store',
   value: 'place',
-  summary: 'Session store: a directory, a .db file, or "none" (default: ~/.capstan/sessions)',
+  summary:
+    'Session store: a directory, a .db file, a postgres:// URL, or "none" (default: ~/.capstan/sessions)',
 }
 
 export const sandboxFlags: readonly OptionSpec[] = [

@@ -17,6 +17,7 @@ export function postgresStoreLater(url: string): SessionStore {
     delete: async (sessionId) => (await load()).delete(sessionId),
     rewrite: async (sessionId, edit) => (await load()).rewrite(sessionId, edit),
     readBlob: async (sessionId, digest) => (await load()).readBlob(sessionId, digest),
+    now: async () => (await load()).now(),
     close: async () => (await loading)?.close(),
   }
 }

@@ -269,6 +269,15 @@ export class PostgresSessionStore implements SessionStore {
     return new Uint8Array(row.bytes)
   }
 
+  /** The time of the database server. */
+  async now(): Promise<number> {
+    const database = await this.#ready()
+    const [row] = await database.query<{ now: number }>({
+      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+    })
+    return row?.now ?? Date.now()
+  }
+
   /** Closes the open logs, then the connections. */
   close(): Promise<void> {
     this.#closing ??= keepingAlive(this.#close())
