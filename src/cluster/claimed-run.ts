@@ -42,8 +42,10 @@ export class ClaimedRun {
   #isSuspended = false
   readonly #steered: string[] = []
   readonly #passedOn = new Set<string>()
-  /** Questions of the model that wait for an answer, the oldest first. */
-  readonly #questions: ((answers: QuestionAnswers) => void)[] = []
+  /** Questions of the model that wait for an answer, by call, the oldest first. */
+  readonly #questions = new Map<string, (answers: QuestionAnswers) => void>()
+  /** The messages that answered calls which have not ended. */
+  readonly #answered = new Map<string, string>()
   #servicing: Promise<void> | undefined
   #serviceAgain = false
 
@@ -57,7 +59,12 @@ export class ClaimedRun {
     const { options, claim } = this.#parts
     let opened: OpenedRun
     try {
-      opened = await openRunSession(options, claim.run, () => this.#ask(), this.#leaving.signal)
+      opened = await openRunSession(
+        options,
+        claim.run,
+        (_, from, call) => this.#ask(call?.callId ?? `task ${from?.taskId}`),
+        this.#leaving.signal,
+      )
     } catch (error) {
       if (this.#leaving.signal.aborted) return this.#settle({ state: 'queued' })
       if (!isFinal(error)) throw error
@@ -242,11 +249,14 @@ export class ClaimedRun {
     } else if (event.type === 'confirmation_received' || event.type === 'turn_start') {
       this.#waitingSinceMs = undefined
     } else if (event.type === 'tool_end' && this.#waitingSinceMs !== undefined) this.#serviceSoon(0)
-    else if (event.type === 'steered') {
-      const id = this.#steered.shift()
-      if (id !== undefined)
-        void member.acknowledge(claim, [id]).catch((error: unknown) => options.onError?.(error))
-    }
+    const taken =
+      event.type === 'steered'
+        ? this.#steered.shift()
+        : event.type === 'tool_end'
+          ? this.#answered.get(event.toolId)
+          : undefined
+    if (taken !== undefined)
+      void member.acknowledge(claim, [taken]).catch((error: unknown) => options.onError?.(error))
     if (event.type === 'turn_start') this.#serviceSoon(0)
   }
 
@@ -269,7 +279,7 @@ export class ClaimedRun {
       } else if (body['kind'] === 'approval') {
         if (await this.#approve(session, message)) taken.push(id)
       } else if (body['kind'] === 'question') {
-        if (this.#answerQuestion(message)) taken.push(id)
+        this.#answerQuestion(message)
       } else taken.push(id)
     }
     if (taken.length > 0) await this.#parts.member.acknowledge(this.#parts.claim, taken)
@@ -299,22 +309,35 @@ export class ClaimedRun {
     return isTaken
   }
 
-  #ask(): Promise<QuestionAnswers> {
+  #ask(callId: string): Promise<QuestionAnswers> {
+    const { suspendAfterMs = defaultSuspendAfterMs, now = Date.now } = this.#parts.options
+    this.#waitingSinceMs ??= now()
     return new Promise((resolve) => {
-      this.#questions.push(resolve)
+      this.#questions.set(callId, resolve)
+      // The answer may be there already: the run was suspended, or its node has ended, after the question.
       this.#serviceSoon(0)
+      this.#serviceSoon(suspendAfterMs)
     })
   }
 
-  /** Answers the oldest question of the model. */
-  #answerQuestion({ body: { answers } }: RunMessage): boolean {
-    const resolve = this.#questions.shift()
-    resolve?.({
+  /**
+   * Answers a question of the model: that of the call, or the oldest. The message stays until the call has ended,
+   * because a node that takes over asks again.
+   */
+  #answerQuestion({ id, body: { callId, answers } }: RunMessage): void {
+    const [oldest] = this.#questions.keys()
+    const asked = typeof callId === 'string' ? callId : oldest
+    const resolve = asked === undefined ? undefined : this.#questions.get(asked)
+    if (asked === undefined || resolve === undefined) return
+    this.#questions.delete(asked)
+    if (this.#questions.size === 0) this.#waitingSinceMs = undefined
+    this.#passedOn.add(id)
+    this.#answered.set(asked, id)
+    resolve({
       answers: (Array.isArray(answers) ? answers : []).map((one) =>
         Array.isArray(one) ? one.map(String) : [],
       ),
     })
-    return resolve !== undefined
   }
 
   async #settle(settlement: Settlement): Promise<ClaimOutcome> {

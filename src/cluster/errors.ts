@@ -7,6 +7,8 @@ const clusterErrorCodes = [
   'run_ended',
   'submission_invalid',
   'approval_not_found',
+  'question_not_found',
+  'already_answered',
   'workspace_unknown',
   'session_not_found',
 ] as const

@@ -4,6 +4,7 @@ export * from '../run-queue/index.js'
 export { ClusterError, type ClusterErrorCode } from './errors.js'
 export {
   type PendingApproval,
+  type PendingQuestion,
   RunClient,
   type RunClientOptions,
   type SubmittedRun,

@@ -4,18 +4,21 @@ import type {
   ClusterStatus,
   QueuedRun,
   RunFilter,
+  RunMessage,
   RunPage,
   RunQueue,
   TenantScope,
 } from '../run-queue/run-queue.js'
+import { askedQuestions } from '../session/journal/asked-questions.js'
 import { isExpired } from '../session/journal/questions.js'
 import { familyOf, load } from '../session/journal/restore.js'
 import type { RunEvent } from '../session/run-events.js'
 import type { ToolQuestion } from '../store/records.js'
 import type { SessionStore } from '../store/session-store.js'
+import type { Question } from '../tool/session-services.js'
 import { ClusterError, runNotFound } from './errors.js'
 import { followRun } from './follow-run.js'
-import { type ApprovalDecision, type ClusterKey, clusterKey, signAnswer } from './signed-answer.js'
+import { type ApprovalDecision, answerId, type ClusterKey, clusterKey, signAnswer } from './signed-answer.js'
 import { type SubmitRequest, submissionOf } from './submission.js'
 
 /** The options of a {@link RunClient}. */
@@ -49,6 +52,14 @@ export type PendingApproval = {
   readonly notes: readonly string[]
   readonly askedAtMs: number
   readonly expiresAtMs?: number | undefined
+}
+
+/** A question of the model that waits for an answer. */
+export type PendingQuestion = {
+  /** The id of the call that asked. */
+  readonly questionId: string
+  readonly questions: readonly Question[]
+  readonly askedAtMs: number
 }
 
 /** How long an answer is valid on its way to a worker. */
@@ -130,7 +141,7 @@ export class RunClient {
       throw new ClusterError('submission_invalid', 'steer takes a text that is not empty.')
     await this.#open(runId)
     const message = { id: `steer-${randomUUID()}`, body: { kind: 'steer', text } }
-    if (!(await this.#queue.post(runId, message, this.#scope))) throw runEnded(runId)
+    await this.#post(runId, message, false)
   }
 
   /** The calls of a run that wait for an approval, asked on any node. */
@@ -169,16 +180,50 @@ export class RunClient {
       { runId, sessionId, callId, key, askedAtMs, decision, message, expiresAtMs: until },
       this.#key,
     )
-    const posted = { id: `approval-${String(body['nonce'])}`, body }
-    if (!(await this.#queue.post(runId, posted, { ...this.#scope, wakes: true }))) throw runEnded(runId)
+    await this.#post(runId, { id: answerId({ runId, callId, askedAtMs }, this.#key), body }, true)
   }
 
-  /** Answers the question of the model that waits longest: one list of answers for each of its parts. */
-  async answerQuestion(runId: string, answers: readonly (readonly string[])[]): Promise<void> {
-    await this.#open(runId)
-    const body = { kind: 'question', answers: answers.map((one) => [...one]) }
-    const posted = { id: `question-${randomUUID()}`, body }
-    if (!(await this.#queue.post(runId, posted, this.#scope))) throw runEnded(runId)
+  /** The questions of the model that wait for answers, asked on any node. */
+  async questions(runId: string): Promise<PendingQuestion[]> {
+    const { sessionId } = await this.#open(runId)
+    const state = await load(this.#store, sessionId)
+    if (state === undefined) return []
+    const family = familyOf(state, runId)
+    return askedQuestions(state).flatMap(({ runId: asker, ...question }) =>
+      asker !== undefined && family.has(asker) ? [question] : [],
+    )
+  }
+
+  /**
+   * Answers a question of the model, once: one list of answers for each of its parts. Without an id it answers the
+   * question that waits longest.
+   */
+  async answerQuestion(
+    runId: string,
+    answers: readonly (readonly string[])[],
+    questionId?: string | undefined,
+  ): Promise<void> {
+    const waiting = await this.questions(runId)
+    const asked = questionId === undefined ? waiting[0] : waiting.find((one) => one.questionId === questionId)
+    if (asked === undefined && questionId !== undefined)
+      throw new ClusterError(
+        'question_not_found',
+        `No question '${questionId}' of the run '${runId}' waits for an answer.`,
+      )
+    if (asked !== undefined && asked.questions.length !== answers.length)
+      throw new ClusterError(
+        'submission_invalid',
+        `There must be ${asked.questions.length} lists of answers, one for each question.`,
+      )
+    // A question of a subagent is not in the log of this session: the worker passes the answer on to the oldest.
+    const callId = asked?.questionId
+    const id = callId === undefined ? `question-${randomUUID()}` : `question-${callId}`
+    const body = {
+      kind: 'question',
+      ...(callId !== undefined && { callId }),
+      answers: answers.map((one) => [...one]),
+    }
+    await this.#post(runId, { id, body }, true)
   }
 
   /** Queues a dead or failed run again. */
@@ -193,6 +238,13 @@ export class RunClient {
     if (this.#scope.tenantId !== undefined)
       throw new ClusterError('run_not_found', 'A client of one tenant cannot see the state of the cluster.')
     return this.#queue.status()
+  }
+
+  async #post(runId: string, message: RunMessage, wakes: boolean): Promise<void> {
+    const outcome = await this.#queue.post(runId, message, { ...this.#scope, wakes })
+    if (outcome === 'ended') throw new ClusterError('run_ended', `The run '${runId}' has ended.`)
+    if (outcome === 'known')
+      throw new ClusterError('already_answered', 'Another answer is on its way to the run.')
   }
 
   async #open(runId: string): Promise<QueuedRun> {
@@ -219,8 +271,4 @@ export class RunClient {
     const isVisible = labels === undefined || tenantId === undefined || labels['tenantId'] === tenantId
     if (!isVisible) throw new ClusterError('session_not_found', `There is no session '${sessionId}'.`)
   }
-}
-
-function runEnded(runId: string): ClusterError {
-  return new ClusterError('run_ended', `The run '${runId}' has ended.`)
 }

@@ -35,6 +35,14 @@ export function signAnswer(answer: ApprovalAnswer, key: Uint8Array): JsonObject 
   return { ...plain, mac: macOf(plain, key) }
 }
 
+/** The id of all answers to one question. Only processes with the key can make it. */
+export function answerId(
+  { runId, callId, askedAtMs }: Pick<ApprovalAnswer, 'runId' | 'callId' | 'askedAtMs'>,
+  key: Uint8Array,
+): string {
+  return `approval-${macOf({ kind: 'id', runId, callId, askedAtMs }, key)}`
+}
+
 /** Checks signed answers. Each is accepted once. */
 export class AnswerCheck {
   readonly #key: Uint8Array

@@ -6,6 +6,7 @@ import type {
   CounterTotals,
   LiveEvent,
   NodeDescription,
+  PostOutcome,
   QueuedRun,
   QueueMember,
   RunFilter,
@@ -191,20 +192,22 @@ export class PostgresRunQueue implements RunQueue {
     runId: string,
     message: RunMessage,
     { wakes = false, ...scope }: TenantScope & { readonly wakes?: boolean | undefined } = {},
-  ): Promise<boolean> {
+  ): Promise<PostOutcome> {
     const boss = await this.#open()
-    return this.#database.transaction(async (run) => {
+    return this.#database.transaction(async (run, attempt) => {
       const row = await this.#lockRun(run, runId, scope)
-      if (row === undefined || hasEnded(row)) return false
-      await run({
-        text: `insert into ${this.#schema}.queue_messages (run_id, id, body) values ($1, $2, $3) on conflict do nothing`,
+      if (row === undefined || hasEnded(row)) return 'ended'
+      const added = await run({
+        text: `insert into ${this.#schema}.queue_messages (run_id, id, body) values ($1, $2, $3)
+          on conflict do nothing returning n`,
         values: [row.run_id, encodeText(message.id), JSON.stringify(message.body)],
       })
       if (wakes && row.state === 'waiting') {
         await this.#set(run, row, `state = 'queued', front = true, not_before = 0`)
         await this.#advance(run, boss, row.session_id)
       } else if (row.state === 'active') await this.#notify(run, { node: row.node, reason: 'messages' })
-      return true
+      // An earlier attempt, whose answer was lost, may have added it.
+      return added.length > 0 || attempt > 1 ? 'posted' : 'known'
     })
   }
 

@@ -10,6 +10,7 @@ import type {
   LaneStatus,
   LiveEvent,
   NodeDescription,
+  PostOutcome,
   QueuedRun,
   QueueMember,
   RunClaim,
@@ -148,17 +149,17 @@ export class InProcessRunQueue implements RunQueue {
     runId: string,
     message: RunMessage,
     { wakes = false, ...scope }: TenantScope & { readonly wakes?: boolean | undefined } = {},
-  ): Promise<boolean> {
+  ): Promise<PostOutcome> {
     const opened = await this.#open()
     const run = find(opened, runId, scope)
-    if (run === undefined || hasEnded(run)) return false
+    if (run === undefined || hasEnded(run)) return 'ended'
     const isNew = run.messages.every(({ id }) => id !== message.id)
     const posted = isNew ? { ...run, messages: [...run.messages, message] } : run
     const isWoken = wakes && run.state === 'waiting'
     await this.#save(opened, isWoken ? { ...posted, state: 'queued', front: true } : posted)
     if (isWoken) this.#wakeAll('work')
     else this.#wakeNode(run.nodeId, 'messages')
-    return true
+    return isNew ? 'posted' : 'known'
   }
 
   async redrive(runId: string, scope: TenantScope = {}): Promise<boolean> {

@@ -10,6 +10,7 @@ export type {
   LiveEvent,
   NodeDescription,
   NodeStatus,
+  PostOutcome,
   QueuedRun,
   QueuedRunState,
   QueueMember,

@@ -83,6 +83,9 @@ export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
 /** A message to a run: a steering text, an answer to a question. A queue does not read its body. */
 export type RunMessage = { readonly id: string; readonly body: JsonObject }
 
+/** What became of a message. `known`: one with this id waits already. `ended`: there is no such run, or it has ended. */
+export type PostOutcome = 'posted' | 'known' | 'ended'
+
 /** An event of a run under its sequence number, for readers on other nodes. */
 export type LiveEvent = {
   readonly sequence: number
@@ -198,12 +201,12 @@ export interface RunQueue {
   list(filter?: RunFilter): Promise<RunPage>
   /** Ends a run that has not started; asks the node of one that has. A waiting run is queued so that a node ends it. */
   cancel(runId: string, scope?: TenantScope): Promise<CancelOutcome>
-  /** Adds a message. With `wakes`, a waiting run is queued before all others of its lane. False when it has ended. */
+  /** Adds a message, once for each id. With `wakes`, a waiting run is queued before all others of its lane. */
   post(
     runId: string,
     message: RunMessage,
     options?: TenantScope & { readonly wakes?: boolean | undefined },
-  ): Promise<boolean>
+  ): Promise<PostOutcome>
   /** Queues a dead or failed run again. False when it is neither. */
   redrive(runId: string, scope?: TenantScope): Promise<boolean>
   /** The published events of a run after a number, as far as they are still there. */

@@ -1,9 +1,8 @@
 import type { QuestionHandler } from '../feature/question.js'
-import { load, type RestoredSession } from '../session/journal/restore.js'
-import type { AskedStep } from '../session/services.js'
+import { askedQuestions } from '../session/journal/asked-questions.js'
+import { load } from '../session/journal/restore.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
-import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/session-services.js'
 
 /** A question of the model that waits for an answer. */
@@ -105,25 +104,13 @@ export async function savedQuestions(store: SessionStore, session: Session): Pro
   if ((await session.currentRun()) !== null) return []
   if ((await session.runs()).at(-1)?.status !== 'interrupted') return []
   const state = await load(store, session.sessionId)
-  return state === undefined ? [] : questionsIn(state)
-}
-
-/** The calls of the last answer that have asked and have no result. */
-function questionsIn({ messages, openSteps }: RestoredSession): PendingQuestion[] {
-  const last = messages.findLast(({ hidden }) => !hidden)
-  if (last?.message.role !== 'assistant') return []
-  return last.message.content.flatMap((part): PendingQuestion[] => {
-    if (part.type !== 'tool_call' || part.function.name !== 'question') return []
-    const known = openSteps.get(part.id)
-    const step: unknown = known?.messageId === last.id && !known.over ? known.steps[0]?.step : undefined
-    if (!isAskedStep(step)) return []
-    const { questions, askedAtMs } = step
-    return [{ questionId: part.id, questions, askedAtMs, fromBefore: true }]
-  })
-}
-
-function isAskedStep(step: unknown): step is AskedStep {
-  return isRecord(step) && Array.isArray(step['questions']) && typeof step['askedAtMs'] === 'number'
+  if (state === undefined) return []
+  return askedQuestions(state).map(({ questionId, questions, askedAtMs }) => ({
+    questionId,
+    questions,
+    askedAtMs,
+    fromBefore: true,
+  }))
 }
 
 function isSame(a: readonly Question[], b: readonly Question[]): boolean {

@@ -73,6 +73,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly account: SpendingAccount
   readonly budget: Budget
   readonly confirmations: Confirmations
+  /** The calls that have put questions to the user and wait for answers. A run that is resumed makes them again. */
+  readonly asking = new Set<string>()
   readonly redactor: Redactor
   readonly places: OutsideDirectories
   readonly title: SessionTitle

@@ -53,13 +53,14 @@ function start(
   }
 }
 
-/** Whether every call of the round has ended or waits for a user's approval, and at least one waits. */
+/** Whether every call of the round has ended or waits for a user, and at least one waits. */
 export function isWaitingForUser(kernel: SessionKernel): boolean {
-  const { active, recorder, conversation, confirmations } = kernel
+  const { active, recorder, conversation, confirmations, asking } = kernel
   if (active === undefined || recorder === undefined) return false
-  const waiting = new Set(
-    confirmations.pending().flatMap(({ toolId, fromBefore }) => (fromBefore === true ? [] : [toolId])),
-  )
+  const waiting = new Set([
+    ...confirmations.pending().flatMap(({ toolId, fromBefore }) => (fromBefore === true ? [] : [toolId])),
+    ...asking,
+  ])
   const last = conversation.kept.at(-1)?.message
   if (waiting.size === 0 || last?.role !== 'assistant') return false
   const ended = recorder.endedCalls

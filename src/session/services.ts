@@ -106,7 +106,13 @@ async function askUser(
     await saved.add([{ step: JSON.parse(JSON.stringify(step)) }])
   }
   kernel.emit({ type: 'user_question', questions, toolId: toolCallId })
-  return onQuestion(questions, undefined, toolCallId === undefined ? undefined : { callId: toolCallId })
+  if (toolCallId === undefined) return onQuestion(questions)
+  kernel.asking.add(toolCallId)
+  try {
+    return await onQuestion(questions, undefined, { callId: toolCallId })
+  } finally {
+    kernel.asking.delete(toolCallId)
+  }
 }
 
 /** The step of a call that has put questions to the user. */

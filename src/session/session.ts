@@ -179,7 +179,7 @@ export class Session extends SessionHandle {
     await passivate(kernelOf(this), options)
   }
 
-  /** Whether the run can do nothing before a user approves or rejects a call: it can be suspended at no cost. */
+  /** Whether the run can do nothing before a user approves, rejects or answers: it can be suspended at no cost. */
   isWaitingForUser(): boolean {
     return isWaitingForUser(kernelOf(this))
   }

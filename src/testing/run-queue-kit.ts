@@ -205,7 +205,7 @@ const checks: Readonly<Record<string, Check>> = {
     // The next run of the session waits with it.
     same((await claims(member, limits)).length, 0)
     await queue.submit(run('d', { priority: 99, tenantId: 't' }))
-    same(await queue.post('a', { id: 'm1', body: { yes: true } }, { wakes: true }), true)
+    same(await queue.post('a', { id: 'm1', body: { yes: true } }, { wakes: true }), 'posted')
     const woken = await claimOne(member, limits)
     same(woken.run.runId, 'a')
     const inspected = await member.inspect(woken)
@@ -241,7 +241,9 @@ const checks: Readonly<Record<string, Check>> = {
     await queue.submit(run('a'))
     const member = await join(queue)
     const claim = await claimOne(member)
-    for (const id of ['m1', 'm2', 'm2', 'm3']) await queue.post('a', { id, body: { id } })
+    const outcomes: string[] = []
+    for (const id of ['m1', 'm2', 'm2', 'm3']) outcomes.push(await queue.post('a', { id, body: { id } }))
+    same(outcomes, ['posted', 'posted', 'known', 'posted'])
     same(
       (await member.inspect(claim))?.messages.map(({ id }) => id),
       ['m1', 'm2', 'm3'],
@@ -252,8 +254,8 @@ const checks: Readonly<Record<string, Check>> = {
       ['m3'],
     )
     await member.settle(claim, { state: 'completed' })
-    same(await queue.post('a', { id: 'm4', body: {} }), false)
-    same(await queue.post('unknown', { id: 'm4', body: {} }), false)
+    same(await queue.post('a', { id: 'm4', body: {} }), 'ended')
+    same(await queue.post('unknown', { id: 'm4', body: {} }), 'ended')
   },
 
   async 'a run is cancelled before it starts, and by its node afterwards'(queue) {
@@ -308,7 +310,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await queue.get('b', scope), undefined)
     same(await queue.get('none', scope), undefined)
     same(await queue.cancel('b', scope), 'unknown')
-    same(await queue.post('b', { id: 'm', body: {} }, scope), false)
+    same(await queue.post('b', { id: 'm', body: {} }, scope), 'ended')
     same(await queue.redrive('b', scope), false)
     same((await queue.live('b', 0, scope)).length, 0)
     same((await queue.live('a', 0, scope)).length, 1)

@@ -7,7 +7,7 @@ import { Worker } from '../../src/cluster/worker.js'
 import type { WorkerOptions } from '../../src/cluster/worker-options.js'
 import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
 import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
-import type { RunQueue } from '../../src/run-queue/run-queue.js'
+import type { RunMessage, RunQueue } from '../../src/run-queue/run-queue.js'
 import type { RunEvent } from '../../src/session/run-events.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
@@ -208,6 +208,83 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(ledger.begun).toEqual([])
   })
 
+  it('is not approved by an answer that has expired, or was used for an earlier question', async () => {
+    const { store, queue, worker, ledger } = await place(backend)
+    const client = new RunClient({ store, queue })
+    const asking = await worker([call('change', 'sea'), call('change', 'sea'), 'done'], { slots: 1 })
+    const { runId } = await client.submit({ prompt: 'change it' })
+    await untilState(client, runId, 'waiting')
+    // An answer is valid for a day on its way.
+    const slow = new RunClient({ store, queue, now: () => Date.now() - 25 * 3_600_000 })
+    await slow.answer(runId, 'call-sea', 'once')
+    await expect.poll(() => asking.metrics().refusedAnswers, { timeout: 60_000 }).toBe(1)
+    await untilState(client, runId, 'waiting')
+    expect(ledger.begun).toEqual([])
+    const post = queue.post.bind(queue)
+    let posted: RunMessage | undefined
+    queue.post = (id, message, options) => {
+      posted = message
+      return post(id, message, options)
+    }
+    await client.answer(runId, 'call-sea', 'once')
+    await expect.poll(() => ledger.done, { timeout: 60_000 }).toEqual(['sea'])
+    await untilState(client, runId, 'waiting')
+    // Another call with the same arguments asks again, and the answer to the first does not count.
+    if (posted === undefined) throw new Error('nothing was posted')
+    await post(runId, { ...posted, id: 'again' }, { wakes: true })
+    await expect.poll(() => asking.metrics().refusedAnswers, { timeout: 60_000 }).toBe(2)
+    await untilState(client, runId, 'waiting')
+    expect(ledger.begun).toEqual(['sea'])
+  })
+
+  it('is answered once: a second answer to the same question is refused while the first is on its way', async () => {
+    const { store, queue, worker, ledger } = await place(backend)
+    const client = new RunClient({ store, queue })
+    const first = await worker([call('change', 'sea'), 'never'], { slots: 1 })
+    const { runId } = await client.submit({ prompt: 'change it' })
+    await untilState(client, runId, 'waiting')
+    await first.drain()
+    await client.answer(runId, 'call-sea', 'reject')
+    await expect(client.answer(runId, 'call-sea', 'once')).rejects.toMatchObject({ code: 'already_answered' })
+    await worker(['rejected'])
+    await untilState(client, runId, 'completed')
+    expect(ledger.begun).toEqual([])
+  })
+
+  it('gives up its slot while a question waits; it is answered from elsewhere and finished on another worker', async () => {
+    const { store, queue, worker } = await place(backend)
+    const client = new RunClient({ store, queue })
+    const args = {
+      questions: [{ question: 'Which sea?', options: [{ label: 'North' }, { label: 'Baltic' }] }],
+    }
+    const asks: ScriptedStep = { toolCalls: [{ id: 'call-ask', name: 'question', args }] }
+    const first = await worker([asks, 'never'], { slots: 1 })
+    const { runId } = await client.submit({ prompt: 'ask me' })
+    await untilState(client, runId, 'waiting')
+    await first.drain()
+    expect(await client.questions(runId)).toMatchObject([
+      { questionId: 'call-ask', questions: [{ question: 'Which sea?' }] },
+    ])
+    await expect(client.answerQuestion(runId, [], 'call-ask')).rejects.toMatchObject({
+      code: 'submission_invalid',
+    })
+    await expect(client.answerQuestion(runId, [['x']], 'other')).rejects.toMatchObject({
+      code: 'question_not_found',
+    })
+    await client.answerQuestion(runId, [['Baltic']], 'call-ask')
+    await expect(client.answerQuestion(runId, [['North']], 'call-ask')).rejects.toMatchObject({
+      code: 'already_answered',
+    })
+    await worker(['The Baltic it is.'])
+    const events = await collect(client.events(runId))
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'The Baltic it is.' } })
+    const answered = events.filter(({ event }) => event.type === 'tool_end')
+    expect(answered.map(({ event }) => event)).toMatchObject([
+      { toolId: 'call-ask', toolOutput: expect.stringContaining('Baltic') },
+    ])
+    expect(await client.questions(runId)).toEqual([])
+  })
+
   it('continues on another worker after the first was drained, without repeating a call', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     let release = (): void => undefined
@@ -316,6 +393,7 @@ describe.each(backends)('tenants of a queue in $name', ({ backend }) => {
       () => b.steer(runId, 'x'),
       () => b.approvals(runId),
       () => b.answer(runId, 'call-sea', 'once'),
+      () => b.questions(runId),
       () => b.answerQuestion(runId, []),
       () => b.redrive(runId),
       () => collect(b.events(runId)),

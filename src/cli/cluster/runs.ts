@@ -57,8 +57,9 @@ export const listRuns: Action = async (args, io) =>
 export const showRun: Action = async (args, io) =>
   withRun(args, io, async (client, run) => {
     const approvals = await client.approvals(run.runId)
+    const questions = await client.questions(run.runId)
     if (args.has('json')) {
-      await write(io.stdout, `${safeJson({ ...run, approvals })}\n`)
+      await write(io.stdout, `${safeJson({ ...run, approvals, questions })}\n`)
       return exitCodes.done
     }
     const error =
@@ -67,7 +68,14 @@ export const showRun: Action = async (args, io) =>
       ({ callId, toolName, args: given, reasons }) =>
         `waits for an approval: ${safeLine(callId)}  ${safeLine(toolName)} ${safeLine(given, 300)}\n  ${reasons.map((reason) => safeLine(reason, 300)).join('\n  ')}`,
     )
-    const text = [lineOf(run), `session: ${run.sessionId}`, ...error, ...waiting]
+    const asked = questions.flatMap(({ questionId, questions: parts }) => [
+      `waits for an answer: ${safeLine(questionId)}`,
+      ...parts.map(({ question, options }) => {
+        const choices = (options ?? []).map(({ label }) => safeLine(label, 100)).join(', ')
+        return `  ${safeLine(question, 500)}${choices === '' ? '' : ` (${choices})`}`
+      }),
+    ])
+    const text = [lineOf(run), `session: ${run.sessionId}`, ...error, ...waiting, ...asked]
     await write(io.stdout, `${text.join('\n')}\n`)
     return exitCodes.done
   })
@@ -91,8 +99,9 @@ export const steerRun: Action = async (args, io) => {
   })
 }
 
-/** Approves or rejects a call. The call can be left out when only one waits. */
+/** Approves or rejects a call, or answers a question. The call can be left out when only one waits. */
 export const answerRun: Action = async (args, io) => {
+  if (args.has('answer')) return answerQuestion(args, io)
   const given = args.value('decision')
   const decision = (['once', 'session', 'always', 'reject'] as const).find((one) => one === given)
   if (decision === undefined) throw new UsageError('Missing option: --decision once|session|always|reject')
@@ -111,6 +120,18 @@ export const answerRun: Action = async (args, io) => {
     return done(args, io, { runId, callId, decision }, `${runId}: ${safeLine(callId)} ${decision}`)
   })
 }
+
+const answerQuestion: Action = async (args, io) =>
+  withRun(args, io, async (client, { runId }) => {
+    const answers = args.values('answer')
+    const questionId = args.positionals[1] ?? (await client.questions(runId))[0]?.questionId
+    await client.answerQuestion(
+      runId,
+      answers.map((text) => [text]),
+      questionId,
+    )
+    return done(args, io, { runId, questionId, answers }, `${runId}: answered`)
+  })
 
 export const redriveRun: Action = async (args, io) =>
   withRun(args, io, async (client, { runId }) => {
@@ -166,6 +187,11 @@ async function follow(client: RunClient, runId: string, args: Args, io: Io): Pro
       await write(
         io.stderr,
         `\n${safeLine(event.toolName)} waits for an approval: capstan runs answer ${runId} ${safeLine(event.toolId)} --decision once\n`,
+      )
+    else if (event.type === 'user_question')
+      await write(
+        io.stderr,
+        `\n${event.questions.map(({ question }) => safeLine(question, 500)).join('\n')}\nanswer it with: capstan runs answer ${runId} --answer TEXT\n`,
       )
     else if (event.type === 'error') await write(io.stderr, `\nerror: ${safeLine(event.error, 1_000)}\n`)
   }

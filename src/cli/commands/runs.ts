@@ -11,17 +11,18 @@ export const command: Command = {
     'show|follow|cancel|redrive RUN',
     'steer RUN "TEXT"',
     'answer RUN [CALL] --decision once|session|always|reject [--message TEXT]',
+    'answer RUN [CALL] --answer TEXT …',
   ],
   description:
     'Submits runs to the cluster, and follows and controls them from any machine that reaches its database.',
   actions: {
     submit: 'Add a run to the queue and print its id',
     list: 'List runs, newest first',
-    show: 'Print a run and the calls that wait for an approval',
+    show: 'Print a run and the calls that wait for an approval or an answer',
     follow: 'Print the answer of a run as it is written, until the run ends',
     cancel: 'Cancel a run that waits or is active',
     steer: 'Add a message to a run; the model reads it before its next answer',
-    answer: 'Approve or reject a call that waits',
+    answer: 'Approve or reject a call that waits, or answer a question of the model',
     redrive: 'Queue a dead or failed run again',
   },
   options: [
@@ -46,6 +47,12 @@ export const command: Command = {
       value: 'decision',
       choices: ['once', 'session', 'always', 'reject'],
       summary: 'answer: What you decide',
+    },
+    {
+      name: 'answer',
+      value: 'text',
+      repeatable: true,
+      summary: 'answer: The answer to a question of the model; one for each of its parts',
     },
     { name: 'message', value: 'text', summary: 'answer: Why a call is rejected; the model reads it' },
     { name: 'json', summary: 'Print JSON; follow: one event per line' },
