@@ -39,6 +39,8 @@ export type {
   AgentEvent,
   AgentEventType,
   ClusterEvent,
+  GoalEnd,
+  GoalOutcome,
   QueueEvent,
   RunSummary,
   SubagentEvent,

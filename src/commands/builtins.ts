@@ -1,4 +1,5 @@
 import type { ContextPart, ContextUsage } from '../feature/context-usage.js'
+import type { Goal } from '../feature/goal.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { CommandInfo, CommandServer, CommandSession } from './command.js'
 
@@ -40,6 +41,16 @@ export const builtinCommands: readonly BuiltinCommand[] = [
     run: async ({ session, signal }) => context(await session.contextUsage(signal)),
   },
   { name: 'cost', description: 'Show tokens and cost of this session', run: ({ session }) => cost(session) },
+  {
+    name: 'goal',
+    description: 'Show or set the goal of the next runs ("; check: COMMAND" after it; "clear" removes it)',
+    usage: '/goal [text]',
+    run: ({ args, session: { goals } }) => {
+      if (goals === undefined) return 'Goals are not available in this session.'
+      if (args === '') return goalText(goals.current())
+      return goalText(goals.set(args === 'clear' ? '' : args))
+    },
+  },
   { name: 'help', description: 'List the commands', run: ({ commands }) => help(commands) },
   {
     name: 'history',
@@ -67,6 +78,20 @@ export const builtinCommands: readonly BuiltinCommand[] = [
   },
   { name: 'tools', description: 'List the tools', run: ({ session }) => tools(session) },
 ]
+
+function goalText(goal: Goal | undefined): string {
+  if (goal === undefined) return 'No goal is set. Set one: /goal All tests pass; check: npm test'
+  const { description, check, maxRounds = 0, maxTimeMs = 0 } = goal
+  const how = Array.isArray(check)
+    ? check.map((each) => `Check: ${typeof each === 'string' ? each : each.command}`)
+    : ['Check: a model judges']
+  return [
+    `Goal: ${description}`,
+    ...how,
+    `Limits: ${number(maxRounds)} rounds, ${number(Math.round(maxTimeMs / 60_000))} minutes`,
+    'It applies to the next prompts, until it is reached.',
+  ].join('\n')
+}
 
 function help(commands: readonly CommandInfo[]): string {
   const shown = commands.map(({ name, usage, description }) => [usage ?? `/${name}`, description] as const)

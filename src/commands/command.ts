@@ -1,4 +1,5 @@
 import type { ContextUsage } from '../feature/context-usage.js'
+import type { Goal } from '../feature/goal.js'
 
 /** What a command can see of the session. */
 export type CommandContext = {
@@ -59,6 +60,8 @@ export interface CommandSession {
     signal: AbortSignal,
     options: { readonly focus?: string | undefined },
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
+  /** The goal of the next runs. `set` takes a description with commands; an empty text removes the goal. */
+  readonly goals?: { current(): Goal | undefined; set(text: string): Goal | undefined } | undefined
   contextUsage(signal: AbortSignal): Promise<ContextUsage>
   clearHistory(): void | Promise<void>
 }

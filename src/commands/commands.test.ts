@@ -120,6 +120,7 @@ describe('registered commands', () => {
       'context',
       'cost',
       'deploy',
+      'goal',
       'help',
       'history',
       'mcp',

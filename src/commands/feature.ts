@@ -62,6 +62,7 @@ function commandSession(session: FeatureContext): CommandSession {
     isBuiltinTool: (name) => session.isBuiltinTool(name),
     setModel: (name) => session.setModel(name),
     compact: (signal, options) => session.compact(signal, options),
+    goals: session.service('goals'),
     contextUsage: (signal) => session.contextUsage(signal),
     clearHistory: () => session.conversation.clear(),
   }

@@ -2,6 +2,7 @@ import type { RunTotals } from '../loop/run-parts.js'
 import type { RunTrigger } from '../store/records.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
+import type { Goal } from './goal.js'
 
 /** What a run works on. */
 export type RunRequest = {
@@ -28,6 +29,8 @@ export type RunRequest = {
   readonly metadata?: JsonObject | undefined
   /** The prompt is taken as it is, also when it looks like a command: the user of the session did not write it. */
   readonly verbatim?: boolean | undefined
+  /** What the run works towards. */
+  readonly goal?: Goal | undefined
   /** What started the run, when it was not a person. */
   readonly trigger?: RunTrigger | undefined
 }

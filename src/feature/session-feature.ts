@@ -97,7 +97,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     signal: AbortSignal,
   ): Promise<string | undefined> | undefined
   /** Before anything works on the prompt. Gives what looks at the work before the run ends. */
-  beforeRun?(session: FeatureContext<Options, Setup>): Promise<Pick<RunParts, 'beforeDone'>> | undefined
+  beforeRun?(session: FeatureContext<Options, Setup>, request: RunRequest): Promise<RunChecks> | undefined
   /** Replaces the text of the prompt, or throws to stop it. */
   rewritePrompt?(
     session: FeatureContext<Options, Setup>,
@@ -175,6 +175,12 @@ type Factory<Options, Setup, Made> = {
 type Offer<Options, Setup, Made> = {
   create(session: FeatureContext<Options, Setup>): Made
 }['create']
+
+/** What a feature checks of a run, and limits that it has for it. */
+export type RunChecks = Pick<RunParts, 'beforeDone' | 'stopWhen'> & {
+  /** Replaces the limit of the session for this run. */
+  readonly maxToolRounds?: number | undefined
+}
 
 /** The part of the gate that a feature takes. */
 export type GateFeature = {

@@ -1,4 +1,8 @@
 import type { RunSummary } from '../loop/events.js'
+import type { Model } from '../model/model.js'
+import type { GeneratedObject, ObjectRequest } from '../model/object/object-request.js'
+import type { VerificationCommand, VerificationReport } from '../store/verification.js'
+import type { Goal } from './goal.js'
 
 /**
  * What features offer to each other. A feature does not import another one: it asks its session for the service, and
@@ -8,6 +12,38 @@ export interface SharedServices {
   readonly commands: CommandRegistration
   readonly servers: ServerOverview
   readonly recallGuard: RecallGuard
+  readonly checks: CheckRunner
+  readonly objects: ObjectGenerator
+  readonly goals: GoalSetting
+}
+
+/** Runs commands as checks of the work. */
+export interface CheckRunner {
+  /**
+   * Runs commands one after the other, each through the gate with the permissions of the model, and saves the report.
+   * `text` says to the model what failed.
+   */
+  run(
+    subject: string,
+    commands: readonly (string | VerificationCommand)[],
+    signal: AbortSignal,
+  ): Promise<{ readonly report: VerificationReport; readonly text: string }>
+}
+
+/** Asks a model for data, as a request outside of the conversation. */
+export interface ObjectGenerator {
+  /** `model`: another one than the session's. */
+  generate(
+    request: ObjectRequest,
+    options: { readonly signal: AbortSignal; readonly model?: Model | undefined },
+  ): Promise<GeneratedObject>
+}
+
+/** The goal of a session's runs. */
+export interface GoalSetting {
+  current(): Goal | undefined
+  /** Takes the argument of `/goal`: a description and commands. An empty one removes the goal. Throws `GoalError`. */
+  set(text: string): Goal | undefined
 }
 
 /** Slash commands that a feature adds to those of the session. */

@@ -114,6 +114,8 @@ export type RunSummary = {
   readonly costUsd?: number | undefined
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
+  /** How the goal of the run ended; absent when it had none. */
+  readonly goal?: GoalOutcome | undefined
   readonly verificationStatus: VerificationStatus
   readonly pendingVerificationCount: number
   readonly failedVerificationCount: number
@@ -122,6 +124,22 @@ export type RunSummary = {
   /** The same as JSON text. */
   readonly verificationSummaryJson: string
   readonly verificationSummaryText: string
+}
+
+/** Why the work towards a goal ended: it is reached, a limit is, or the run was stopped or could not be judged. */
+export type GoalEnd = 'met' | 'rounds' | 'time' | 'cost' | 'stopped'
+
+/** How the work towards a goal ended. */
+export type GoalOutcome = {
+  readonly met: boolean
+  readonly reason: GoalEnd
+  /** How often it was checked. */
+  readonly checks: number
+  readonly elapsedMs: number
+  /** US dollars since the run started; absent when no price is known. */
+  readonly costUsd?: number | undefined
+  /** What was missing at the last check, or what stopped the run. */
+  readonly detail?: string | undefined
 }
 
 /** The outcome of a verification, in figures. */
@@ -313,6 +331,22 @@ export type PlanEvent =
       readonly stepNumber: number
       readonly totalSteps: number
     }
+  | {
+      readonly type: 'goal_started'
+      readonly description: string
+      readonly check: 'commands' | 'judge'
+      readonly maxRounds: number
+      readonly maxTimeMs: number
+      readonly maxCostUsd?: number | undefined
+    }
+  | {
+      readonly type: 'goal_checked'
+      /** The number of the check, from 1. */
+      readonly check: number
+      readonly met: boolean
+      readonly reason: string
+    }
+  | ({ readonly type: 'goal_ended'; readonly description: string } & GoalOutcome)
   | { readonly type: 'goal_extracted'; readonly goal: string }
   | {
       readonly type: 'goal_progress'

@@ -6,5 +6,8 @@ import { generateFor } from './generate.js'
 export const objectsFeature: SessionFeature<RuntimeObjects> = {
   name: 'objects',
   create: (session) => ({ generate: (request, options) => generateFor(session, request, options) }),
+  offers: {
+    objects: (session) => ({ generate: (request, options) => generateFor(session, request, options) }),
+  },
   services: { objects: (session) => session.use(objectsFeature) },
 }

@@ -2,12 +2,15 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import { createConversation } from '../loop/conversation.js'
 import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
-import type { ModelAnswer } from '../model/model.js'
+import type { Model, ModelAnswer } from '../model/model.js'
 import type { ObjectAsk, ObjectParts, ReceivedPiece } from '../model/object/index.js'
 import type { GeneratedObject, ObjectRequest } from '../model/object/object-request.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
-export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
+export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'> & {
+  /** Another model than the session's. */
+  readonly model?: Model | undefined
+}
 
 /**
  * Asks the session's model for data. Each request is a run of one round on a conversation that is dropped afterwards.
@@ -15,7 +18,7 @@ export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onParti
 export async function generateFor<Value = unknown>(
   session: FeatureContext,
   request: ObjectRequest,
-  options: GenerateOptions<Value> = {},
+  { model, ...options }: GenerateOptions<Value> = {},
 ): Promise<GeneratedObject<Value> & { readonly costUsd?: number }> {
   session.assertOpen()
   const { generateObject } = await import('../model/object/index.js')
@@ -23,11 +26,11 @@ export async function generateFor<Value = unknown>(
   let costUsd: number | undefined
   const made = await generateObject<Value>(request, {
     ...options,
-    facts: session.model().facts,
+    facts: (model ?? session.model()).facts,
     signal: options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]),
     now: () => session.now(),
     ask: async (asked, signal, onPiece) => {
-      const { answer, cost } = await askOnce(session, asked, signal, onPiece)
+      const { answer, cost } = await askOnce(session, asked, signal, onPiece, model)
       if (cost !== undefined) costUsd = (costUsd ?? 0) + cost
       return answer
     },
@@ -40,12 +43,14 @@ async function askOnce(
   { instructions, chatHistory, tools, toolChoice, outputSchema }: ObjectAsk,
   signal: AbortSignal,
   onPiece: (piece: ReceivedPiece) => void,
+  model: Model | undefined,
 ): Promise<{ readonly answer: ModelAnswer; readonly cost: number | undefined }> {
   const parts = await session.loopParts(signal, createConversation({ messages: chatHistory }))
   const { gate: _, takeSteering: __, firstRequest: ___, roundDone: ____, compaction: _____, ...aside } = parts
   let answer: ModelAnswer | undefined
   const { costUsd: cost } = await run({
     ...aside,
+    ...(model !== undefined && { model: () => model, fallbacks: () => [] }),
     instructions: () => instructions,
     tools: () => tools,
     // The call is the answer: no tool runs, and no request follows.

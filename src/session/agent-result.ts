@@ -23,10 +23,11 @@ export function agentResult(
   runId: string,
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd'> & {
     readonly finish: AgentResult['finish']
+    readonly goal?: AgentResult['goal']
   },
   reports: readonly VerificationReport[] = [],
 ): AgentResult {
-  const { text, toolCallsCount, rounds, usage, costUsd, finish } = outcome
+  const { text, toolCallsCount, rounds, usage, costUsd, finish, goal } = outcome
   return {
     text,
     runId,
@@ -38,6 +39,7 @@ export function agentResult(
     usage,
     ...omitUndefined({ costUsd }),
     finish,
+    ...omitUndefined({ goal }),
     ...(reports.length === 0 ? nothingVerified : verified(reports)),
   }
 }

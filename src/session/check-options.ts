@@ -22,6 +22,7 @@ import {
   strings,
 } from '../feature/option-check.js'
 import { type HostEnv, readHostEnv } from '../loop/host-env.js'
+import { memoryTools } from '../memory/memory-tools.js'
 import { durabilities } from '../store/session-store.js'
 import type { AnyTool } from '../tool/contract.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
@@ -92,7 +93,8 @@ function idleRules(options: SessionOptions): readonly string[] {
     policy === undefined || policy.enabled === false ? [] : [policy],
   )
   if (policies.length === 0) return []
-  const known = [...builtinToolNames(), ...ownTools(options).map(({ name }) => name)]
+  const tools = [...ownTools(options), ...memoryTools]
+  const known = [...builtinToolNames(), ...tools.map(({ name }) => name)]
   return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 

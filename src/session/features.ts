@@ -1,5 +1,6 @@
 import { commandsFeature } from '../commands/feature.js'
 import type { SessionFeature } from '../feature/session-feature.js'
+import { goalsFeature } from '../goals/feature.js'
 import { hooksFeature } from '../hooks/feature.js'
 import { mcpFeature } from '../mcp/feature.js'
 import { memoryFeature } from '../memory/feature.js'
@@ -30,6 +31,7 @@ export const features: readonly Feature[] = [
   mcpFeature,
   queueFeature,
   verifyFeature,
+  goalsFeature,
   objectsFeature,
   telemetryFeature,
 ]

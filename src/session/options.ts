@@ -5,6 +5,7 @@ import type { Watchdog } from '../authority/watchdog.js'
 import type { CommandFeatureOptions } from '../commands/feature.js'
 import type { SessionLabels } from '../feature/labels.js'
 import type { QuestionHandler } from '../feature/question.js'
+import type { GoalFeatureOptions } from '../goals/feature.js'
 import type { HookFeatureOptions } from '../hooks/feature.js'
 import type { AskHandler } from '../loop/ask.js'
 import type { BudgetGuard } from '../loop/budget.js'
@@ -66,6 +67,7 @@ export type SessionOptions = PromptSlots &
   SubagentFeatureOptions &
   McpFeatureOptions &
   QueueFeatureOptions &
+  GoalFeatureOptions &
   VerifyFeatureOptions & {
     readonly sessionId?: string
     /** What lists call the session; the first words of the first prompt unless said otherwise. */

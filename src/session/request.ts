@@ -1,4 +1,6 @@
+import type { Goal } from '../feature/goal.js'
 import type { RunRequest } from '../feature/run-request.js'
+import { readGoal } from '../goals/read-goal.js'
 import type { UserContent, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
@@ -26,6 +28,8 @@ export type SendRequest = {
    * `RunExistsError`, so a caller that is not sure whether its request arrived can send it again.
    */
   readonly runId?: string
+  /** What the run works towards: it ends when the goal is reached, or at a limit of the goal. */
+  readonly goal?: Goal
 }
 /** Options of one run. */
 export type SendOptions = Omit<SendRequest, 'prompt'>
@@ -39,7 +43,7 @@ export function readRequest(
 ): RunRequest & { readonly message: UserMessage } {
   const given: SendRequest = typeof request === 'string' ? { prompt: request } : request
   const options: SendOptions = isHistory(more) ? { history: more } : more
-  const { prompt, history, attachments, signal, metadata, runId } = { ...given, ...options }
+  const { prompt, history, attachments, signal, metadata, runId, goal } = { ...given, ...options }
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
   if (prompt.trim() === '' && (attachments ?? []).length === 0)
     throw new TypeError('The prompt is empty: say what is to be done.')
@@ -54,6 +58,7 @@ export function readRequest(
     },
     history: history === undefined ? undefined : fromHistory(history),
     signal,
+    goal: goal === undefined ? undefined : readGoal(goal),
     metadata: metadata === undefined ? undefined : mergeMetadata(metadata),
   }
 }

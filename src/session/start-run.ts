@@ -1,10 +1,11 @@
 import type { RunRequest } from '../feature/run-request.js'
+import type { RunChecks } from '../feature/session-feature.js'
 import type { EndedRun } from '../feature/shared-services.js'
+import { goalOutcomeOf } from '../goals/feature.js'
 import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { run } from '../loop/run.js'
-import type { RunParts } from '../loop/run-parts.js'
 import type { RunRow } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
@@ -181,7 +182,7 @@ async function answer(kernel: SessionKernel, active: ActiveRun, given: RunReques
   }
   active.steerable = true
   await kernel.start(active.signal)
-  const checks = await checksBeforeEnd(kernel)
+  const checks = await checksBeforeEnd(kernel, request)
   const startedAt = kernel.now()
   const message = request.message && (await promptOf(kernel, request, request.message, active.signal))
   const outcome = await runLoop(kernel, active, request, message, checks)
@@ -190,7 +191,11 @@ async function answer(kernel: SessionKernel, active: ActiveRun, given: RunReques
   for (const feature of featuresWith('afterResponse'))
     await feature.afterResponse(kernel, { ...outcome, ...active.spent }, startedAt, active.signal)
   const text = kernel.redactor.text(outcome.text)
-  return agentResult(active.id, { ...outcome, ...active.spent, text }, reportsOf(kernel))
+  return agentResult(
+    active.id,
+    { ...outcome, ...active.spent, text, goal: goalOutcomeOf(kernel) },
+    reportsOf(kernel),
+  )
 }
 
 async function runLoop(
@@ -198,7 +203,7 @@ async function runLoop(
   active: ActiveRun,
   request: RunRequest,
   message: UserMessage | undefined,
-  checks: Pick<RunParts, 'beforeDone'>,
+  { maxToolRounds, stopWhen = [], ...checks }: RunChecks,
 ) {
   const { options, conversation } = kernel
   kernel.plan.begin(
@@ -225,6 +230,8 @@ async function runLoop(
     {
       ...plain,
       ...checks,
+      stopWhen: [...(plain.stopWhen ?? []), ...stopWhen],
+      ...(maxToolRounds !== undefined && { limits: { ...plain.limits, maxToolRounds } }),
       // Work that an ended run left running emits nothing into the next run.
       emit: (event) => void (kernel.active === active && kernel.emit(event)),
       // Messages on top of another history are not in the log, so that nothing could be resumed from them.
@@ -241,12 +248,15 @@ async function runLoop(
 }
 
 /** What features check before the run ends. They look at the workspace now, before anything works on it. */
-async function checksBeforeEnd(kernel: SessionKernel): Promise<Pick<RunParts, 'beforeDone'>> {
-  const found: Pick<RunParts, 'beforeDone'>[] = []
-  for (const feature of featuresWith('beforeRun')) found.push((await feature.beforeRun(kernel)) ?? {})
+async function checksBeforeEnd(kernel: SessionKernel, request: RunRequest): Promise<RunChecks> {
+  const found: RunChecks[] = []
+  for (const feature of featuresWith('beforeRun'))
+    found.push((await feature.beforeRun(kernel, request)) ?? {})
   const checks = found.flatMap(({ beforeDone }) => beforeDone ?? [])
   if (checks.length === 0) return {}
   return {
+    stopWhen: found.flatMap(({ stopWhen }) => stopWhen ?? []),
+    maxToolRounds: found.find(({ maxToolRounds }) => maxToolRounds !== undefined)?.maxToolRounds,
     beforeDone: async (done) => {
       for (const check of checks) {
         const message = await check(done)

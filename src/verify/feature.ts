@@ -71,6 +71,11 @@ export const verifyFeature: SessionFeature<Verification, VerifyFeatureOptions> =
     return verify && requirementOf(session, verify)
   },
   services: { verify: verifyService },
+  offers: {
+    checks: (session) => ({
+      run: (subject, commands, signal) => session.use(verifyFeature).runAsModel(subject, commands, signal),
+    }),
+  },
 }
 
 async function requirementOf(session: VerifySession, verify: VerifyRequirement) {
@@ -128,6 +133,15 @@ class Verification {
     return this.#run(readSubject(subject), plan, verifier)
   }
 
+  /** Runs commands with the model's permissions. */
+  async runAsModel(subject: string, given: unknown, signal: AbortSignal) {
+    const commands = readCommands(given)
+    const brought = new Set(commands.map(({ id }) => id))
+    const plan = { commands, doubts: new Map(), brought, risks: [] }
+    const report = await this.#run(readSubject(subject), plan, hostVerifier(this.#session, signal))
+    return { report, text: failureMessage(report) }
+  }
+
   /** What a host had verified elsewhere. All of them or none. */
   async record(given: unknown): Promise<VerificationReport[]> {
     this.#session.assertOpen()
@@ -151,7 +165,7 @@ class Verification {
       const report = await this.#run(requirement.subject, requirement.plan(), verifier)
       // Only what the model can put right goes back to it: what could not be run is for a person.
       if (report.status !== 'failed' || ++attempts >= requirement.maxAttempts) return undefined
-      const text = failureMessage(report, attempts, requirement.maxAttempts)
+      const text = failureMessage(report, requirement.maxAttempts - attempts)
       return { role: 'user', content: [{ type: 'text', text }] }
     }
   }

@@ -322,3 +322,46 @@ function lastUserText(body: unknown): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
 }
+
+describe('--goal', () => {
+  it('works until the command of --check succeeds, and exits with 3 when a limit comes first', async () => {
+    const place = await openPlace()
+    const write = { toolCalls: [{ name: 'write', args: { file_path: 'done.txt', content: 'x' } }] }
+    const { server, flags } = await place.model(['I am done.', write, 'Now it is there.', 'no', 'no'])
+    const goal = ['--goal', 'done.txt exists', '--check', 'test -f done.txt', '--sandbox', 'off']
+    const rules = ['--mode', 'accept-edits', '--allow', 'bash(test *)']
+    const reached = await place.run([
+      'run',
+      '--no-stdin',
+      '--output-format',
+      'json',
+      ...flags,
+      ...rules,
+      ...goal,
+    ])
+    expect(reached.code).toBe(0)
+    expect(JSON.parse(reached.stdout)).toMatchObject({ outcome: 'done', goal: { met: true, checks: 2 } })
+    expect(JSON.stringify(server.requests[0]?.body)).toContain('done.txt exists')
+    const missed = await place.run([
+      ...['run', '--no-stdin', ...flags, ...rules, 'Try it', '--goal', 'other', '--check', 'test -f no'],
+      ...['--goal-rounds', '2', '--goal-time', '1h', '--sandbox', 'off'],
+    ])
+    expect(missed.code).toBe(3)
+    expect(missed.stderr).toContain('the goal is not reached (rounds): failed: check-1')
+  })
+
+  it('is needed for the options that belong to it', async () => {
+    const place = await openPlace()
+    const { code, stderr } = await place.run([
+      'run',
+      '--no-stdin',
+      '--model',
+      'offline',
+      '--check',
+      'true',
+      'hi',
+    ])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--check needs --goal.')
+  })
+})

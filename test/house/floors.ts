@@ -23,6 +23,7 @@ export const floors: Readonly<Record<string, number>> = {
   mcp: 7,
   queue: 7,
   verify: 7,
+  goals: 7,
   subagents: 7,
   supervise: 7,
   objects: 7,

@@ -25,6 +25,20 @@ everything else to standard error.`,
     { name: 'json', summary: 'Short for --output-format stream-json' },
     ...sessionFlags,
     { name: 'verify', summary: "Finish only when the project's checks pass" },
+    {
+      name: 'goal',
+      value: 'text',
+      summary: 'Work until this goal is reached; without a prompt it is the prompt',
+    },
+    {
+      name: 'check',
+      value: 'command',
+      repeatable: true,
+      summary: 'Command that must succeed for the goal; without one a model judges',
+    },
+    { name: 'goal-rounds', value: 'n', summary: 'Maximum rounds for the goal (default: 200)' },
+    { name: 'goal-time', value: 'duration', summary: 'Maximum time for the goal (default: 1h)' },
+    { name: 'goal-cost', value: 'amount', summary: 'Maximum cost for the goal, for example 2usd' },
     { name: 'stdin', summary: 'Wait for the end of standard input, without a time limit' },
     { name: 'no-stdin', summary: 'Do not read standard input' },
     { name: 'verbose', short: 'v', summary: 'Print each tool call on standard error' },
@@ -39,6 +53,10 @@ everything else to standard error.`,
     {
       line: 'capstan run --mode accept-edits --allow "bash(npm test)" "Make the tests pass"',
       comment: 'Allow edits and one command',
+    },
+    {
+      line: 'capstan run --mode accept-edits --allow "bash(npm test)" --goal "All tests pass" --check "npm test"',
+      comment: 'Work until a command succeeds',
     },
     {
       line: 'capstan run --json "List the tools" | jq -r .type',
@@ -69,10 +87,11 @@ function formatOf(args: Args): OutputFormat {
 async function promptOf(args: Args, io: Io): Promise<string> {
   const words = args.positionals
   const fromInput = words.length === 0 || words.includes('-')
-  const given = words
+  const asked = words
     .filter((word) => word !== '-')
     .join(' ')
     .trim()
+  const given = asked === '' ? (args.value('goal')?.trim() ?? '') : asked
   if (given === '' && io.isTTY.stdin)
     throw new UsageError('Missing argument: PROMPT', 'Usage: capstan run "What does this project do?"')
   const piped = await readInput(io, inputMode(args, fromInput))

@@ -1,10 +1,14 @@
 import type { AgentEvent } from '../../loop/events.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
+import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { hintForCode } from '../failure.js'
 import { type Io, write } from '../io.js'
+import { readBudget } from '../setup/budget.js'
+import { readDuration } from '../setup/duration.js'
 import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
@@ -24,6 +28,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
     const session = await prepared.open({
       onAsk: refused.handler,
       ...verifyOption(args),
+      ...goalOption(args),
     })
     requireModel(prepared, io)
     const warnings = warningsOf(prepared, session)
@@ -113,6 +118,10 @@ async function printReport(
     await progress.warn(
       `not verified: ${report.verification.failed} failed, ${report.verification.pending} not run`,
     )
+  if (report.goal !== undefined && !report.goal.met)
+    await progress.warn(
+      `the goal is not reached (${report.goal.reason})${report.goal.detail === undefined ? '' : `: ${report.goal.detail}`}`,
+    )
   const refusals = refused.report()
   if (refusals !== '') await write(io.stderr, `${yellow(refusals)}\n`)
 }
@@ -133,6 +142,32 @@ function detailFor(args: Args, io: Io, format: OutputFormat): 'quiet' | 'plain' 
 
 function verifyOption(args: Args): SessionOptions {
   return args.has('verify') ? { verify: { presets: true } } : {}
+}
+
+function goalOption(args: Args): SessionOptions {
+  const description = args.value('goal')
+  const names = ['check', 'goal-rounds', 'goal-time', 'goal-cost']
+  if (description === undefined) {
+    const odd = names.find((name) => args.values(name).length > 0)
+    if (odd !== undefined) throw new UsageError(`--${odd} needs --goal.`)
+    return {}
+  }
+  const check = args.values('check')
+  const time = args.value('goal-time')
+  const cost = args.value('goal-cost')
+  const budget = cost === undefined ? undefined : readBudget(cost)
+  if (budget?.unit === 'tokens') throw new UsageError('--goal-cost takes an amount in dollars, such as 2usd.')
+  return {
+    goal: {
+      description,
+      ...(check.length > 0 && { check }),
+      ...omitUndefined({
+        maxRounds: args.count('goal-rounds'),
+        maxTimeMs: time === undefined ? undefined : readDuration('goal-time', time),
+        maxCostUsd: budget?.limit,
+      }),
+    },
+  }
 }
 
 /** Collects hints about calls that failed for a reason that no rule can change. Each hint is printed once. */

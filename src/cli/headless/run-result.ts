@@ -18,6 +18,8 @@ export type RunReport = {
   readonly toolCalls?: number | undefined
   readonly usage?: RunSummary['usage'] | undefined
   readonly costUsd?: number | undefined
+  /** How the goal ended; absent without --goal. */
+  readonly goal?: RunSummary['goal']
   readonly verification?:
     | { readonly status: string; readonly failed: number; readonly pending: number }
     | undefined
@@ -79,7 +81,7 @@ function endedReport(
   const { text, runId, finish, rounds, toolCallsCount, usage, costUsd } = result
   const isWhole = finish === 'stop' || finish === 'command' || finish === 'stop_condition'
   const isVerified = result.failedVerificationCount === 0 && result.pendingVerificationCount === 0
-  const isDone = isWhole && isVerified && common.refused.length === 0
+  const isDone = isWhole && isVerified && result.goal?.met !== false && common.refused.length === 0
   return {
     ...common,
     outcome: isDone ? 'done' : 'incomplete',
@@ -91,6 +93,7 @@ function endedReport(
     toolCalls: toolCallsCount,
     usage,
     costUsd,
+    goal: result.goal,
     verification:
       result.verificationReportCount > 0
         ? {

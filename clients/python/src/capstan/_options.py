@@ -102,6 +102,7 @@ class SessionOptions:
     ahp_transport: Union[HttpTransport, WebSocketTransport, StdioTransport, UnixSocketTransport, None] = None
     commands: Optional[Sequence[Json]] = None
     budget_guard: Optional[Any] = None
+    goal: Optional[Json] = None
     verify: Optional[Json] = None
     auto_compact: Optional[bool] = None
     auto_compact_threshold: Optional[float] = None

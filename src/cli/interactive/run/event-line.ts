@@ -31,6 +31,13 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
       )
     case 'verification_check_end':
       return lines(event.status === 'passed' ? green : yellow, `check ${event.checkId}: ${event.status}`)
+    case 'goal_checked':
+      return lines(
+        event.met ? green : yellow,
+        `goal check ${event.check}: ${event.met ? 'reached' : event.reason}`,
+      )
+    case 'goal_ended':
+      return event.met ? undefined : lines(yellow, `the goal is not reached (${event.reason})`)
     case 'steered':
       return lines(dim, 'the model has read your message')
     case 'budget_threshold_hit':
