@@ -1,33 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
-
-/** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
-const slow = [
-  'src/program/machine/soak.test.ts',
-  'src/postgres/*.test.ts',
-  'src/store/*/faults.test.ts',
-  'src/store/postgres/*.test.ts',
-  'src/workspace/search/differential.test.ts',
-  'test/docs/**/*.test.ts',
-  'test/faults/**/*.test.ts',
-  'test/house/**/*.test.ts',
-  'test/mcp/orphans.test.ts',
-  'test/mcp/faults.test.ts',
-  'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
-  'test/postgres/**/*.test.ts',
-  'test/queue/{kill,workers}.test.ts',
-  'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
-  'test/supervise/faults.test.ts',
-  'test/toolbox/big-tree.test.ts',
-  'test/agent-dir/two-nodes.test.ts',
-  'test/server/{kill,streams}.test.ts',
-  'test/cluster/{processes,kill,database,network,pooler,schedules}.test.ts',
-  'test/python/wheel.test.ts',
-]
-
-/** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
-const ecosystem = 'test/ecosystem/**/*.test.ts'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { ecosystem, slow, tierOf, tiers } from './scripts/tiers.mjs'
 
 // Node reads these certificates whenever it starts, which takes three times as long as the rest of its start, and the
 // tests start it thousands of times. Only what downloads packages gets them back (test/support/download-environment.mjs).
@@ -42,10 +17,42 @@ const compileLate = process.versions.node.startsWith('20.') ? ['--interrupt-budg
 
 const cores = Math.max(2, availableParallelism())
 
+/** Tier after tier, so that the time of each can be stated. */
+class TierSequencer extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const order = ({ moduleId, project }: TestSpecification): number =>
+      tiers.indexOf(tierOf(relative(process.cwd(), moduleId), project.name))
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => order(a) - order(b))
+  }
+}
+
+/** Files share one process: importing the sources again for each of them took longer than running them. */
+const shared = { isolate: false } as const
+const built = { ...shared, globalSetup: 'test/support/global-setup.ts' } as const
+
+const separateTiers = [
+  { extends: true, test: { ...shared, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow } },
+  {
+    extends: true,
+    test: { ...built, name: 'contract', include: ['test/**/*.test.ts'], exclude: [...slow, ecosystem] },
+  },
+  { extends: true, test: { ...built, name: 'slow', include: slow } },
+] as const
+
+/**
+ * A worker keeps what it has imported only for files of the same project, so `npm test` runs the three tiers as one
+ * project: with three of them every worker imports the sources three times.
+ */
+const together = {
+  extends: true,
+  test: { ...built, name: 'together', include: ['{src,test}/**/*.test.ts'], exclude: [ecosystem] },
+} as const
+
 export default defineConfig({
   test: {
-    // Most tests wait for processes, sockets and disks more than they compute. The tiers share these workers and follow each other without a
-    // pause: vitest runs them by name, so the small files of `unit` fill the end.
+    // Most tests wait for processes, sockets and disks more than they compute. The tiers follow each other without a
+    // pause.
     maxWorkers: cores + 1,
     // A worker runs most code a few times. Compiling it to machine code early took a sixth of the processor time, and a
     // small young generation most of what the collector took.
@@ -59,27 +66,9 @@ export default defineConfig({
     experimental: { fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' },
     // `npm run test:times`
     setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
+    sequence: { sequencer: TierSequencer },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: ['src/**/*.test.ts'],
-          exclude: slow,
-          // Files share one process: importing the source again for each of them took longer than running them.
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'contract',
-          include: ['test/**/*.test.ts'],
-          exclude: [...slow, ecosystem],
-          isolate: false,
-          globalSetup: 'test/support/global-setup.ts',
-        },
-      },
+      ...(process.env['TIERS'] === 'together' ? [together] : separateTiers),
       {
         extends: true,
         // The tests of models of the AI SDK run a second time, with the next major version of its packages.
@@ -87,19 +76,10 @@ export default defineConfig({
           alias: [{ find: /^(@ai-sdk\/\w+)$/, replacement: resolve('.build/ecosystem/node_modules/$1') }],
         },
         test: {
+          ...shared,
           name: 'ecosystem',
           include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
-          isolate: false,
           globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'slow',
-          include: slow,
-          isolate: false,
-          globalSetup: 'test/support/global-setup.ts',
         },
       },
     ],

@@ -40,7 +40,10 @@ export async function runChecks() {
     '--reporter=default',
     '--reporter=./scripts/tier-reporter.mjs',
   ]
-  const tests = spawn(process.execPath, vitest, { stdio: 'inherit' })
+  const tests = spawn(process.execPath, vitest, {
+    stdio: 'inherit',
+    env: { ...process.env, TIERS: 'together' },
+  })
   const status = await new Promise((resolve) => tests.on('close', resolve))
   for (const { name, ms, code, output } of await checked) {
     console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds(ms)})`)

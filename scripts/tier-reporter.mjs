@@ -1,6 +1,7 @@
-// A vitest reporter: writes the time and the counts of each tier (vitest project) to `.build/tiers.json`. The end of
+// A vitest reporter: writes the time and the counts of each tier to `.build/tiers.json`. The end of
 // one tier and the start of the next overlap.
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { tierOf } from './tiers.mjs'
 
 export default class TierReporter {
   /** @type {Map<string, { name: string, from: number, to: number, passed: number, failed: number, skipped: number }>} */
@@ -31,7 +32,8 @@ export default class TierReporter {
   }
 
   /** @param {import('vitest/node').TestModule} module */
-  #tier({ project: { name } }) {
+  #tier({ project, relativeModuleId }) {
+    const name = tierOf(relativeModuleId, project.name)
     const now = performance.now()
     const known = this.#tiers.get(name) ?? { name, from: now, to: now, passed: 0, failed: 0, skipped: 0 }
     this.#tiers.set(name, known)

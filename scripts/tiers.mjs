@@ -1,0 +1,57 @@
+// Which test file belongs to which tier. The patterns are those of vitest.config.ts.
+
+/** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
+export const slow = [
+  'src/program/machine/soak.test.ts',
+  'src/postgres/*.test.ts',
+  'src/store/*/faults.test.ts',
+  'src/store/postgres/*.test.ts',
+  'src/workspace/search/differential.test.ts',
+  'test/docs/**/*.test.ts',
+  'test/faults/**/*.test.ts',
+  'test/house/**/*.test.ts',
+  'test/mcp/orphans.test.ts',
+  'test/mcp/faults.test.ts',
+  'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
+  'test/postgres/**/*.test.ts',
+  'test/queue/{kill,workers}.test.ts',
+  'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
+  'test/supervise/faults.test.ts',
+  'test/toolbox/big-tree.test.ts',
+  'test/agent-dir/two-nodes.test.ts',
+  'test/server/{kill,streams}.test.ts',
+  'test/cluster/{processes,kill,database,network,pooler,schedules}.test.ts',
+  'test/python/wheel.test.ts',
+]
+
+/** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
+export const ecosystem = 'test/ecosystem/**/*.test.ts'
+
+/** In the order in which they run. The small files of `unit` come last, so that no worker waits long for another. */
+export const tiers = ['ecosystem', 'contract', 'slow', 'unit']
+
+/** @param {string} file from the root of the repository, with forward slashes @param {string} project the vitest project that runs it */
+export function tierOf(file, project) {
+  if (project !== 'together') return project
+  if (slow.some((pattern) => expressionOf(pattern).test(file))) return 'slow'
+  return file.startsWith('src/') ? 'unit' : 'contract'
+}
+
+/** @type {Map<string, RegExp>} */
+const expressions = new Map()
+
+/** For `*`, `**`, and `{a,b}`, which is all that the patterns use. @param {string} pattern */
+function expressionOf(pattern) {
+  const known = expressions.get(pattern)
+  if (known !== undefined) return known
+  const source = pattern.replace(/\*\*\/|[*{},.]/g, (part) => {
+    if (part === '**/') return '(?:.*/)?'
+    if (part === '*') return '[^/]*'
+    if (part === '{') return '(?:'
+    if (part === '}') return ')'
+    return part === ',' ? '|' : '\\.'
+  })
+  const expression = new RegExp(`^${source}$`)
+  expressions.set(pattern, expression)
+  return expression
+}
