@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { ecosystem, slow, tierOf, tiers } from './scripts/tiers.mjs'
 
@@ -31,23 +31,23 @@ class TierSequencer extends BaseSequencer {
 const shared = { isolate: false } as const
 const built = { ...shared, globalSetup: 'test/support/global-setup.ts' } as const
 
-const separateTiers = [
+const separateTiers: TestProjectInlineConfiguration[] = [
   { extends: true, test: { ...shared, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow } },
   {
     extends: true,
     test: { ...built, name: 'contract', include: ['test/**/*.test.ts'], exclude: [...slow, ecosystem] },
   },
   { extends: true, test: { ...built, name: 'slow', include: slow } },
-] as const
+]
 
 /**
  * A worker keeps what it has imported only for files of the same project, so `npm test` runs the three tiers as one
  * project: with three of them every worker imports the sources three times.
  */
-const together = {
+const together: TestProjectInlineConfiguration = {
   extends: true,
   test: { ...built, name: 'together', include: ['{src,test}/**/*.test.ts'], exclude: [ecosystem] },
-} as const
+}
 
 export default defineConfig({
   test: {

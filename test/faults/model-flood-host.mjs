@@ -38,8 +38,9 @@ async function send(model) {
 }
 // Once without harm, so that everything is loaded.
 await send('calm/m')
+const { resident } = memory()
 for (const at of order.floods.keys()) {
-  const before = memory()
+  const before = { live: memory().live, resident }
   const peak = { live: 0, resident: 0 }
   const look = () => {
     const now = memory()

@@ -12,8 +12,8 @@ import { startHost } from '../support/host-process.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 
 /**
- * For each flood, over what the process took before it: memory in use, and memory of the machine, which depends on the
- * collector.
+ * For each flood: memory in use over what it was before it, and memory of the machine over what the process took before
+ * the first one, since what an earlier flood left free would hide what a later one takes.
  */
 const maxLiveMb = 100
 const maxResidentMb = 200
@@ -136,29 +136,29 @@ const ends = /^model_(answer_too_large|bad_response|request_refused|unreachable|
 
 const names = Object.keys(chatFloods)
 
-describe.each<[string, readonly string[]]>([
-  // A few in each process: starting one for each takes longer than the floods, and with all in one the later ones find
-  // memory that the earlier ones left free.
-  ...[0, 5, 10, 15].map((at): [string, readonly string[]] => ['chat', names.slice(at, at + 5)]),
-  ['messages', anyFloods],
-  ['google', anyFloods],
-  ['responses', anyFloods],
-])('a server of the api "%s" that sends too much', (api, names) => {
+describe.each<[string, readonly (readonly [api: string, name: string])[]]>([
+  // Many in each process: its first flood takes as long as ten others, until the code is compiled.
+  ['chat', names.map((name) => ['chat', name] as const)],
+  [
+    'messages, google and responses',
+    ['messages', 'google', 'responses'].flatMap((api) => anyFloods.map((name) => [api, name] as const)),
+  ],
+])('a server of the api %s that sends too much', (_, cases) => {
   const base = sharedDirectory()
   const ended = new Map<string, End>()
 
   beforeAll(async () => {
-    const floods = names.flatMap((name) => chatFloods[name]?.() ?? [])
+    const floods = cases.flatMap(([, name]) => chatFloods[name]?.() ?? [])
     const server = await floodServer(floods)
     const order = {
       calm: `${server.url}/calm/v1`,
-      floods: floods.map((_, at) => ({ api, url: `${server.url}/${at}/v1` })),
+      floods: cases.map(([api], at) => ({ api, url: `${server.url}/${at}/v1` })),
       workspace: base,
       userDir: join(base, 'user'),
     }
     const host = startHost('faults/model-flood-host.mjs', order, ['--expose-gc'])
     try {
-      for (const name of names) ended.set(name, await host.next())
+      for (const [api, name] of cases) ended.set(`${api} ${name}`, await host.next())
       await host.exited
     } finally {
       host.child.kill('SIGKILL')
@@ -166,8 +166,8 @@ describe.each<[string, readonly string[]]>([
     }
   }, 600_000)
 
-  it.each(names)('%s', (name) => {
-    const end = ended.get(name)
+  it.each(cases)('%s: %s', (api, name) => {
+    const end = ended.get(`${api} ${name}`)
     console.info(
       `${api}, ${name}: ${end?.['code']}, ${end?.['live']} MB in use, ${end?.['resident']} MB resident, ${end?.['left']} MB left, ${end?.['ticks']} ticks`,
     )
