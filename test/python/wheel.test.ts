@@ -19,10 +19,15 @@ it.skipIf(python === undefined)(
       expect.stringMatching(/^capstan-[\d.]+\.tar\.gz$/),
       expect.stringMatching(/^capstan-[\d.]+-py3-none-any\.whl$/),
     ])
-    await runPython(python ?? '', ['-m', 'venv', join(folder, 'venv')])
+    await runPython(python ?? '', ['-m', 'venv', '--without-pip', join(folder, 'venv')])
     const own = join(folder, 'venv/bin/python')
-    // From the sources, as a user does: pip calls the backend of the package.
-    await runPython(own, ['-m', 'pip', 'install', '--no-index', '--disable-pip-version-check', pythonFolder])
+    // From the sources, as a user does: pip calls the backend of the package. The pip that Python comes with runs from
+    // its own wheel, because installing it takes longer than all the rest.
+    const find =
+      'import ensurepip, glob, os; print(*glob.glob(os.path.join(os.path.dirname(ensurepip.__file__), "_bundled/pip-*.whl")), *glob.glob("/usr/share/python-wheels/pip-*.whl"))'
+    const [pip = ''] = (await runPython(own, ['-c', find])).trim().split(' ')
+    const install = ['-m', 'pip', 'install', '--no-index', '--disable-pip-version-check', pythonFolder]
+    await runPython(own, install, { env: { PYTHONPATH: pip } })
     const program = `
 import capstan, os
 assert "site-packages" in capstan.__file__, capstan.__file__
