@@ -8,6 +8,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -15,6 +17,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -73,6 +76,61 @@ export async function ensureBuilt(what = 'package') {
     rmSync(aside, { recursive: true, force: true })
   }
   writeFileSync(stamps[what], wanted)
+}
+
+/**
+ * Builds the package as npm does for a project that depends on the repository: `prepare` builds in a clone. The result
+ * is used here too, so that a test of the clone needs no second build. Exits when the build fails.
+ */
+export async function ensureBuiltInClone() {
+  ensureInstalled()
+  const wanted = sourceDigest()
+  const stamp = join(root, '.build/built')
+  if (isStamped(stamp, wanted)) return
+  rmSync(buildClone, { recursive: true, force: true })
+  if (!copyRepository(buildClone)) return ensureBuilt('package')
+  rmSync(stamp, { force: true })
+  if (!prepareClone(buildClone)) process.exit(1)
+  if (!isStamped(join(buildClone, '.build/built'), wanted)) return ensureBuilt('package')
+  for (const directory of ['dist', '.build/modules']) {
+    const aside = join(root, `.build/work-${process.pid}`)
+    cpSync(join(buildClone, directory), aside, { recursive: true })
+    swap(aside, join(root, directory))
+  }
+  writeFileSync(stamp, wanted)
+}
+
+/** The clone of the last such build. */
+export const buildClone = join(root, '.build/clone')
+
+/** Whether that clone was built from the sources as they are now. */
+export function isCloneCurrent() {
+  return isStamped(join(buildClone, '.build/built'), sourceDigest())
+}
+
+/** Copies the files that git would clone, and those that could be added. Returns false where there is no git. @param {string} directory */
+export function copyRepository(directory) {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
+  if (status !== 0) return false
+  for (const file of stdout.split('\0')) {
+    if (file === '' || !existsSync(join(root, file))) continue
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    copyFileSync(join(root, file), join(directory, file))
+  }
+  return true
+}
+
+/** Does what npm does with the clone of a git dependency, with the dependencies that are installed here. Returns whether it worked. @param {string} clone */
+export function prepareClone(clone) {
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction')
+  const env = { ...process.env, INIT_CWD: dirname(root), npm_lifecycle_event: 'prepare' }
+  const { status } = spawnSync(process.execPath, ['scripts/prepare.mjs'], {
+    cwd: clone,
+    stdio: 'inherit',
+    env,
+  })
+  return status === 0
 }
 
 /** Checks the types of the sources when they have changed since the last check. Exits when they are wrong. */

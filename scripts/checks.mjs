@@ -2,7 +2,7 @@
 // failed`.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { ensureBuilt, rememberChecked, sourceDigest, tsc } from './build.mjs'
+import { ensureBuiltInClone, rememberChecked, sourceDigest, tsc } from './build.mjs'
 
 const report = '.build/tiers.json'
 const checks = [
@@ -20,7 +20,7 @@ const checks = [
 
 export async function runChecks() {
   const started = performance.now()
-  await ensureBuilt('package')
+  await ensureBuiltInClone()
   console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0

@@ -193,7 +193,7 @@ const halves = [operations.slice(0, 8), operations.slice(8)] as const
 
 async function runAll(
   how: 'required' | 'off',
-  operations: readonly Record<string, unknown>[],
+  operations: readonly Record<string, string | boolean>[],
 ): Promise<readonly string[]> {
   const { server, agent } = await openAgent(
     [...operations.map((args) => calls(['git', args])), 'done'],
