@@ -24,7 +24,7 @@ the approvals. Standard output carries the protocol; messages go to standard err
     {
       name: 'host-methods',
       summary:
-        'answer the methods _capstan/…, which give the client the rights of a host; packages for other languages use them',
+        'Answer the methods _capstan/…, which give the client the rights of a host; packages for other languages use them',
     },
   ],
   examples: [

@@ -21,33 +21,33 @@ export const command: Command = {
   description: `Serves the HTTP API of an agent until it gets SIGTERM or SIGINT. Runs that are active then can finish for a while; the others are
 suspended, and the next server continues them. Every request needs the token: "Authorization: Bearer TOKEN".`,
   options: [
-    { name: 'port', value: 'n', summary: 'the port; 0 picks a free one, 4747 by default' },
-    { name: 'host', value: 'address', summary: 'the address to listen on; 127.0.0.1 by default' },
+    { name: 'port', value: 'n', summary: 'Port; 0 picks a free one (default: 4747)' },
+    { name: 'host', value: 'address', summary: 'Address to listen on (default: 127.0.0.1)' },
     {
       name: 'workspace',
       value: 'dir',
       repeatable: true,
-      summary: 'a directory that sessions can work in; the current one by default',
+      summary: 'Directory that sessions can work in (default: the current one)',
     },
     {
       name: 'token-file',
       value: 'file',
       summary:
-        'the file of the token, created when absent; ~/.capstan/server-token by default. CAPSTAN_SERVER_TOKEN takes precedence',
+        'File of the token, created when absent (default: ~/.capstan/server-token). CAPSTAN_SERVER_TOKEN takes precedence',
     },
     {
       name: 'drain',
       value: 'duration',
-      summary: 'how long active runs can finish after the stop; 10s by default',
+      summary: 'Time for active runs to finish after the stop (default: 10s)',
     },
-    { name: 'json', summary: 'print the address and the path of the token file as JSON' },
+    { name: 'json', summary: 'Print the address and the path of the token file as JSON' },
     ...sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
   ],
   examples: [
-    { line: 'capstan server', comment: 'serve the current directory on port 4747' },
+    { line: 'capstan server', comment: 'Serve the current directory on port 4747' },
     {
       line: 'capstan server --port 0 --workspace api --workspace web',
-      comment: 'two workspaces, any free port',
+      comment: 'Serve two workspaces on any free port',
     },
   ],
   async run(args, io) {

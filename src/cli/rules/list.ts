@@ -39,6 +39,7 @@ export async function listRules(args: Args, io: Io): Promise<number> {
     if (note !== undefined) await write(io.stdout, `  ${yellow(note)}\n`)
     if (rules.length === 0) await write(io.stdout, `  ${dim('none')}\n`)
     for (const rule of rules) await write(io.stdout, `  ${ruleText(rule, dim)}\n`)
+    if (rules.some(({ callOnly }) => callOnly === true)) await write(io.stdout, `  ${dim(callOnlyNote)}\n`)
     await write(io.stdout, '\n')
   }
   return exitCodes.done
@@ -64,16 +65,16 @@ function ruleJson(rule: Rule, scope: Section['scope'], file: string | undefined)
 function ruleText(rule: Rule, dim: (text: string) => string): string {
   const { action, reason, added_at, untrusted, callOnly } = rule
   const notes = [
-    ...(callOnly === true
-      ? ['only the call itself: its files, hosts and commands need their own rules']
-      : []),
     ...(reason === undefined ? [] : [safeLine(reason, 200)]),
     ...(added_at === undefined ? [] : [`added ${timeText(added_at)} UTC`]),
     ...(untrusted === true && action === 'allow' ? ['not confirmed: has no effect'] : []),
   ]
-  const text = `${action.padEnd(5)} ${safeLine(formatRule(rule), 1_000)}`
+  const text = `${action.padEnd(5)} ${safeLine(formatRule(rule), 1_000)}${callOnly === true ? ' *' : ''}`
   return notes.length === 0 ? text : `${text}  ${dim(notes.join('; '))}`
 }
+
+/** One note for all rules of a section that have it, so that their list stays short. */
+const callOnlyNote = '* only the call itself: its files, hosts and commands need their own rules'
 
 const builtIn: Section = { scope: 'built-in', title: 'Built-in rules', rules: defaultRules }
 

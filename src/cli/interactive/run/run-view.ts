@@ -83,11 +83,7 @@ export class RunView {
       case 'agent_end':
         this.#isOver = true
         this.#endAnswer(columns)
-        this.#print('nothing', [
-          '',
-          ...wrapText(this.#summary(event.result), columns, '  ').map(this.#colors.dim),
-          '',
-        ])
+        this.#print('nothing', this.#end(event.result, columns))
         return
       case 'agent_cancelled':
       case 'error':
@@ -198,6 +194,12 @@ export class RunView {
     this.#lines.push(...lines)
     this.#last = kind
     this.#isApart = false
+  }
+
+  /** The figures of a run. A slash command that asked no model has none. */
+  #end(result: RunSummary, columns: number): string[] {
+    if (result.finish === 'command' && result.costUsd === undefined) return ['']
+    return ['', ...wrapText(this.#summary(result), columns, '  ').map(this.#colors.dim), '']
   }
 
   #summary({ rounds, toolCallsCount, totalTokens, costUsd, finish }: RunSummary): string {
