@@ -180,14 +180,16 @@ export type GateParts = {
   /** Absent: calls that write the same file may run at the same time. */
   readonly writes?: WriteOrder | undefined
   /** Queues a call, or sends it elsewhere. */
-  readonly lane?: (
-    call: LaneCall,
-    /**
-     * Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows
-     * it.
-     */
-    run: (timeoutMs?: number) => Promise<Envelope>,
-  ) => Promise<Envelope>
+  readonly lane?:
+    | ((
+        call: LaneCall,
+        /**
+         * Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows
+         * it.
+         */
+        run: (timeoutMs?: number) => Promise<Envelope>,
+      ) => Promise<Envelope>)
+    | undefined
   /** Creates the runtime for one call. Its signal is aborted when the call has ended, in whatever way. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill

@@ -11,7 +11,6 @@ import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
@@ -362,8 +361,8 @@ function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): 
     callId: id,
     rawArgs: text,
     ...toolCallIdOf(request),
-    ...(expanded !== undefined && { subjects: [...expanded.call.subjects, ...linkTargets(expanded)] }),
-    ...omitUndefined({ signal: request.signal }),
+    subjects: expanded && [...expanded.call.subjects, ...linkTargets(expanded)],
+    signal: request.signal,
   }
 }
 

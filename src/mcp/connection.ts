@@ -37,7 +37,7 @@ export type ConnectionEvents = {
 export type RequestLimits = {
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: (progress: Progress) => void
+  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 export type Progress = {
   readonly progress: number

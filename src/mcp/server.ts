@@ -298,7 +298,7 @@ export class McpServer implements ServerCalls {
         return await connection.request(method, sent, {
           timeoutMs,
           signal,
-          ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),
+          onProgress: progress && ((one) => progress(progressText(one))),
         })
       } catch (error) {
         if (error instanceof McpError && this.#connection === connection) {

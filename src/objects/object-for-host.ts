@@ -46,13 +46,10 @@ export async function objectForHost<Value>(
       { ...request, schema: json },
       {
         signal,
-        ...(onPartial !== undefined && {
-          onPartial: ({ value, ...rest }) => onPartial({ ...rest, value: redactValue(value, clean) }),
-        }),
+        onPartial:
+          onPartial && (({ value, ...rest }) => onPartial({ ...rest, value: redactValue(value, clean) })),
         // The library decides in the end: it may refuse more than its JSON Schema says, and return another value.
-        ...(standard !== undefined && {
-          check: async (value) => (await validateWith(standard, value)) as Validation<Value>,
-        }),
+        check: standard && (async (value) => (await validateWith(standard, value)) as Validation<Value>),
       },
     )
     const { object, rawText, usage, ...rest } = made

@@ -11,7 +11,6 @@ import type { GateParts, HookVerdict, RuntimeRequest } from '../loop/gate-parts.
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
 import type { RuntimeSession } from '../tool/session-services.js'
 import { findBelow } from '../workspace/files/find-below.js'
@@ -78,8 +77,8 @@ async function openEngine(
     manifest: options.manifest,
     ceiling: options.ceiling,
     mode: options.mode,
-    ...omitUndefined({ parent: kernel.parent?.authority }),
-    ...(options.delegation?.approvals === true && { delegateApprovals: true }),
+    parent: kernel.parent?.authority,
+    delegateApprovals: options.delegation?.approvals === true,
   })
   for (const message of authority.warnings)
     kernel.emit({ type: 'notice', source: 'permissionPolicy', message })
@@ -145,8 +144,8 @@ function gateFor(
       ...kernel.redactor.watchdogs,
       ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
-    ...(asks && { onAsk: features.ask(kernel.confirmations.ask) }),
-    ...omitUndefined({ approvals: options.approvals }),
+    onAsk: asks ? features.ask(kernel.confirmations.ask) : undefined,
+    approvals: options.approvals,
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
       authority.addRule(rule)
@@ -162,16 +161,16 @@ function gateFor(
     guardTimeoutMs: maxGuardMs,
     budget: ({ toolName }) => kernel.budget.beforeTool(toolName),
     writes: new WriteOrder(),
-    ...omitUndefined({ lane: features.lane }),
+    lane: features.lane,
     runtimeFor: (request) => runtimeFor(kernel, workspace, seen, request, () => gate, mode),
-    ...(recorder !== undefined && { starting: (call) => recorder.starting(call) }),
+    starting: recorder && ((call) => recorder.starting(call)),
     spill: (label, data) => workspace.scratch.write(label, data),
     record: (record) => {
       kernel.trace.add(record)
       for (const feature of featuresWith('callEnded')) feature.callEnded(kernel, record)
     },
     run: () => kernel.identity(),
-    ...omitUndefined({ toolTimeoutMs: options.toolTimeoutMs }),
+    toolTimeoutMs: options.toolTimeoutMs,
     now: () => kernel.now(),
     newId: () => kernel.newId(),
   })

@@ -23,7 +23,7 @@ export async function partsFor(
   return {
     model: () => kernel.model(),
     fallbacks: () => kernel.models.fallbacks(),
-    ...omitUndefined({ circuits: kernel.setup.circuits }),
+    circuits: kernel.setup.circuits,
     retry: retryOf(kernel),
     conversation,
     instructions: () => kernel.instructions(),
@@ -37,14 +37,14 @@ export async function partsFor(
         additionalParams: { thinkingBudget: options.thinkingBudget },
       }),
     },
-    ...(plans && { firstRequest: { toolChoice: { type: 'tool', name: 'todo' } } }),
-    ...omitUndefined({ middleware: options.middleware }),
+    firstRequest: plans ? { toolChoice: { type: 'tool', name: 'todo' } } : undefined,
+    middleware: options.middleware,
     budget: kernel.budget,
     compaction: {
       auto: options.autoCompact ?? defaultCompaction.auto,
       threshold: options.autoCompactThreshold ?? defaultCompaction.threshold,
     },
-    ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
+    stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen,
     takeSteering: () => [
       ...kernel.steering.splice(0),
       ...(conversation === kernel.conversation ? takeMessages(kernel) : []),

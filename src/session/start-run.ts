@@ -236,12 +236,10 @@ async function runLoop(
       emit: (event) => void (kernel.active === active && kernel.emit(event)),
       // Messages on top of another history are not in the log, so that nothing could be resumed from them.
       ...(own && { roundDone, callEnded }),
-      ...(request.from && { before: request.from.totals }),
-      ...omitUndefined({ unfinished }),
-      ...(request.trigger !== undefined && {
-        promptFacts: { metadata: { trigger: { ...request.trigger } } },
-      }),
-      ...omitUndefined({ unseen: request.unseen }),
+      before: request.from?.totals,
+      unfinished,
+      promptFacts: request.trigger && { metadata: { trigger: { ...request.trigger } } },
+      unseen: request.unseen,
     },
     message,
   )

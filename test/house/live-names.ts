@@ -3,7 +3,10 @@ import { type Export, resolveRelative, type SourceFile } from './source-tree.js'
 /**
  * The exported values, written `file#name`, that no other source file imports and no entry file makes public. A
  * re-export alone keeps nothing alive: someone has to take the name at its end. Types may be exported next to the
- * function that speaks of them.
+ * function that uses them.
+ *
+ * Hand-written because it shares the parsed files with the checks of layers and entries: 300 lines in all, no further
+ * packages. knip would add 33 packages to find the same names.
  */
 export function unusedExports(files: readonly SourceFile[], entrySources: readonly string[]): string[] {
   const used = usedNames(files, files, entrySources)

@@ -21,8 +21,8 @@ export type ObjectParts<Value = unknown> = {
   /** Sends one request to the model. Pieces of the answer are passed to `hear` as they arrive. */
   ask(request: ObjectAsk, signal: AbortSignal, hear: (piece: ReceivedPiece) => void): Promise<ObjectAnswer>
   /** Checks and converts an answer. Default: a check against the schema of the request. */
-  readonly check?: Validate<Value>
-  onPartial?(partial: PartialObject): void
+  readonly check?: Validate<Value> | undefined
+  readonly onPartial?: ((partial: PartialObject) => void) | undefined
   readonly signal?: AbortSignal | undefined
   now(): number
 }

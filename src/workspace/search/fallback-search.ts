@@ -19,8 +19,10 @@ export type FallbackSearchOptions = {
 }
 
 /**
- * Search without ripgrep, with the same answers, some three times slower. The pattern runs in a thread of its own that
- * ends at the deadline, since JavaScript's engine may take for ever on one line.
+ * Search without ripgrep, with the same answers, about three times slower. It is hand-written because ripgrep opens
+ * files by path: while another process swaps directories for links, its results must be discarded (`move-watch.ts`),
+ * and this search, which opens each directory and file by handle, still answers (SEC-011, SEC-025). The pattern runs in
+ * a separate thread that ends at the deadline, because JavaScript's engine can take exponential time on one line.
  */
 export function createFallbackSearch({
   root,
