@@ -39,6 +39,9 @@ export class PostgresMember implements QueueMember {
   readonly #options: MemberOptions
   readonly #presence: Presence
   readonly #listeners = new Set<(reason: WakeReason) => void>()
+  /** The attempts of the runs that this node knows it has. */
+  readonly #claimed = new Map<string, number>()
+  #isUnsure = false
   #sweep: NodeJS.Timeout | undefined
   #sweeping: Promise<void> = Promise.resolve()
   #sweepers = 1
@@ -79,25 +82,45 @@ export class PostgresMember implements QueueMember {
   async claim({ lanes, max, tenantLimits }: ClaimOptions): Promise<readonly RunClaim[]> {
     const { database, schema } = this.#options
     for (const lane of lanes) await this.#options.ensureLane(lane)
-    const rows = await database.transaction(async (run) => {
+    const wasUnsure = this.#isUnsure
+    // Until the answer is here: a claim whose answer is lost can have been made.
+    this.#isUnsure = true
+    const rows = await database.transaction(async (run, attempt) => {
       await lockClaims(run, schema)
       const [node] = await run<{ draining: boolean }>({
         text: `select draining from ${schema}.nodes where id = $1`,
         values: [this.node],
       })
-      const taken: RunRow[] = []
+      const taken = wasUnsure || attempt > 1 ? await this.#unknownClaims(run) : []
       if (node?.draining !== false) return taken
       const limits = await Limits.read(run, schema, tenantLimits)
+      let skipped = 0
       for (const lane of lanes)
-        while (taken.length < max) {
+        while (taken.length < max && skipped < maxSkipped) {
           const found = await this.#fetch(run, lane, limits)
           if (found === undefined) break
-          if (found !== 'not now') taken.push(found)
+          if (found === 'not now') skipped++
+          else taken.push(found)
         }
+      // Many runs were cancelled: the others must not wait for the end of all their jobs.
+      if (skipped === maxSkipped) setImmediate(() => this.wake('work'))
       return taken
     })
-    for (const { run_id: runId } of rows) this.#options.changed(runId)
+    this.#isUnsure = false
+    for (const { run_id: runId, attempt } of rows) {
+      this.#claimed.set(runId, attempt)
+      this.#options.changed(runId)
+    }
     return rows.map((row) => ({ run: runOf(row), attempt: row.attempt }))
+  }
+
+  /** Runs that this node has claimed without having learned it. */
+  async #unknownClaims(run: Run): Promise<RunRow[]> {
+    const rows = await run<RunRow>({
+      text: `select ${runColumns} from ${this.#options.schema}.queue_runs where state = 'active' and node = $1`,
+      values: [this.node],
+    })
+    return rows.filter(({ run_id: runId, attempt }) => this.#claimed.get(runId) !== attempt)
   }
 
   async mark(
@@ -149,6 +172,7 @@ export class PostgresMember implements QueueMember {
       await this.#options.advance(run, sessionId)
       return true
     })
+    this.#forget(claim)
     if (isSettled) this.#options.changed(encodeText(claim.run.runId))
     return isSettled
   }
@@ -163,7 +187,10 @@ export class PostgresMember implements QueueMember {
       values: this.#claimValues(claim),
     })
     const [first] = rows
-    if (first === undefined) return undefined
+    if (first === undefined) {
+      this.#forget(claim)
+      return undefined
+    }
     const messages: RunMessage[] = rows.flatMap(({ id, body }) =>
       id === null ? [] : [{ id: decodeText(id), body: JSON.parse(body) }],
     )
@@ -278,6 +305,11 @@ export class PostgresMember implements QueueMember {
     return row !== undefined
   }
 
+  #forget({ run, attempt }: RunClaim): void {
+    const runId = encodeText(run.runId)
+    if (this.#claimed.get(runId) === attempt) this.#claimed.delete(runId)
+  }
+
   #claimValues({ run, attempt }: RunClaim): unknown[] {
     return [encodeText(run.runId), attempt, this.node]
   }
@@ -385,6 +417,8 @@ export class PostgresMember implements QueueMember {
 const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`
 const sweepEveryMs = 400
+/** How many jobs that cannot start one transaction looks at. */
+const maxSkipped = 100
 
 /** One transaction at a time claims and takes over, so that no limit is exceeded. */
 async function lockClaims(run: Run, schema: string): Promise<void> {

@@ -20,16 +20,11 @@ type Chat = { readonly messages: readonly { readonly role: string; readonly cont
 export type ClusterOptions = {
   /** How long the model takes for an answer. */
   readonly thinkMs?: number | undefined
-  readonly url?: string | undefined
-  readonly schema?: string | undefined
 }
 
 /** A cluster whose model makes as many calls as the prompt says: `NAME x3` appends `NAME-1` to `NAME-3` to a file. */
 export async function cluster(options: ClusterOptions = {}) {
-  const { url, schema } =
-    options.url === undefined
-      ? await postgresSchema()
-      : { url: options.url, schema: options.schema ?? 'capstan' }
+  const { url, schema } = await postgresSchema()
   const base = realpathSync(temporaryDirectory())
   const work = join(base, 'work')
   mkdirSync(work)
@@ -50,38 +45,48 @@ export async function cluster(options: ClusterOptions = {}) {
     return { text: `Call ${id}. `, toolCalls: [{ id, name: 'bash', args: { command } }] }
   })
   onTestFinished(() => models.close())
-  const config = join(base, 'worker.acl')
-  writeFileSync(
-    config,
-    `default_model = "local/test"\nproviders "local" { base_url = "${models.url}/v1" api_key = "key-of-the-test" models "test" {} }\n`,
-  )
   const store = new PostgresSessionStore({ url, schema })
   const queue = new PostgresRunQueue({ url, schema })
   onTestFinished(async () => {
     await Promise.all([store.close(), queue.close()])
   })
-  const environment = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: base,
-    CAPSTAN_LOCAL_MODELS: '',
-    CAPSTAN_DATABASE_URL: url,
-    CAPSTAN_CLUSTER_KEY: clusterKey,
-  }
-  const command = (args: readonly string[]): ChildProcess =>
-    spawn(process.execPath, [join(root, 'dist/cli/main.js'), ...args, '--schema', schema], {
+  const here = { under: [], databaseUrl: url, modelUrl: models.url }
+  const command = (args: readonly string[], { under, databaseUrl }: Place = here): ChildProcess => {
+    const [program = '', ...words] = [...under, process.execPath, join(root, 'dist/cli/main.js'), ...args]
+    return spawn(program, [...words, '--schema', schema], {
       cwd: work,
-      env: environment,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: base,
+        CAPSTAN_LOCAL_MODELS: '',
+        CAPSTAN_DATABASE_URL: databaseUrl,
+        CAPSTAN_CLUSTER_KEY: clusterKey,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-  const worker = (...args: readonly string[]): Promise<WorkerProcess> =>
-    started(
-      command([
-        ...['worker', '--json', '--config', config, '--workspace', `main=${work}`, '--sandbox', 'off'],
-        ...args,
-      ]),
-    )
+  }
+  const workerAt = (place: Place, ...args: readonly string[]): Promise<WorkerProcess> => {
+    const config = join(base, `${encodeURIComponent(place.modelUrl)}.acl`)
+    const provider = `base_url = "${place.modelUrl}/v1" api_key = "key-of-the-test" models "test" {}`
+    writeFileSync(config, `default_model = "local/test"\nproviders "local" { ${provider} }\n`)
+    const options = ['--config', config, '--workspace', `main=${work}`, '--sandbox', 'off', ...args]
+    return started(command(['worker', '--json', ...options], place))
+  }
+  const worker = (...args: readonly string[]): Promise<WorkerProcess> => workerAt(here, ...args)
   const client = new RunClient({ store, queue, clusterKey })
-  return { url, schema, store, queue, client, worker, command, asked, lines: () => linesOf(ledger) }
+  return {
+    ...{ url, schema, store, queue, client, worker, workerAt, command, asked },
+    modelUrl: models.url,
+    lines: () => linesOf(ledger),
+  }
+}
+
+/** Where a process runs, and how it reaches the others. */
+export type Place = {
+  /** The command that starts it, with its arguments in front. */
+  readonly under: readonly string[]
+  readonly databaseUrl: string
+  readonly modelUrl: string
 }
 
 export type WorkerProcess = {
