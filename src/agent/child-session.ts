@@ -134,6 +134,7 @@ const inheritedNames = [
   'temperature',
   'maxTokens',
   'thinkingBudget',
+  'reasoningEffort',
   'watchdog',
   'ceiling',
   'sandbox',

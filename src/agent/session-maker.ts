@@ -207,7 +207,7 @@ export class SessionMaker {
 
   /** The options that the configuration sets for every session. */
   #defaults(): SessionOptions {
-    const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
+    const { maxToolRounds, maxParallelTasks, thinkingBudget, reasoningEffort, llmApiTimeoutMs } = this.#config
     const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
     const { extensionTools } = this.#config
     return omitUndefined({
@@ -216,6 +216,7 @@ export class SessionMaker {
       autoDelegation,
       autoParallel,
       thinkingBudget,
+      reasoningEffort,
       llmApiTimeoutMs,
       fallbackModels,
       retry,

@@ -1,4 +1,6 @@
 /** The entry `capstan/model`: language models. */
+
+export type { AccessToken } from './access-token.js'
 export {
   type AiSdkKind,
   type AiSdkModel,
@@ -21,6 +23,7 @@ export {
   isCompletionModel,
   type StreamingCompletionModel,
 } from './completion-model.js'
+export type { ReasoningEffort } from './effort.js'
 export { ModelError, type ModelErrorCode, type ModelErrorFacts, modelErrorCodes } from './errors.js'
 export { estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
 export { lowerHistory } from './lower-history.js'
@@ -35,6 +38,7 @@ export type {
   ModelToolCall,
   ModelUsage,
   PriceTier,
+  PromptCache,
   ReasoningLevel,
 } from './model.js'
 export type {

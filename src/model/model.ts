@@ -40,6 +40,12 @@ export type ModelFacts = {
 /** How much a model reasons before it answers. */
 export type ReasoningLevel = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
+/**
+ * How long a provider retains the beginning of a request for the next one. `off`: requests have no marks for it. A
+ * provider that has other times uses the nearest longer one, else its longest.
+ */
+export type PromptCache = 'off' | '5m' | '1h' | '24h'
+
 /** The prices of a model, in US dollars per million tokens. */
 export type ModelPrice = {
   readonly input: number

@@ -1,13 +1,20 @@
+import type { AccessToken } from './access-token.js'
 import type { AiSdkKind } from './ai-sdk/index.js'
 import { catalogueEntry, factsOfEntry } from './catalogue/catalogue.js'
-import { type ChatDialect, chatEndpoint, createChatModel, zhipuEndpoint } from './chat/index.js'
+import {
+  azureEndpoint,
+  type ChatDialect,
+  chatEndpoint,
+  createChatModel,
+  zhipuEndpoint,
+} from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
 import { ModelError } from './errors.js'
-import type { Model, ModelFacts, ModelPrice } from './model.js'
+import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
 import {
-  hasNativeOutput,
+  isOwnAddress,
   type ProviderFamily,
   providerFamily,
   type WellKnown,
@@ -25,6 +32,15 @@ export type ModelConfig = {
   readonly api?: 'chat' | 'responses' | 'messages' | 'google'
   readonly baseUrl?: string
   readonly apiKey?: string
+  /**
+   * A token in place of a key, such as of Microsoft Entra for Azure. A function is called for each request, so that it
+   * can refresh the token.
+   */
+  readonly accessToken?: AccessToken
+  /** The version of the API, for Azure. Absent: its current one. */
+  readonly apiVersion?: string
+  /** How long the provider retains the beginning of requests. Default: its own choice. */
+  readonly promptCache?: PromptCache
   readonly headers?: Readonly<Record<string, string>>
   readonly sessionIdHeader?: string
   readonly facts?: Partial<ModelFacts>
@@ -52,7 +68,8 @@ export function createModel(config: ModelConfig): Model {
   const baseUrl = config.baseUrl ?? known?.baseUrl
   const missing = missingIn(config, family, baseUrl, known)
   if (missing !== undefined) return unusable(config, facts, missing)
-  if (family === 'chat' || family === 'zhipu') return chatModel(config, family, facts, baseUrl ?? '')
+  if (family === 'chat' || family === 'zhipu' || family === 'azure')
+    return chatModel(config, family, facts, baseUrl ?? '')
   return aiSdkModel(config, family, facts)
 }
 
@@ -77,21 +94,24 @@ const familyOfApi = {
 function factsOf(config: ModelConfig): ModelFacts {
   const { provider, id, facts, price } = config
   const entry = catalogueEntry(provider, id)
-  const listed = entry && factsOfEntry(entry)
+  const listed = entry && listedFacts(config, factsOfEntry(entry))
   const contextAssumed = facts?.contextTokens === undefined && listed?.contextTokens === undefined
   return {
     ...defaultFacts,
     ...listed,
     ...(contextAssumed && { contextAssumed }),
-    ...(isAtOwnAddress(config) && hasNativeOutput(config.provider) && { structuredOutput: true }),
+    ...(isOwnAddress(provider, config.baseUrl) &&
+      wellKnownProvider(provider)?.nativeOutput && { structuredOutput: true }),
     ...facts,
     ...(price !== undefined && { price }),
   }
 }
 
-/** Returns whether the model is at its provider's own address; nothing is known about a server at another address. */
-function isAtOwnAddress({ provider, baseUrl }: ModelConfig): boolean {
-  return baseUrl === undefined || baseUrl.replace(/\/+$/, '') === wellKnownProvider(provider)?.baseUrl
+/** A gateway or a local server has prices of its own, whatever it calls its models. */
+function listedFacts({ provider, baseUrl }: ModelConfig, listed: Partial<ModelFacts>): Partial<ModelFacts> {
+  if (isOwnAddress(provider, baseUrl)) return listed
+  const { price: _, ...facts } = listed
+  return facts
 }
 
 function missingIn(
@@ -100,7 +120,13 @@ function missingIn(
   baseUrl: string | undefined,
   known: WellKnown | undefined,
 ): ModelError | undefined {
-  const { provider, apiKey, headers = {} } = config
+  const { provider, apiKey, accessToken, headers = {} } = config
+  if (family === 'azure' && !baseUrl) {
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has no address: set baseUrl to that of your resource, such as https://NAME.openai.azure.com`,
+    )
+  }
   const isChat = family === 'chat' || family === 'zhipu'
   if (isChat && !baseUrl) {
     return new ModelError(
@@ -114,6 +140,7 @@ function missingIn(
       `${nameOf(config)} has a baseUrl that is not an http(s) URL: write it as https://host/v1`,
     )
   }
+  if (accessToken !== undefined) return undefined
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
   // A local server may need no key; if it does, its error says so.
   if (hasKey || hasAuthorization(headers) || known === undefined || isLoopback(baseUrl)) return undefined
@@ -123,13 +150,26 @@ function missingIn(
   )
 }
 
-function chatModel(config: ModelConfig, family: 'chat' | 'zhipu', facts: ModelFacts, baseUrl: string): Model {
-  const { provider, id, apiKey, headers, sessionIdHeader, dialect, fetch, retry } = config
+function chatModel(
+  config: ModelConfig,
+  family: 'chat' | 'zhipu' | 'azure',
+  facts: ModelFacts,
+  baseUrl: string,
+): Model {
+  const { provider, id, apiKey, accessToken, apiVersion, headers, sessionIdHeader, fetch, retry } = config
+  const endpoints = {
+    chat: () => chatEndpoint(baseUrl),
+    zhipu: () => zhipuEndpoint(baseUrl),
+    azure: () => azureEndpoint(baseUrl, id, apiVersion),
+  }
+  const dialect = family === 'azure' ? { keyHeader: 'api-key' as const, ...config.dialect } : config.dialect
   return createChatModel({
     provider,
     id,
     baseUrl,
-    endpoint: family === 'zhipu' ? zhipuEndpoint(baseUrl) : chatEndpoint(baseUrl),
+    endpoint: endpoints[family](),
+    accessToken,
+    promptCache: config.promptCache,
     facts,
     apiKey,
     headers,
@@ -142,7 +182,7 @@ function chatModel(config: ModelConfig, family: 'chat' | 'zhipu', facts: ModelFa
 
 /** Loaded with the first call: a program that never uses such a provider does not load its packages. */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
-  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry } = config
+  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry, promptCache } = config
   let loading: Promise<Model> | undefined
   const load = async (): Promise<Model> => {
     const { createAiSdkModel } = await import('./ai-sdk/index.js')
@@ -156,6 +196,7 @@ function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Mo
       headers,
       sessionIdHeader,
       retry,
+      promptCache,
     })
   }
   return {

@@ -10,6 +10,7 @@ const harmless: readonly (keyof SessionOptions & string)[] = [
   'temperature',
   'maxTokens',
   'thinkingBudget',
+  'reasoningEffort',
   'role',
   'guidelines',
   'responseStyle',

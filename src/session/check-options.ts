@@ -23,6 +23,7 @@ import {
 } from '../feature/option-check.js'
 import { type HostEnv, readHostEnv } from '../loop/host-env.js'
 import { memoryTools } from '../memory/memory-tools.js'
+import { reasoningEfforts } from '../model/effort.js'
 import { durabilities } from '../store/session-store.js'
 import type { AnyTool } from '../tool/contract.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
@@ -244,6 +245,7 @@ const kernelChecks: Readonly<Record<string, Check>> = {
   temperature: between(0, 2),
   maxTokens: count(1),
   thinkingBudget: count(0),
+  reasoningEffort: oneOf(...reasoningEfforts),
   role: is('string'),
   guidelines: is('string'),
   responseStyle: is('string'),

@@ -7,6 +7,7 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
+import type { SessionOptions } from './options.js'
 
 /** What the loop is given for a run of this session. */
 export async function partsFor(
@@ -33,9 +34,7 @@ export async function partsFor(
     limits: limitsOf(kernel),
     request: {
       ...omitUndefined({ temperature: options.temperature, maxTokens: options.maxTokens }),
-      ...(options.thinkingBudget !== undefined && {
-        additionalParams: { thinkingBudget: options.thinkingBudget },
-      }),
+      ...reasoningOf(options),
     },
     firstRequest: plans ? { toolChoice: { type: 'tool', name: 'todo' } } : undefined,
     middleware: options.middleware,
@@ -65,6 +64,15 @@ export async function partsFor(
     sessionId,
     now: () => kernel.now(),
   }
+}
+
+/** A level takes precedence over a number of tokens. */
+function reasoningOf({
+  reasoningEffort,
+  thinkingBudget,
+}: SessionOptions): Pick<CompletionRequest, 'additionalParams'> {
+  if (reasoningEffort !== undefined) return { additionalParams: { reasoningEffort } }
+  return thinkingBudget === undefined ? {} : { additionalParams: { thinkingBudget } }
 }
 
 /** What the features observe of a request; undefined when none does. */

@@ -14,6 +14,7 @@ import type { RunLimits } from '../loop/run-parts.js'
 import type { StopCondition } from '../loop/stop-conditions.js'
 import type { McpFeatureOptions } from '../mcp/session-servers.js'
 import type { MemoryFeatureOptions } from '../memory/feature.js'
+import type { ReasoningEffort } from '../model/effort.js'
 import type { Model } from '../model/model.js'
 import type { QueueFeatureOptions } from '../queue/feature.js'
 import type { SkillFeatureOptions } from '../skills/feature.js'
@@ -84,6 +85,8 @@ export type SessionOptions = PromptSlots &
     readonly temperature?: number
     readonly maxTokens?: number
     readonly thinkingBudget?: number
+    /** How much the model reasons; takes precedence over `thinkingBudget`. Models without reasoning ignore it. */
+    readonly reasoningEffort?: ReasoningEffort
     readonly planningMode?: 'auto' | 'enabled' | 'disabled'
     /** @deprecated Use `planningMode`. */
     readonly planning?: boolean

@@ -81,9 +81,9 @@ describe('the trace of a run in other processes', () => {
       ['anthropic', 'messages'],
     ] as const) {
       const model = createModel({ provider, api, id: 'm', baseUrl: server.url, apiKey: 'key' })
-      const told = await openAgent({ propagateTo: ['127.0.0.1'] })
-      await told.agent.session(told.root, { model }).send('Go.')
-      expect(server.requests.at(-1)?.headers['traceparent']).toBe(told.named('chat m').traceparent)
+      const traced = await openAgent({ propagateTo: ['127.0.0.1'] })
+      await traced.agent.session(traced.root, { model }).send('Go.')
+      expect(server.requests.at(-1)?.headers['traceparent']).toBe(traced.named('chat m').traceparent)
       const other = await openAgent({ propagateTo: ['*.example.com'] })
       await other.agent.session(other.root, { model }).send('Go.')
       expect(server.requests.at(-1)?.headers).not.toHaveProperty('traceparent')
@@ -116,8 +116,8 @@ describe('the trace of a run in other processes', () => {
       await opened.agent.session(opened.root, options).send('Go.')
       return opened
     }
-    const told = await fetched(['127.0.0.1'])
-    expect(seen.at(-1)?.['traceparent']).toBe(told.named('execute_tool web_fetch').traceparent)
+    const traced = await fetched(['127.0.0.1'])
+    expect(seen.at(-1)?.['traceparent']).toBe(traced.named('execute_tool web_fetch').traceparent)
     await fetched([])
     expect(seen).toHaveLength(2)
     expect(seen.at(-1)).not.toHaveProperty('traceparent')

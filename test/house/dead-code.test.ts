@@ -10,6 +10,7 @@ import { isTest, listFiles, parseSource, readSource, readSources, type SourceFil
 
 /** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
 const onlyForTests: Readonly<Record<string, string>> = {
+  'src/model/well-known.ts#providers': 'the page on models is written from it',
   'src/workspace/files/keyed-lock.ts#lockedKeys':
     'that nothing is kept for unused paths cannot be seen from outside',
   'src/workspace/files/path-style.ts#macStyle': 'the rules of other systems are tested as text on this one',

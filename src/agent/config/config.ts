@@ -1,5 +1,6 @@
 import type { Manifest } from '../../authority/manifest.js'
-import type { ModelPrice } from '../../model/model.js'
+import type { ReasoningEffort } from '../../model/effort.js'
+import type { ModelPrice, PromptCache } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
@@ -32,6 +33,7 @@ export type AgentConfig = {
   readonly autoParallel?: boolean
   readonly autoDelegation?: AutoDelegationConfig
   readonly thinkingBudget?: number
+  readonly reasoningEffort?: ReasoningEffort
   readonly llmApiTimeoutMs?: number
   /** The manifest of every session of the agent. */
   readonly manifest?: Manifest
@@ -54,6 +56,10 @@ export type Reach = {
   readonly api?: (typeof modelApis)[number]
   readonly apiKey?: string
   readonly baseUrl?: string
+  /** A token in place of a key, for Azure. */
+  readonly accessToken?: string
+  readonly apiVersion?: string
+  readonly promptCache?: PromptCache
   /** The name of the header with the session id. */
   readonly sessionIdHeader?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -8,6 +8,7 @@ const limits = [
     'maxToolRounds',
     'maxParallelTasks',
     'thinkingBudget',
+    'reasoningEffort',
     'llmApiTimeoutMs',
     'circuitBreakerThreshold',
     'projectDocMaxBytes',

@@ -2,7 +2,7 @@ import type { CompletionRequest } from '../../tool/completion.js'
 import { unlessAborted } from '../../tool/unless-aborted.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
-import type { ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import type { ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
 import { type ModelPlace, nameOf, watchError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
@@ -18,6 +18,7 @@ export type AiSdkParts = {
   load(): Promise<AiSdkModel>
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming | undefined
+  readonly promptCache?: PromptCache | undefined
   /** Whether an answer that ends without a reason is treated as cut off. */
   readonly mustSayWhy?: boolean
 }
@@ -40,6 +41,8 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     facts,
     sessionIdHeader,
     url: place.url,
+    id: place.id,
+    promptCache: parts.promptCache,
   }
   const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)

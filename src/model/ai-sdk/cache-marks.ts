@@ -1,3 +1,4 @@
+import type { PromptCache } from '../model.js'
 import type { AiSdkCallOptions, AiSdkMessage, AiSdkProviderOptions } from './ai-sdk-model.js'
 
 /** Returns whether a provider caches only up to marks that the caller sets. */
@@ -10,7 +11,14 @@ export function takesCacheMarks(provider: string): boolean {
  * at the end of the request, and where the previous request ended. Without the last one, a round with many results
  * would put two marks further apart than the provider looks back.
  */
-export function markForCache(options: AiSdkCallOptions): AiSdkCallOptions {
+export function markForCache(options: AiSdkCallOptions, wanted?: PromptCache | undefined): AiSdkCallOptions {
+  // Five minutes are the provider's own default.
+  const ttl = wanted === '1h' || wanted === '24h' ? ({ ttl: '1h' } as const) : {}
+  const mark = <Marked extends Markable>(thing: Marked): Marked => {
+    const cacheControl = { type: 'ephemeral', ...ttl }
+    const anthropic = { ...thing.providerOptions?.['anthropic'], cacheControl }
+    return { ...thing, providerOptions: { ...thing.providerOptions, anthropic } }
+  }
   const { prompt, tools } = options
   const system = prompt.findLastIndex(({ role }) => role === 'system')
   const ends = [prompt.length - 1, endBeforeAnswer(prompt)].filter((at) => isEnd(prompt[at]))
@@ -33,7 +41,4 @@ function isEnd(message: AiSdkMessage | undefined): boolean {
   return message?.role === 'user' || message?.role === 'tool'
 }
 
-function mark<Marked extends { readonly providerOptions?: AiSdkProviderOptions }>(thing: Marked): Marked {
-  const anthropic = { ...thing.providerOptions?.['anthropic'], cacheControl: { type: 'ephemeral' } }
-  return { ...thing, providerOptions: { ...thing.providerOptions, anthropic } }
-}
+type Markable = { readonly providerOptions?: AiSdkProviderOptions }

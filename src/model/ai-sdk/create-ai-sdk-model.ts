@@ -2,7 +2,7 @@ import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { secretsIn } from '../chat/request-headers.js'
 import { ModelError } from '../errors.js'
-import type { Model, ModelFacts } from '../model.js'
+import type { Model, ModelFacts, PromptCache } from '../model.js'
 import { nameOf } from '../provider-error.js'
 import type { RetryTiming } from '../retry.js'
 import type { AiSdkModel } from './ai-sdk-model.js'
@@ -26,6 +26,7 @@ export type AiSdkModelOptions = {
   /** The name of a header with the session's id. */
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming | undefined
+  readonly promptCache?: PromptCache | undefined
   readonly fetch?: typeof globalThis.fetch
   /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
@@ -50,7 +51,7 @@ export type LibrarySettings = {
  * ```
  */
 export function createAiSdkModel(options: AiSdkModelOptions): Model {
-  const { provider, kind, id, sessionIdHeader, retry, load = loadLibrary } = options
+  const { provider, kind, id, sessionIdHeader, retry, promptCache, load = loadLibrary } = options
   const url = options.baseUrl === undefined ? homes[kind] : versioned(options.baseUrl, kind)
   const place = { provider, id, url, secrets: secretsIn(options, url) }
   let made: Promise<AiSdkModel> | undefined
@@ -73,6 +74,7 @@ export function createAiSdkModel(options: AiSdkModelOptions): Model {
     },
     sessionIdHeader,
     retry,
+    promptCache,
   })
 }
 

@@ -1,7 +1,8 @@
 import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import { isStrictSchema } from '../chat/strict-schema.js'
-import type { ModelCall, ModelFacts } from '../model.js'
+import { budgetOfEffort, effortFor } from '../effort.js'
+import type { ModelCall, ModelFacts, PromptCache } from '../model.js'
 import type { AiSdkCallOptions, AiSdkProviderOptions, AiSdkTool } from './ai-sdk-model.js'
 import { markForCache, takesCacheMarks } from './cache-marks.js'
 import { toPrompt } from './to-prompt.js'
@@ -14,6 +15,9 @@ export type CallTarget = {
   /** The header with the session's id, if the host wants one. */
   readonly sessionIdHeader?: string | undefined
   readonly url?: string | undefined
+  /** The id of the model. */
+  readonly id?: string | undefined
+  readonly promptCache?: PromptCache | undefined
 }
 
 /** Converts a request to the options of one call to an AI SDK model. */
@@ -41,7 +45,10 @@ export function toCallOptions(
     ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
     ...headersOf(target, call),
   }
-  return takesCacheMarks(target.provider) ? markForCache(options) : options
+  const { promptCache } = target
+  return promptCache !== 'off' && takesCacheMarks(target.provider)
+    ? markForCache(options, promptCache)
+    : options
 }
 
 function headersOf(
@@ -73,15 +80,19 @@ const sharedSettings = ['topP', 'topK', 'stopSequences', 'seed', 'presencePenalt
 /** Sorts additional parameters into settings of every provider, a thinking budget, and the provider's own options. */
 function additional(
   request: CompletionRequest,
-  { provider }: CallTarget,
+  target: CallTarget,
   sessionId: string | undefined,
 ): { settings: JsonObject; providerOptions: AiSdkProviderOptions } {
-  const name = optionsName(provider)
+  const name = optionsName(target.provider)
   const settings: JsonObject = {}
-  const own: JsonObject = defaultsOf(name, request, sessionId)
+  const own: JsonObject = {
+    ...defaultsOf(name, request, target, sessionId),
+    ...reasoningOf(name, request, target),
+  }
   const others: { [provider: string]: JsonObject } = {}
   for (const [key, value] of Object.entries(request.additionalParams ?? {})) {
     if (key === 'thinkingBudget') Object.assign(own, thinking(name, value))
+    else if (key === 'reasoningEffort') continue
     else if (sharedSettings.includes(key)) settings[key] = value
     else if (key === name && isRecord(value)) Object.assign(own, value)
     else if (knownProviders.includes(key) && isRecord(value)) others[key] = value
@@ -98,13 +109,55 @@ function optionsName(provider: string): string {
   return knownProviders.find((name) => words.includes(name)) ?? provider.split('.')[0] ?? provider
 }
 
-function defaultsOf(name: string, { outputSchema }: CompletionRequest, sessionId?: string): JsonObject {
+function defaultsOf(
+  name: string,
+  { outputSchema }: CompletionRequest,
+  { promptCache }: CallTarget,
+  sessionId?: string,
+): JsonObject {
   if (name !== 'openai') return {}
   return {
     // The history is local: nothing is stored at the provider, and reasoning is sent encrypted within the history.
     store: false,
-    ...(sessionId !== undefined && { promptCacheKey: sessionId }),
+    ...(sessionId !== undefined && promptCache !== 'off' && { promptCacheKey: sessionId }),
+    ...((promptCache === '1h' || promptCache === '24h') && { promptCacheRetention: '24h' }),
     ...(outputSchema !== undefined && { strictJsonSchema: isStrictSchema(outputSchema) }),
+  }
+}
+
+/** Returns the level of reasoning in the provider's own form. */
+function reasoningOf(name: string, request: CompletionRequest, { facts, id = '' }: CallTarget): JsonObject {
+  // A budget is a number that some providers accept as it is.
+  if (request.additionalParams?.['reasoningEffort'] === undefined) return {}
+  const effort = effortFor(request, facts)
+  if (effort === undefined) return {}
+  const isOn = effort !== 'none'
+  switch (name) {
+    case 'anthropic': {
+      if (!isOn) return { thinking: { type: 'disabled' } }
+      // Models with a level above `high` decide themselves how long they think.
+      if (!facts.reasoningLevels?.some((level) => level === 'max' || level === 'xhigh'))
+        return { thinking: { type: 'enabled', budgetTokens: budgetOfEffort(effort) } }
+      return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort }
+    }
+    case 'google':
+    case 'vertex': {
+      // Models up to 2.5 take a number of tokens.
+      if (/gemini-(?:1|2)/.test(id))
+        return {
+          thinkingConfig: {
+            thinkingBudget: budgetOfEffort(effort) && Math.min(24_576, budgetOfEffort(effort)),
+            includeThoughts: isOn,
+          },
+        }
+      const thinkingLevel = !isOn ? 'minimal' : effort === 'xhigh' || effort === 'max' ? 'high' : effort
+      return { thinkingConfig: { thinkingLevel, includeThoughts: isOn } }
+    }
+    case 'openai':
+    case 'azure':
+      return { reasoningEffort: effort, ...(isOn && { reasoningSummary: 'auto' }) }
+    default:
+      return { reasoningEffort: effort }
   }
 }
 

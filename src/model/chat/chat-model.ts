@@ -1,8 +1,9 @@
 import type { CompletionRequest } from '../../tool/completion.js'
+import { type AccessToken, bearerOf } from '../access-token.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { watchAttempt } from '../attempt-watch.js'
 import { ModelError } from '../errors.js'
-import type { Model, ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
 import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
@@ -27,6 +28,9 @@ export type ChatModelOptions = {
   readonly facts: ModelFacts
   /** Differences of this server, which override what its name implies. */
   readonly dialect?: ChatDialect | undefined
+  readonly promptCache?: PromptCache | undefined
+  /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
+  readonly accessToken?: AccessToken | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly retry?: RetryTiming | undefined
   readonly now?: () => number
@@ -45,15 +49,16 @@ export function createChatModel(options: ChatModelOptions): Model {
   const { provider, id, facts } = options
   const dialect = { ...dialectOf(provider, id, facts), ...options.dialect }
   const url = options.endpoint ?? chatEndpoint(options.baseUrl)
-  const place: ModelPlace = { provider, id, url, secrets: secretsIn(options, url) }
-  const write = createBodyWriter(id, facts, dialect)
+  const secrets = secretsIn(options, url)
+  const place: ModelPlace = { provider, id, url, secrets }
+  const write = createBodyWriter(id, facts, dialect, options.promptCache)
   let streamUsage = dialect.streamUsage ?? true
 
   const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
     const builder = new AnswerBuilder(request, call, nameOf(place))
     const watch = watchAttempt(call)
     try {
-      const reply = await send(write(request, { streamUsage }), call, watch.signal)
+      const reply = await send(write(request, { streamUsage, sessionId: call.sessionId }), call, watch.signal)
       if (reply.status < 200 || reply.status > 299)
         throw refusalError(place, await readRefusal(reply, options.now))
       return await readAnswer({ place, reply, builder, watch, call })
@@ -65,7 +70,12 @@ export function createChatModel(options: ChatModelOptions): Model {
   }
 
   const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
-    const headers = { ...call.headersFor?.(url), ...chatHeaders(options, call.sessionId) }
+    const authorization = await bearerOf(options.accessToken, secrets)
+    const headers = {
+      ...call.headersFor?.(url),
+      ...chatHeaders({ ...options, keyHeader: dialect.keyHeader }, call.sessionId),
+      ...authorization,
+    }
     // If the host replaced the global `fetch`, its replacement is used.
     const fetch = options.fetch ?? (globalThis.fetch === nodeFetch ? undefined : globalThis.fetch)
     try {

@@ -1,4 +1,7 @@
-import type { ModelFacts } from '../model.js'
+import type { JsonObject } from '../../tool/json.js'
+import type { ReasoningEffort } from '../effort.js'
+import type { ModelFacts, PromptCache } from '../model.js'
+import { type EffortForm, wellKnownProvider } from '../well-known.js'
 
 /** Differences between servers that implement chat completions. */
 export type ChatDialect = {
@@ -10,11 +13,18 @@ export type ChatDialect = {
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
   /** Whether ids of tool calls must be nine letters or digits; otherwise any text up to 40 characters. */
   readonly shortCallIds?: boolean
+  /** How a level of reasoning is asked for. Default: `reasoning_effort`. */
+  readonly effort?: EffortForm
+  /** How the prompt cache is controlled. Default: it is not. */
+  readonly cache?: 'prompt_cache_retention' | 'cache_control'
+  /** The header with the key. Default: `authorization`, after the word `Bearer`. */
+  readonly keyHeader?: 'api-key'
 }
 
 /** Returns the known differences by the provider's name and the model's id. */
 export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 'reasoning'>): ChatDialect {
   const name = provider.toLowerCase()
+  const effort = wellKnownProvider(name)?.effort
   return {
     ...(/^(openai|gpt|azure)/.test(name) &&
       /^(o\d|gpt-[5-9])/.test(id) && {
@@ -26,5 +36,49 @@ export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 
       facts.reasoning && {
         reasoningField: 'reasoning_content',
       }),
+    ...(effort !== undefined && effort !== 'own' && { effort }),
+    ...(/^(openai|gpt)$/.test(name) && { cache: 'prompt_cache_retention' }),
+    ...(name === 'openrouter' && /^~?anthropic\//.test(id) && { cache: 'cache_control' }),
+  }
+}
+
+/** Returns the fields of a request that ask for a level of reasoning. */
+export function effortFields(
+  effort: ReasoningEffort | undefined,
+  form: EffortForm = 'reasoning_effort',
+): JsonObject {
+  if (effort === undefined) return {}
+  const isOn = effort !== 'none'
+  const thinking = { type: isOn ? 'enabled' : 'disabled' }
+  switch (form) {
+    case 'reasoning.effort':
+      return { reasoning: { effort } }
+    case 'thinking and reasoning_effort':
+      return { thinking, ...(isOn && { reasoning_effort: effort }) }
+    case 'thinking':
+      return { thinking }
+    case 'chat_template_kwargs':
+      return { chat_template_kwargs: { enable_thinking: isOn, ...(isOn && { reasoning_effort: effort }) } }
+    default:
+      return { reasoning_effort: effort }
+  }
+}
+
+/** Returns the fields of a request that control the prompt cache. */
+export function cacheFields(
+  wanted: PromptCache | undefined,
+  form: ChatDialect['cache'],
+  sessionId: string | undefined,
+): JsonObject {
+  if (form === 'cache_control')
+    return wanted === 'off'
+      ? {}
+      : {
+          cache_control: { type: 'ephemeral', ...(wanted !== undefined && wanted !== '5m' && { ttl: '1h' }) },
+        }
+  if (form === undefined || wanted === undefined || wanted === 'off') return {}
+  return {
+    ...(sessionId !== undefined && { prompt_cache_key: sessionId }),
+    ...(wanted !== '5m' && { prompt_cache_retention: '24h' }),
   }
 }

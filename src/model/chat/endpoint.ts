@@ -22,3 +22,18 @@ function completionsOf(base: string): string {
   if (base.includes('/api/') || /\/v[234]$/.test(base)) return `${base}/chat/completions`
   return `${base.replace(/\/v1$/, '')}/v1/chat/completions`
 }
+
+/**
+ * Returns the endpoint of a deployment of Azure OpenAI. With a version of the API it is the path of the deployment,
+ * without one the path of the current version, where the name of the deployment is the model of the request.
+ */
+export function azureEndpoint(baseUrl: string, deployment: string, apiVersion: string | undefined): string {
+  const base = baseUrl
+    .trim()
+    .replace(/[?#].*$/, '')
+    .replace(/\/+$/, '')
+  const root = base.replace(/\/openai(?:\/v1|\/deployments\/[^/]+)?$/, '')
+  if (apiVersion === undefined) return `${root}/openai/v1/chat/completions`
+  const query = `api-version=${encodeURIComponent(apiVersion)}`
+  return `${root}/openai/deployments/${encodeURIComponent(deployment)}/chat/completions?${query}`
+}

@@ -1,3 +1,3 @@
 export { type ChatModelOptions, createChatModel } from './chat-model.js'
 export type { ChatDialect } from './dialect.js'
-export { chatEndpoint, zhipuEndpoint } from './endpoint.js'
+export { azureEndpoint, chatEndpoint, zhipuEndpoint } from './endpoint.js'

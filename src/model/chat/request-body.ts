@@ -1,21 +1,29 @@
 import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
 import type { ToolDefinition } from '../../tool/definition.js'
 import type { JsonObject } from '../../tool/json.js'
+import { effortFor } from '../effort.js'
 import { lowerHistory } from '../lower-history.js'
-import type { ModelFacts } from '../model.js'
+import type { ModelFacts, PromptCache } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
-import type { ChatDialect } from './dialect.js'
+import { type ChatDialect, cacheFields, effortFields } from './dialect.js'
 import { createMessageText, type MessageText, toJson } from './message-text.js'
 import { isStrictSchema } from './strict-schema.js'
 
-export type BodyWriter = (request: CompletionRequest, options: { readonly streamUsage: boolean }) => string
+export type BodyWriter = (request: CompletionRequest, options: BodyOptions) => string
+
+export type BodyOptions = { readonly streamUsage: boolean; readonly sessionId?: string | undefined }
 
 /**
  * Creates a writer of request bodies. Messages and definitions are converted to JSON once and cached; they must not
  * change after they were sent. The messages come last, so each request begins with the text of the previous one,
  * which prompt caches need.
  */
-export function createBodyWriter(model: string, facts: ModelFacts, dialect: ChatDialect): BodyWriter {
+export function createBodyWriter(
+  model: string,
+  facts: ModelFacts,
+  dialect: ChatDialect,
+  cache?: PromptCache | undefined,
+): BodyWriter {
   const messageText = createMessageText({ facts, dialect })
   const definitions = new WeakMap<ToolDefinition, string>()
 
@@ -29,8 +37,9 @@ export function createBodyWriter(model: string, facts: ModelFacts, dialect: Chat
     return json
   }
 
-  return (request, { streamUsage }) => {
-    const head = JSON.stringify(parametersOf(request, model, facts, dialect, streamUsage)).slice(0, -1)
+  return (request, options) => {
+    const own = { model, ...cacheFields(cache, dialect.cache, options.sessionId) }
+    const head = JSON.stringify(parametersOf(request, own, facts, dialect, options)).slice(0, -1)
     const tools =
       facts.tools && request.tools.length > 0
         ? `,"tools":[${request.tools.map(define).join(',')}]${choiceOf(request.toolChoice)}`
@@ -51,15 +60,22 @@ function messagesOf(request: CompletionRequest, messageText: MessageText): strin
 
 function parametersOf(
   request: CompletionRequest,
-  model: string,
+  own: JsonObject,
   facts: ModelFacts,
-  { maxTokensField = 'max_tokens' }: ChatDialect,
-  streamUsage: boolean,
+  { maxTokensField = 'max_tokens', effort }: ChatDialect,
+  { streamUsage }: BodyOptions,
 ): JsonObject {
   // This protocol has no thinking budget, and strict servers reject unknown fields.
-  const { messages: _, tools: __, thinkingBudget: ___, ...additional } = request.additionalParams ?? {}
+  const {
+    messages: _,
+    tools: __,
+    thinkingBudget: ___,
+    reasoningEffort: ____,
+    ...additional
+  } = request.additionalParams ?? {}
   return {
-    model,
+    ...own,
+    ...effortFields(effortFor(request, facts), effort),
     ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.maxTokens !== undefined && { [maxTokensField]: request.maxTokens }),
     ...(facts.structuredOutput !== false &&

@@ -3,14 +3,19 @@ export type HeaderOptions = {
   readonly apiKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly sessionIdHeader?: string | undefined
+  /** The header with the key. Default: `authorization`. */
+  readonly keyHeader?: 'api-key' | undefined
 }
 
 /** Returns the headers of a request. A configured `Authorization` replaces that of the key. */
 export function chatHeaders(options: HeaderOptions, sessionId: string | undefined): Record<string, string> {
-  const { apiKey, headers = {}, sessionIdHeader } = options
+  const { apiKey, headers = {}, sessionIdHeader, keyHeader } = options
+  const key = apiKey?.trim()
   return {
     'content-type': 'application/json',
-    ...(apiKey && !hasAuthorization(headers) && { authorization: `Bearer ${apiKey.trim()}` }),
+    ...(key &&
+      !hasAuthorization(headers) &&
+      (keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key })),
     ...headers,
     ...(sessionIdHeader && sessionId !== undefined && { [sessionIdHeader]: sessionId }),
   }

@@ -82,6 +82,7 @@ export const restrictions = {
   temperature: asItIs,
   maxTokens: asItIs,
   thinkingBudget: asItIs,
+  reasoningEffort: asItIs,
   planningMode: asItIs,
   goalTracking: asItIs,
   autoCompact: asItIs,

@@ -1,3 +1,4 @@
+import { reasoningEfforts } from '../../../model/effort.js'
 import type { OtlpConfig } from '../../../telemetry/otlp.js'
 import { extensionToolNames } from '../../../toolbox/extension/names.js'
 import {
@@ -163,6 +164,10 @@ export const agentShape: Shape<AgentConfig> = {
   autoParallel: field(flag, 'takes precedence over `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
   autoDelegation: field(group(autoDelegation), 'when work is delegated to subagents'),
   thinkingBudget: field(whole(0), 'maximum number of reasoning tokens'),
+  reasoningEffort: field(
+    word(reasoningEfforts),
+    'how much the model reasons; takes precedence over `thinking_budget`',
+  ),
   llmApiTimeoutMs: field(
     whole(1),
     'time limit of a model request, in milliseconds',

@@ -15,6 +15,12 @@ const reach: Shape<Reach> = {
   api: field(word(modelApis), 'protocol of the endpoint, if the name of the provider does not determine it'),
   apiKey: field(secret, 'API key; write `env("NAME")`, not the key itself'),
   baseUrl: field(address, 'URL of the endpoint'),
+  accessToken: field(secret, 'token in place of a key, such as of Microsoft Entra for Azure'),
+  apiVersion: field(text, 'version of the API, for Azure (default: the current one)'),
+  promptCache: field(
+    word(['off', '5m', '1h', '24h']),
+    'how long the provider retains the beginning of requests (default: its own choice)',
+  ),
   sessionIdHeader: field(header, 'name of a header that is set to the session id'),
   headers: field(headers, 'additional headers of each request'),
 }

@@ -1,0 +1,19 @@
+/** A token in place of a key, or what gives the current one. */
+export type AccessToken = string | (() => string | Promise<string>)
+
+/** Returns the header of a token. The token is added to what must never be shown. */
+export async function bearerOf(
+  token: AccessToken | undefined,
+  secrets: string[],
+): Promise<{ readonly authorization: string } | undefined> {
+  if (token === undefined) return undefined
+  const text = (typeof token === 'function' ? await token() : token).trim()
+  if (!secrets.includes(text)) {
+    secrets.push(text)
+    // Tokens expire: a process that runs for weeks must not collect them.
+    if (secrets.length > maxSecrets) secrets.splice(-2, 1)
+  }
+  return { authorization: `Bearer ${text}` }
+}
+
+const maxSecrets = 32
