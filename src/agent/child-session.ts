@@ -56,7 +56,7 @@ function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omi
   return {
     sessionId: task.sessionId,
     agentId: agent.name,
-    root: setup.root,
+    root: task.root ?? setup.root,
     userDir: setup.userDir,
     warnings: [],
     options: optionsFor(parent, task),
@@ -76,6 +76,7 @@ function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omi
       budget: task.budget,
       authority: (child) => engine.authority.delegated(child),
       changesOf: task.changesOf,
+      isolated: task.root !== undefined,
       savedOptions: savedOptionsFor(parent, engine, agent),
     },
   }
@@ -91,7 +92,7 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
     model: agent.model ?? parent.model(),
     maxToolRounds: steps,
     maxExecutionTimeMs: Math.min(task.timeoutMs, options.maxExecutionTimeMs ?? task.timeoutMs),
-    permissionPolicy: ownRules(agent),
+    permissionPolicy: inTree(parent, task, ownRules(agent)),
     builtinTools: false,
     tools: toolsFor(parent.tools.all(), agent),
     env: delegatedEnv(options),
@@ -180,6 +181,21 @@ function ownRules({ permissions, confirmationInheritance }: AgentDefinition): Pe
     allow: [...allow, ...ask],
     defaultDecision: defaultDecision === 'ask' ? 'allow' : defaultDecision,
   }
+}
+
+/**
+ * The rules of all parents apply in a worktree, relative to its root. What they name by an absolute path in the
+ * workspace is denied under its name in the worktree, too.
+ */
+function inTree({ setup }: SessionKernel, { root }: ChildTask, own: PermissionPolicy): PermissionPolicy {
+  if (root === undefined) return own
+  const policies = [setup.options.permissionPolicy, setup.options.manifest?.permissions]
+  const named = (list: 'deny' | 'ask'): readonly string[] =>
+    policies
+      .flatMap((policy) => policy?.[list] ?? [])
+      .filter((rule) => rule.includes(setup.root))
+      .map((rule) => rule.replaceAll(setup.root, root))
+  return { ...own, deny: [...(own.deny ?? []), ...named('deny')], ask: [...(own.ask ?? []), ...named('ask')] }
 }
 
 /** The tools of the parent that the agent names. `tool_search` is added where it is needed. */

@@ -29,6 +29,10 @@ export type TaskRequest = {
   readonly maxSteps?: number | undefined
   /** The JSON Schema that the answer must fit. */
   readonly outputSchema?: JsonSchema | undefined
+  /**
+   * `worktree`: the agent works in a checkout of the last commit of its own, and the result has what it changed there.
+   */
+  readonly isolation?: 'worktree' | undefined
 }
 
 /** An agent created for one task. Its permissions are a subset of the caller's. */
@@ -46,6 +50,21 @@ export type TaskAgent = {
     readonly defaultDecision?: 'allow' | 'deny' | 'ask'
   }
   readonly maxSteps?: number | undefined
+  /** Its tasks always run in a worktree of their own. */
+  readonly isolation?: 'worktree' | undefined
+}
+
+/** The changes of a task that worked in its own worktree. They are not in the workspace. */
+export type TaskChanges = {
+  /** The commit that the worktree was made from. */
+  readonly base: string
+  readonly files: readonly { readonly path: string; readonly status: 'added' | 'modified' | 'deleted' }[]
+  /** A patch as git applies it. */
+  readonly patch: string
+  /** A file of the session with the patch, which tools can read. */
+  readonly patchPath: string
+  /** Changed files that are not what they were in the commit in the workspace: the patch may not fit them. */
+  readonly conflicts: readonly string[]
 }
 
 /** The result of a task. */
@@ -62,6 +81,8 @@ export type TaskOutcome = {
   readonly error?: string
   /** The answer as data, if there was an output schema. */
   readonly structured?: unknown
+  /** What was changed in the worktree of the task; absent for a task that works in the workspace. */
+  readonly changes?: TaskChanges | undefined
   readonly counters: TaskCounters
 }
 

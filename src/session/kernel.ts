@@ -113,7 +113,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.recorder = options.sessionStore && createRecorder(this, options.sessionStore)
     if (restored === undefined && options.signal?.aborted !== true) this.recorder?.create()
     this.conversation = this.recorder?.conversation ?? unsavedConversation(this)
-    this.changes = parent?.session.changes ?? watchChanges(this)
+    const shared = parent?.isolated ? undefined : parent?.session.changes
+    this.changes = shared ?? watchChanges(this)
     // What a subagent spends its parent spends, all the way up.
     const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, this.emit)
     this.budget = this.account.counted(budget, () => this.active?.spending)

@@ -58,6 +58,8 @@ export type ParentLink = {
   authority(child: Delegation): Authority
   /** The run that changes to files belong to: undoing it undoes what its subagents did. */
   readonly changesOf: string
+  /** It works in a directory of its own: what it does to files there is not the parent's. */
+  readonly isolated?: boolean | undefined
   /**
    * What the log says in place of the child's own rules: opened by itself, it has the denies of all above it and the
    * allows of none.

@@ -11,6 +11,8 @@ export type ChildTask = {
   readonly sessionId: string
   readonly agent: AgentDefinition
   readonly maxSteps?: number | undefined
+  /** Where it works, when that is not the workspace of the parent. */
+  readonly root?: string | undefined
   readonly timeoutMs: number
   /** The message of the user that the parent was working on. */
   readonly messageId?: string | undefined
@@ -22,9 +24,12 @@ export type ChildTask = {
   readonly onQuestion?: QuestionHandler | undefined
 }
 
+/** The session of a task. */
+export type ChildSession = Omit<TaskSession, 'close'> & { close(): Promise<void> }
+
 /** Creates the sessions of subagents. The agent lends it to each of its sessions. */
 export interface ChildMaker {
   /** The agents that every session knows. */
   readonly agents: readonly AgentDefinition[]
-  open(parent: FeatureContext, engine: Engine, task: ChildTask): TaskSession
+  open(parent: FeatureContext, engine: Engine, task: ChildTask): ChildSession
 }

@@ -59,6 +59,7 @@ export const subagentsFeature: SessionFeature<Subagents, SubagentFeatureOptions,
     const isKnown = session.parent !== undefined || session.peek(subagentsFeature)?.hasAgents === true
     if (session.tools.isShown('task') && !isKnown) await readAgentFiles(session)
   },
+  started: () => removeLeftTrees(),
   promptSection: agentsSection,
   delaysPrompt: ({ options }) => options.autoDelegation !== undefined,
   extendPrompt(session, message, _request, signal) {
@@ -106,6 +107,17 @@ export class Subagents {
     await this.#tasks?.stopAll('the session was closed')
   }
 }
+
+/** Once in a process: removes worktrees of tasks whose process was killed. */
+function removeLeftTrees(): Promise<void> {
+  leftTrees ??= import('../workspace/git/isolated-tree.js').then(async ({ removeDeadTrees }) => {
+    // What cannot be removed now is tried again by the next process.
+    await removeDeadTrees().catch(() => 0)
+  })
+  return leftTrees
+}
+
+let leftTrees: Promise<void> | undefined
 
 /** The tasks of a session that has any, here or in its log. */
 export function knownTasks(session: SubagentSession): Tasks | undefined {

@@ -1,4 +1,4 @@
-import type { TaskOutcome } from '../feature/task.js'
+import type { TaskChanges, TaskOutcome } from '../feature/task.js'
 import type { AgentEvent, RunSummary, SubagentEvent, TaskCounters } from '../loop/events.js'
 import { noUsage, type Usage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
@@ -12,8 +12,8 @@ export interface TaskSession {
   ask(prompt: string, signal: AbortSignal, onEvent: (event: AgentEvent) => void): Promise<RunSummary>
   /** What it has used so far, with those it handed work to. */
   usage(): Usage
-  /** Ends everything it has left. */
-  close(): Promise<void>
+  /** Ends everything it has left. Gives what was changed in its own worktree, if it had one. */
+  close(): Promise<TaskChanges | undefined>
 }
 
 export type TaskWork = {
@@ -76,7 +76,7 @@ async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
     return { status: 'failed', error: `the answer does not fit its schema: ${repaired.problem}` }
   } finally {
     watch.usage = session.usage()
-    await session.close()
+    watch.changes = await session.close()
   }
 }
 
@@ -101,6 +101,7 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
     counters: watch.counters,
     ...(error !== undefined && { error }),
     ...(structured !== undefined && { structured }),
+    ...(watch.changes !== undefined && { changes: watch.changes }),
   }
 }
 
@@ -112,6 +113,7 @@ class Watch {
   #totalTokens = 0
   /** Of the whole task, once it has ended. */
   usage: Usage = noUsage
+  changes: TaskChanges | undefined
   /** What was said in the round at work. */
   #saying = ''
   text = ''

@@ -13,6 +13,8 @@ export type TaskOptions = {
   readonly maxSteps?: number
   /** The answer must be JSON that fits; it is in `metadata.structured`. */
   readonly outputSchema?: JsonSchema
+  /** `worktree`: it works in a checkout of its own; what it changed is in `metadata.changes`. */
+  readonly isolation?: 'worktree'
 }
 
 /** Calls the tool `task` with one task, or with several. */

@@ -1,4 +1,5 @@
 import type { TaskOutcome } from '../feature/task.js'
+import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
 /** The text for a model about a task that it waited for. */
@@ -10,6 +11,7 @@ export function outcomeText(outcome: TaskOutcome): string {
     `Session: ${sessionId}`,
     ...(outcome.error === undefined ? [] : [`Error: ${outcome.error}`]),
     ...outputOf(outcome),
+    ...changesOf(outcome),
   ].join('\n')
 }
 
@@ -19,7 +21,7 @@ export function sectionText(outcome: TaskOutcome, at: number): string {
   const words = error === undefined ? [] : [`Error: ${error}`]
   const id = taskId === '' ? '' : ` ${taskId}`
   const head = `--- Task ${at + 1} (${agent}) [${success ? 'OK' : 'ERR'}]${id} ---`
-  return [head, ...words, ...outputOf(outcome)].join('\n')
+  return [head, ...words, ...outputOf(outcome), ...changesOf(outcome)].join('\n')
 }
 
 /**
@@ -43,6 +45,30 @@ function outputOf({ output, error }: TaskOutcome): string[] {
   if (output.trim() === '') return error === undefined ? ['Output: none'] : []
   return [error === undefined ? 'Output:' : 'What it had said:', output]
 }
+
+/** What the task changed in its own worktree. A file name and a patch are data, like all output. */
+function changesOf({ changes }: TaskOutcome): string[] {
+  if (changes === undefined) return []
+  const { base, files, patch, patchPath, conflicts } = changes
+  if (files.length === 0) return ['Changes: none in its worktree.']
+  const shown = files.slice(0, maxFiles).map(({ path, status }) => `${status} ${visibleLine(path, 300)}`)
+  const more = files.length > maxFiles ? [`and ${files.length - maxFiles} more`] : []
+  return [
+    `Changes in its worktree, made from ${base.slice(0, 12)}. They are not in the workspace: merge what is right with patch, edit or write.`,
+    ...shown,
+    ...more,
+    ...(conflicts.length === 0
+      ? []
+      : [
+          `Conflicts: these differ in the workspace from what the worktree was made from: ${conflicts.map((path) => visibleLine(path, 300)).join(', ')}`,
+        ]),
+    `Patch (whole: ${patchPath}):`,
+    patch.length <= maxPatchLength ? patch : `${patch.slice(0, maxPatchLength)}\n[cut: read the file]`,
+  ]
+}
+
+const maxFiles = 200
+const maxPatchLength = 40_000
 
 /** In a message nothing is put aside into a file: the beginning and the end are what is read. */
 function bounded(text: string): string {

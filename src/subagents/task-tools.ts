@@ -15,6 +15,7 @@ export type TaskArgs = {
   background?: boolean
   max_steps?: number
   output_schema?: JsonObject
+  isolation?: string
 }
 
 type OneOfSeveral = Omit<TaskArgs, 'background'>
@@ -28,13 +29,14 @@ const taskProperties = {
   prompt: words,
   max_steps: { type: 'integer', minimum: 1 },
   output_schema: { type: 'object' },
+  isolation: words,
 } as const
 
 /** Hands a piece of work to another agent, or several pieces with `tasks`. */
 const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   name: 'task',
   description:
-    'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message. tasks: several at once.',
+    'Hand work to an agent that sees only your prompt. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later. isolation: worktree, an own checkout, returns a patch. tasks: several.',
   kind: 'other',
   // A task has a time limit of its own.
   ownTime: true,
@@ -53,6 +55,8 @@ const taskTool = builtInTool<Partial<TaskArgs & Several>>({
           )
     }
     const { prompt } = args
+    const odd = oddIsolation(args.isolation)
+    if (odd !== undefined) return errorEnvelope(odd)
     if (prompt === undefined)
       return errorEnvelope('"prompt" is missing. Give "prompt" for one task, or "tasks" for several.')
     const tasks = tasksOf(context)
@@ -75,7 +79,7 @@ const taskTool = builtInTool<Partial<TaskArgs & Several>>({
 /** Hands several pieces of work to agents that work at the same time. */
 const parallelTaskTool = builtInTool<Several>({
   name: 'parallel_task',
-  description: 'Independent tasks at once; answers come in their order. Fields as in task.',
+  description: 'Independent tasks at once; answers in their order. Fields as in task.',
   kind: 'other',
   ownTime: true,
   parameters: {
@@ -118,7 +122,13 @@ function oddIn(task: unknown, at: number): string | undefined {
     if (!fits)
       return `tasks[${at}].${name} must be ${expected === 'integer' ? 'a whole number above 0' : `of the type ${expected}`}.`
   }
-  return undefined
+  const odd = oddIsolation(task['isolation'])
+  return odd === undefined ? undefined : `tasks[${at}]: ${odd}`
+}
+
+/** The schema leaves the word open, to be short. */
+function oddIsolation(given: unknown): string | undefined {
+  return given === undefined || given === 'worktree' ? undefined : 'isolation must be "worktree".'
 }
 
 function requestOf({
@@ -128,12 +138,14 @@ function requestOf({
   prompt,
   max_steps,
   output_schema,
+  isolation,
 }: TaskArgs): TaskRequest {
   return {
     agent: agent ?? subagent_type ?? 'general',
     description: description ?? firstWords(prompt),
     prompt,
     maxSteps: max_steps,
+    isolation: isolation === 'worktree' ? isolation : undefined,
     ...(output_schema !== undefined && { outputSchema: output_schema as JsonSchema }),
   }
 }
@@ -161,7 +173,7 @@ function together(outcomes: readonly TaskOutcome[]): Envelope {
 }
 
 function metadataOf(outcome: TaskOutcome): JsonObject {
-  const { taskId, sessionId, agent, success, counters, structured } = outcome
+  const { taskId, sessionId, agent, success, counters, structured, changes } = outcome
   return {
     task_id: taskId,
     session_id: sessionId,
@@ -172,6 +184,14 @@ function metadataOf(outcome: TaskOutcome): JsonObject {
     total_tokens: counters.totalTokens,
     // It was read from JSON.
     ...(structured !== undefined && { structured: structured as JsonValue }),
+    ...(changes !== undefined && {
+      changes: {
+        base: changes.base,
+        files: changes.files.map((file) => ({ ...file })),
+        conflicts: [...changes.conflicts],
+        patch_path: changes.patchPath,
+      },
+    }),
   }
 }
 

@@ -1,7 +1,9 @@
-import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../feature/task.js'
+import type { Engine } from '../feature/feature-context.js'
+import type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } from '../feature/task.js'
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import type { IsolatedTree } from '../workspace/git/isolated-tree.js'
 import { type AgentDefinition, AgentNotFoundError } from './agent-definition.js'
 import type { AgentRegistry } from './agent-registry.js'
 import type { ChildTask } from './child-maker.js'
@@ -259,12 +261,31 @@ export class Tasks implements RuntimeTasks {
       onAsk: asked.handler,
       onQuestion: asked.question,
     }
-    const child = children.open(session, engine, task)
-    return {
-      ask: (prompt, signal, onEvent) => child.ask(prompt, signal, onEvent).finally(() => asked.withdraw()),
-      usage: () => child.usage(),
-      close: () => child.close(),
+    const isolation = request.isolation ?? agent.isolation
+    const tree = isolation === 'worktree' ? await this.#isolate(engine, record.signal) : undefined
+    try {
+      const child = children.open(session, engine, { ...task, root: tree?.root })
+      return {
+        ask: (prompt, signal, onEvent) => child.ask(prompt, signal, onEvent).finally(() => asked.withdraw()),
+        usage: () => child.usage(),
+        close: async () => {
+          try {
+            await child.close()
+            return tree && (await collectChanges(engine, tree))
+          } finally {
+            await tree?.remove()
+          }
+        },
+      }
+    } catch (error) {
+      await tree?.remove()
+      throw error
     }
+  }
+
+  async #isolate({ workspace }: Engine, signal: AbortSignal): Promise<IsolatedTree> {
+    const { createIsolatedTree } = await import('../workspace/git/isolated-tree.js')
+    return createIsolatedTree(workspace.shell, workspace.root, signal)
   }
 
   async #save(record: TaskRecord): Promise<void> {
@@ -297,6 +318,24 @@ export class Tasks implements RuntimeTasks {
         message.role === 'user' &&
         message.content.some((part) => part.type === 'text' && part.text.startsWith(mark)),
     )
+  }
+}
+
+/** What was changed in a worktree, and where the workspace is not what the worktree was made from. */
+async function collectChanges({ workspace }: Engine, tree: IsolatedTree): Promise<TaskChanges> {
+  const { files, patch } = await tree.changes()
+  const conflicts: string[] = []
+  for (const { path, status, wasBase } of files) {
+    const there = await workspace.files.read(path).catch(() => undefined)
+    const isSame = status === 'added' ? there === undefined : there !== undefined && wasBase(there.bytes)
+    if (!isSame) conflicts.push(path)
+  }
+  return {
+    base: tree.base,
+    files: files.map(({ path, status }) => ({ path, status })),
+    patch,
+    patchPath: await workspace.scratch.write('task-changes.patch', patch),
+    conflicts,
   }
 }
 

@@ -54,6 +54,7 @@ export function parseAgentFile(
     'confirmation_inheritance',
     confirmationInheritances,
   )
+  const isolation = wordField(fieldOf(fields, 'isolation'), 'isolation', ['worktree'])
   return {
     agent: {
       name: nameOf(fieldOf(fields, 'name'), stem),
@@ -66,6 +67,7 @@ export function parseAgentFile(
       ...flagField(fields, 'hidden'),
       ...flagField(fields, 'inspectable'),
       ...(mode !== undefined && { mode }),
+      ...(isolation !== undefined && { isolation }),
       ...(caller !== undefined && { caller }),
       ...(inheritance !== undefined && { confirmationInheritance: inheritance }),
     },
@@ -101,21 +103,23 @@ const plainNames = [
   'max_steps',
   'confirmation_inheritance',
 ]
-const others = ['name', 'description', 'prompt', 'model', 'mode', 'hidden', 'inspectable', 'caller', 'kind']
+const others = [
+  'name',
+  'description',
+  'prompt',
+  'model',
+  'mode',
+  'hidden',
+  'inspectable',
+  'isolation',
+  'caller',
+  'kind',
+]
 /** For people, or for other systems, and harmless to leave out. */
 const silent = ['color', 'icon', 'version', 'author', 'license', 'tags', 'metadata', 'category']
 
 /** Of other systems: known not to be misspelt, and without effect. */
-const foreign = [
-  'permissionMode',
-  'mcpServers',
-  'hooks',
-  'skills',
-  'memory',
-  'isolation',
-  'background',
-  'effort',
-]
+const foreign = ['permissionMode', 'mcpServers', 'hooks', 'skills', 'memory', 'background', 'effort']
 
 function oddFields(fields: Fields, lines: ReadonlyMap<string, number>): string[] {
   return Object.keys(fields).flatMap((name) => {

@@ -1,0 +1,267 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
+import { isInside } from '../inside.js'
+import { safeBase } from '../scratch/base-directory.js'
+import type { LocalShell } from '../shell/index.js'
+import { isAlive, processScope, readProcess } from '../shell/process-table.js'
+
+/** A checkout of the last commit in a directory of its own, to work in without touching the repository. */
+export type IsolatedTree = {
+  /** What corresponds to the workspace root: the checkout, or a directory in it. */
+  readonly root: string
+  /** The commit that it was made from. */
+  readonly base: string
+  /** What differs from that commit, with untracked files, without ignored ones. */
+  changes(): Promise<TreeChanges>
+  /** Removes it from the disk. */
+  remove(): Promise<void>
+}
+
+/** What was done in an isolated tree. */
+export type TreeChanges = {
+  readonly files: readonly TreeChange[]
+  /** A patch as git writes and applies it. Paths are relative to the workspace root. */
+  readonly patch: string
+}
+
+export type TreeChange = {
+  readonly path: string
+  readonly status: 'added' | 'modified' | 'deleted'
+  /** Whether these bytes are what the commit had under this name. */
+  wasBase(bytes: Uint8Array): boolean
+}
+
+/** The workspace cannot be checked out a second time. */
+export class IsolationError extends CapstanError {
+  constructor(message: string) {
+    super('isolation_unavailable', message)
+  }
+}
+
+markErrorClass(IsolationError, 'IsolationError')
+
+/**
+ * Checks out the last commit of the workspace's repository. It becomes a repository of its own that only shares the
+ * objects: it has no hooks, filters or settings of the first, and nothing in it can change the first. The repository of
+ * the workspace is only read, and what its settings would start is not started.
+ */
+export async function createIsolatedTree(
+  shell: Pick<LocalShell, 'run'>,
+  workspace: string,
+  signal?: AbortSignal,
+): Promise<IsolatedTree> {
+  const source = await describeRepository(shell, workspace, signal)
+  const base = await treesDirectory()
+  const name = `${process.pid}-${randomBytes(9).toString('hex')}`
+  const directory = join(base, name)
+  await mkdir(directory, { mode: 0o700 })
+  const tree = join(directory, 'tree')
+  // The settings of `tree/.git` may be those of the work that was done in it, so it is compared by another repository.
+  const judge = join(directory, 'judge.git')
+  const remove = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 })
+  try {
+    await writeFile(join(directory, 'owner'), ownerText())
+    const init = ['init', '--quiet', '--template=', `--object-format=${source.objectFormat}`]
+    await git(directory, [...init, tree])
+    await git(directory, [...init, '--bare', judge])
+    for (const gitDirectory of [join(tree, '.git'), judge]) {
+      await mkdir(join(gitDirectory, 'objects/info'), { recursive: true })
+      await writeFile(join(gitDirectory, 'objects/info/alternates'), `${source.objects}\n`)
+    }
+    await git(tree, ['update-ref', '--no-deref', 'HEAD', source.commit])
+    await git(tree, ['reset', '--quiet', '--hard', source.commit])
+    const root = source.prefix === '' ? tree : join(tree, source.prefix)
+    await mkdir(root, { recursive: true })
+    return {
+      root: await realpath(root),
+      base: source.commit,
+      changes: () => changesOf(judge, tree, root, source),
+      remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** Removes what processes that were killed left. Returns how many there were. */
+export async function removeDeadTrees(): Promise<number> {
+  const base = join(treesBase(), 'worktrees')
+  let names: string[]
+  try {
+    names = await readdir(base)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+    throw error
+  }
+  let removed = 0
+  for (const name of names) {
+    const directory = join(base, name)
+    if (isOwned(directory)) continue
+    await rm(directory, { recursive: true, force: true, maxRetries: 3 })
+    removed++
+  }
+  return removed
+}
+
+type Source = {
+  readonly commit: string
+  readonly objects: string
+  readonly objectFormat: 'sha1' | 'sha256'
+  /** Where the workspace is in the repository; empty for its root. */
+  readonly prefix: string
+}
+
+/** Asks git about the repository, in the sandbox of the workspace and without what its settings would start. */
+async function describeRepository(
+  shell: Pick<LocalShell, 'run'>,
+  workspace: string,
+  signal: AbortSignal | undefined,
+): Promise<Source> {
+  const command =
+    'git rev-parse --path-format=absolute --show-object-format --git-common-dir --git-dir --show-toplevel --show-prefix && git rev-parse --verify --quiet HEAD^{commit}'
+  const { exitCode, output } = await shell.run(command, {
+    timeoutMs,
+    guardGit: true,
+    ...(signal !== undefined && { signal }),
+  })
+  const [format, common = '', own = '', top = '', prefix = '', commit = ''] = output.split('\n')
+  if (exitCode !== 0 || !/^[\da-f]{40,64}$/.test(commit) || (format !== 'sha1' && format !== 'sha256'))
+    throw new IsolationError(
+      `The workspace ${workspace} cannot be checked out a second time: it must be in a git repository with at least one commit.`,
+    )
+  const objects = await realpath(join(common, 'objects'))
+  if (!isInside(await realpath(common), objects) || !(await belongsTo(common, own, top)))
+    throw new IsolationError(
+      'The workspace cannot be checked out a second time: its .git leads to a repository that does not name this workspace.',
+    )
+  return { commit, objects, objectFormat: format, prefix: prefix.replace(/\/$/, '') }
+}
+
+/** A `.git` file could name any repository of this machine; only a worktree is named by its repository in turn. */
+async function belongsTo(common: string, own: string, top: string): Promise<boolean> {
+  const root = await realpath(top)
+  if (isInside(root, await realpath(common))) return true
+  const back = await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')
+  return back !== '' && dirname(resolve(own, back.trim())) === root
+}
+
+async function changesOf(judge: string, tree: string, root: string, source: Source): Promise<TreeChanges> {
+  const { commit, objectFormat } = source
+  const own = [`--git-dir=${judge}`, `--work-tree=${tree}`]
+  await git(tree, [...own, 'read-tree', commit])
+  await git(tree, [...own, 'add', '--all', '--', '.'])
+  const diff = [
+    ...own,
+    'diff',
+    '--cached',
+    '--no-renames',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+    '--relative',
+  ]
+  const raw = await git(root, [...diff, '--raw', '-z', '--no-abbrev', commit, '--'])
+  const patch = await git(root, [...diff, '--binary', '--full-index', commit, '--'])
+  const fields = raw.toString('utf8').split('\0')
+  const files: TreeChange[] = []
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, , before = '', , letter = ''] = (fields[at] ?? '').split(' ')
+    const path = fields[at + 1] ?? ''
+    const status = letter === 'A' ? 'added' : letter === 'D' ? 'deleted' : 'modified'
+    files.push({ path, status, wasBase: (bytes) => blobId(bytes, objectFormat) === before })
+  }
+  return { files, patch: patch.toString('utf8') }
+}
+
+function blobId(bytes: Uint8Array, format: 'sha1' | 'sha256'): string {
+  return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+}
+
+const timeoutMs = 60_000
+const maxPatchBytes = 64 * 1024 * 1024
+
+/** Runs git without the settings of the user and the machine. No repository of a user is its working repository. */
+function git(directory: string, args: readonly string[]): Promise<Buffer> {
+  const off = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'submodule.recurse=false', 'gc.auto=0']
+  const all = [...off.flatMap((setting) => ['-c', setting]), ...args]
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    LC_ALL: 'C',
+  }
+  return new Promise((done, failed) => {
+    execFile(
+      'git',
+      all,
+      { cwd: directory, env, encoding: 'buffer', maxBuffer: maxPatchBytes, timeout: timeoutMs * 5 },
+      (error, stdout, stderr) => {
+        if (error === null) return done(stdout)
+        const words = stderr.toString('utf8').trim().slice(0, 1_000)
+        failed(new IsolationError(`git ${args[0]} failed: ${words === '' ? messageOf(error) : words}`))
+      },
+    )
+  })
+}
+
+/** On disk, unlike the base of scratch directories: a checkout can be large. */
+function treesBase(): string {
+  return join(tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
+}
+
+async function treesDirectory(): Promise<string> {
+  const directory = join(await safeBase(treesBase()), 'worktrees')
+  return safeBase(directory)
+}
+
+function ownerText(): string {
+  const { startTime = '' } = readProcess(process.pid) ?? {}
+  return `${process.pid}\n${startTime}\n${processScope()}\n`
+}
+
+/** Whether a process that may still live made it. What is not known counts as yes. */
+function isOwned(directory: string): boolean {
+  const owner = readOwner(directory)
+  // It was killed before it wrote its owner, or is just about to write it: the number is in the name.
+  if (owner === undefined) return isRunning(Number(/(\d+)-[^/]*$/.exec(directory)?.[1]))
+  const [boot, namespace] = owner.scope.split('/')
+  const [ownBoot, ownNamespace] = processScope().split('/')
+  // Before the last start of the machine. In another container, its number says nothing here.
+  if (boot !== ownBoot) return boot === 'unknown' || ownBoot === 'unknown'
+  if (namespace !== ownNamespace) return true
+  return owner.startTime === '' ? isRunning(owner.pid) : isAlive(owner)
+}
+
+type Owner = { readonly pid: number; readonly startTime: string; readonly scope: string }
+
+function readOwner(directory: string): Owner | undefined {
+  let text: string
+  try {
+    text = readFileSync(join(directory, 'owner'), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const [pid, startTime, ...scope] = text.trimEnd().split('\n')
+  return scope.length === 1
+    ? { pid: Number(pid), startTime: startTime ?? '', scope: scope[0] ?? '' }
+    : undefined
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
