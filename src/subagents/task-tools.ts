@@ -36,7 +36,7 @@ const taskProperties = {
 const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   name: 'task',
   description:
-    'Hand work to an agent that sees only your prompt. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later. isolation: worktree, an own checkout, returns a patch. tasks: several.',
+    'Give an agent work; it sees only your prompt. agent: explore (reads), general (edits, runs), plan, verification, review. background: answers later. isolation: worktree returns a patch. tasks: several.',
   kind: 'other',
   // A task has a time limit of its own.
   ownTime: true,
