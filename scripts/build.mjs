@@ -20,7 +20,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -64,9 +64,8 @@ export async function ensureBuilt(what = 'package') {
   try {
     const modules = `${aside}/modules`
     const dist = `${aside}/dist`
-    const emit =
-      what === 'package' ? ['--declarationDir', dist] : ['--declaration', 'false', '--declarationDir', 'null']
-    compile(['--noCheck', '--outDir', modules, ...emit])
+    if (what === 'package') compile(['--noCheck', '--outDir', modules, '--declarationDir', dist])
+    else await removeTypes(modules)
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
     // A command build leaves the library of an earlier build where it is: programs may be using it.
     if (what === 'package') swap(dist, join(root, 'dist'))
@@ -154,6 +153,23 @@ export function rememberChecked(sources) {
 function compile(options) {
   const code = run(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...options])
   if (code !== 0) process.exit(code)
+}
+
+/**
+ * What the compiler does with a source, apart from declarations, in a fifth of the time: types are only erased
+ * (`erasableSyntaxOnly`, `verbatimModuleSyntax`).
+ * @param {string} modules
+ */
+async function removeTypes(modules) {
+  const { transformSync } = await import('rolldown/utils')
+  for (const file of filesIn('src').filter((name) => /(?<!\.d|\.test|\.test-d)\.ts$/.test(name))) {
+    const options = { target: 'es2023', typescript: { onlyRemoveTypeImports: true } }
+    const { code, errors } = transformSync(file, read(file).toString(), options)
+    if (errors.length > 0) throw new Error(`${file}: ${errors.map(({ message }) => message).join(', ')}`)
+    const target = join(modules, relative('src', file).replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, code)
+  }
 }
 
 /** @param {string} from @param {string} to */
