@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { ensureBuiltInClone, rememberChecked, sourceDigest, tsc } from './build.mjs'
+import { installUserPackages } from './user-packages.mjs'
 
 const report = '.build/tiers.json'
 const checks = [
@@ -20,7 +21,10 @@ const checks = [
 
 export async function runChecks() {
   const started = performance.now()
+  // Next to the build: it mostly waits for the network and the disk.
+  const installed = installUserPackages()
   await ensureBuiltInClone()
+  await installed
   console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0

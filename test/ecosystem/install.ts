@@ -1,36 +1,12 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root } from '../house/run.js'
-import { downloadEnvironment } from '../support/download-environment.mjs'
+import { installedPackages, installUserPackages } from '../../scripts/user-packages.mjs'
 
-/** Where the packages of `packages/package-lock.json` are installed. */
-export const installedPackages = join(root, '.build/ecosystem/node_modules')
+/** A set-up of the whole test run. `npm test` has installed them while it built. */
+export const setup = installUserPackages
 
-/** Installs the packages once for every state of their lock file. A setup of the whole test run. */
-export function setup(): void {
-  const source = join(root, 'test/ecosystem/packages')
-  const target = join(root, '.build/ecosystem')
-  const stamp = join(target, 'installed-lock.json')
-  const wanted = readFileSync(join(source, 'package-lock.json'), 'utf8')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  console.log('capstan: installing the packages of test/ecosystem …')
-  mkdirSync(target, { recursive: true })
-  for (const file of ['package.json', 'package-lock.json'])
-    copyFileSync(join(source, file), join(target, file))
-  const npm = process.env['npm_execpath']
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  // Some of them ask for Node 22 and run on Node 20 all the same.
-  const options = {
-    cwd: target,
-    stdio: 'inherit',
-    env: { ...downloadEnvironment(), npm_config_engine_strict: 'false' },
-  } as const
-  if (npm?.endsWith('.js')) execFileSync(process.execPath, [npm, ...args], options)
-  else execFileSync('npm', args, options)
-  writeFileSync(stamp, wanted)
-}
+export { installedPackages }
 
 /** Loads a package of users from where it is installed apart. */
 // biome-ignore lint/suspicious/noExplicitAny: packages of others, with types of their own

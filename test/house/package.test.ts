@@ -12,7 +12,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { buildClone, copyRepository, isCloneCurrent, prepareClone } from '../../scripts/build.mjs'
-import { setup as installUserPackages, installedPackages as userPackages } from '../ecosystem/install.js'
+import { installedPackages, installUserPackages } from '../../scripts/user-packages.mjs'
 import { factor } from '../support/fault-factor.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 import { entries, packageJson } from './package-entries.js'
@@ -51,8 +51,8 @@ describe('the published package', { timeout }, () => {
   // `npm test` has the compiler find the types of every entry below. This asks a second judge, which takes longer.
   if (factor > 1)
     it('has types that every ES module resolution finds', async () => {
-      installUserPackages()
-      const checker = join(userPackages, '@arethetypeswrong/cli/dist/index.js')
+      await installUserPackages()
+      const checker = join(installedPackages, '@arethetypeswrong/cli/dist/index.js')
       // The types are in the package, so no other package is asked about them.
       succeed(await runNode([checker, tarball, '--profile', 'esm-only', '--no-definitely-typed']))
     })
@@ -115,7 +115,7 @@ describe('a project that installs zod as well', { timeout }, () => {
   })
 
   it('gets at most 25 packages, none of which runs a script on installation', () => {
-    const packages = installedPackages(project)
+    const packages = packagesOf(project)
     expect(packages.length).toBeLessThanOrEqual(25)
     expect(packages.flatMap(({ path, hasInstallScript }) => (hasInstallScript ? [path] : []))).toEqual([])
   })
@@ -334,7 +334,7 @@ function majorsOf(range: string): string[] {
 
 type InstalledPackage = { readonly path: string; readonly hasInstallScript?: boolean }
 
-function installedPackages(project: string): InstalledPackage[] {
+function packagesOf(project: string): InstalledPackage[] {
   const lock: { packages: Record<string, { hasInstallScript?: boolean }> } = JSON.parse(
     readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8'),
   )
