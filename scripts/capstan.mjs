@@ -83,6 +83,7 @@ async function faults([factor = '10', ...names]) {
       ? names
       : [
           ...['test/persistence', 'test/postgres', 'test/faults', 'src/store', 'src/program/machine/soak'],
+          'src/agent/config/acl',
           ...['test/security/files/race', 'test/security/net/search-race', 'test/security/sandbox/abort'],
           ...['test/security/git', 'test/toolbox/big-tree', 'test/house/package'],
         ]

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
@@ -23,7 +24,7 @@ export function sharedDirectory(parent = tmpdir()): string {
   return path
 }
 
-function removeDirectory(path: string): void {
-  // A process that was just killed may still be writing into it.
-  rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+/** A process that was just ended, or this one, may still be writing into it: on a busy machine for seconds. */
+async function removeDirectory(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
 }

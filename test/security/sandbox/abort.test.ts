@@ -60,9 +60,9 @@ async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: num
 
 describe('abort (FT-14, SEC-132)', () => {
   it(
-    `returns and leaves no process, ${60 * factor} times`,
+    `returns and leaves no process, ${36 * factor} times`,
     async () => {
-      await abortMany('off', 60 * factor, 20)
+      await abortMany('off', 36 * factor, 18)
     },
     120_000 * factor,
   )
@@ -70,9 +70,9 @@ describe('abort (FT-14, SEC-132)', () => {
 
 describeWithBubblewrap('abort inside a sandbox (FT-14, SEC-132)', () => {
   it(
-    `returns and leaves no process and no placeholder, ${20 * factor} times`,
+    `returns and leaves no process and no placeholder, ${12 * factor} times`,
     async () => {
-      await abortMany('required', 20 * factor, 10)
+      await abortMany('required', 12 * factor, 12)
     },
     120_000 * factor,
   )
