@@ -61,15 +61,17 @@ export async function ensureBuilt(what = 'package') {
   // nothing.
   const aside = join(root, `.build/work-${process.pid}`)
   const { bundleCommand, bundlePackage } = await import('./bundle.mjs')
+  const { buildInspector } = await import('../inspector/build.mjs')
   try {
     const modules = `${aside}/modules`
     const dist = `${aside}/dist`
     if (what === 'package') compile(['--noCheck', '--outDir', modules, '--declarationDir', dist])
     else await removeTypes(modules)
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
+    await buildInspector(join(dist, 'inspector'))
     // A command build leaves the library of an earlier build where it is: programs may be using it.
     if (what === 'package') swap(dist, join(root, 'dist'))
-    else swap(join(dist, 'cli'), join(root, 'dist/cli'))
+    else for (const part of ['cli', 'inspector']) swap(join(dist, part), join(root, 'dist', part))
     swap(modules, join(root, '.build/modules'))
   } finally {
     rmSync(aside, { recursive: true, force: true })
@@ -183,6 +185,7 @@ function swap(from, to) {
 export function sourceDigest() {
   const sources = [
     ...filesIn('src').filter((file) => !/\.test(-d)?\.ts$/.test(file)),
+    ...filesIn('inspector'),
     'tsconfig.json',
     'tsconfig.build.json',
     'package.json',

@@ -58,6 +58,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/server.js')).command,
   },
   {
+    name: 'inspect',
+    summary: 'Show live and saved sessions in the browser, and why each call was allowed',
+    load: async () => (await import('./commands/inspect.js')).command,
+  },
+  {
     name: 'worker',
     summary: 'Execute runs of a cluster',
     load: async () => (await import('./commands/worker.js')).command,

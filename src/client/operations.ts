@@ -47,6 +47,14 @@ export const operations = {
   chat: 'POST /v1/chat',
   resumeChat: 'GET /v1/chat/{id}/stream',
   agUi: 'POST /v1/ag-ui',
+  listRunEvents: 'GET /v1/sessions/{sessionId}/runs/{runId}/log',
+  getInspector: 'GET /v1/inspector',
+  createInspectorCode: 'POST /v1/inspector/codes',
+  signIn: 'POST /v1/inspector/sign-in',
+  signOut: 'POST /v1/inspector/sign-out',
+  listLinks: 'GET /v1/sessions/{sessionId}/links',
+  createLink: 'POST /v1/sessions/{sessionId}/links',
+  revokeLink: 'DELETE /v1/sessions/{sessionId}/links/{linkId}',
 } as const
 
 export type Problem = {
@@ -76,6 +84,20 @@ export type SessionInfo = {
   createdAtMs?: number | undefined
   updatedAtMs?: number | undefined
   parentId?: string | undefined
+  summary?: SessionSummary | undefined
+}
+
+export type SessionSummary = {
+  status: 'running' | 'waiting' | 'interrupted' | 'failed' | 'cancelled' | 'completed' | 'idle'
+  agent?: string | undefined
+  model?: string | undefined
+  principal?: string | undefined
+  isSubagent: boolean
+  runs: number
+  messages: number
+  totalTokens: number
+  costUsd?: number | undefined
+  prompt?: string | undefined
 }
 
 export type Run = {
@@ -162,7 +184,12 @@ export type ToolResult = {
   metadata?: Record<string, unknown> | undefined
 }
 
-export type Explanation = { action: 'allow' | 'ask' | 'deny'; text: string }
+export type Explanation = {
+  action: 'allow' | 'ask' | 'deny'
+  text: string
+  judged: Record<string, unknown>
+  watchdog: Record<string, unknown>
+}
 
 export type Trace = Record<string, unknown>
 
@@ -218,6 +245,7 @@ export type Operations = {
             cursor?: string | undefined
             workspace?: string | undefined
             title?: string | undefined
+            summary?: boolean | undefined
           }
         | undefined
       headers?: Record<string, string> | undefined
@@ -314,7 +342,9 @@ export type Operations = {
   watchRun: {
     input: {
       params: { sessionId: string; runId: string }
-      query?: { from?: number | undefined } | undefined
+      query?:
+        | { from?: number | undefined; timed?: boolean | undefined; resume?: boolean | undefined }
+        | undefined
       headers?: Record<string, string> | undefined
     }
     output: string | undefined
@@ -407,7 +437,22 @@ export type Operations = {
     input: {
       params: { sessionId: string }
       headers?: Record<string, string> | undefined
-      body: { toolName: string; args?: Record<string, unknown> | undefined }
+      body: {
+        toolName: string
+        args?: Record<string, unknown> | undefined
+        suppose?:
+          | {
+              add?:
+                | {
+                    rule: string
+                    action: 'allow' | 'ask' | 'deny'
+                    source?: 'manifest' | 'project' | 'session' | undefined
+                  }[]
+                | undefined
+              remove?: { rule: string; source: 'manifest' | 'project' | 'session' }[] | undefined
+            }
+          | undefined
+      }
     }
     output: Explanation
   }
@@ -480,5 +525,42 @@ export type Operations = {
       }
     }
     output: string
+  }
+  listRunEvents: {
+    input: {
+      params: { sessionId: string; runId: string }
+      query?: { from?: number | undefined; limit?: number | undefined } | undefined
+      headers?: Record<string, string> | undefined
+    }
+    output: { events: { sequence: number; timestampMs: number; event: EventData }[]; isLast: boolean }
+  }
+  getInspector: {
+    input: { headers?: Record<string, string> | undefined }
+    output: { principal: string; readsOnly?: string | undefined; workspaces: string[] }
+  }
+  createInspectorCode: {
+    input: { headers?: Record<string, string> | undefined }
+    output: { code: string; path: string; expiresAtMs: number }
+  }
+  signIn: {
+    input: { headers?: Record<string, string> | undefined; body: { code: string } }
+    output: { csrf: string; principal: string; readsOnly?: string | undefined }
+  }
+  signOut: { input: { headers?: Record<string, string> | undefined }; output: undefined }
+  listLinks: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: { links: { linkId: string; expiresAtMs: number }[] }
+  }
+  createLink: {
+    input: {
+      params: { sessionId: string }
+      headers?: Record<string, string> | undefined
+      body: { minutes: number }
+    }
+    output: { linkId: string; path: string; expiresAtMs: number }
+  }
+  revokeLink: {
+    input: { params: { sessionId: string; linkId: string }; headers?: Record<string, string> | undefined }
+    output: undefined
   }
 }

@@ -49,6 +49,8 @@ export type AskAnswer = {
   readonly decision: 'once' | 'session' | 'always' | 'reject'
   /** Why the user rejects the call; the model reads it. */
   readonly message?: string | undefined
+  /** Who answered, for the log. */
+  readonly by?: string | undefined
   /** No user decided (a time-out, a hook): the model reads the message as it is. */
   readonly automatic?: boolean | undefined
 }

@@ -6,7 +6,7 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { CallOrder } from './call-order.js'
 import { RunError } from './errors.js'
-import type { GateOutcome, Step } from './gate-parts.js'
+import type { CallDecision, CallRecord, GateOutcome, Step } from './gate-parts.js'
 import type { CallingAnswer, UnfinishedRound } from './run-parts.js'
 import type { RunState } from './run-state.js'
 import { envelopesOf, toolMessage } from './tool-message.js'
@@ -93,7 +93,7 @@ async function callOne(
         reason: envelope.error_text,
         ...omitUndefined({ paths: record.paths }),
       })
-    emitEnd(state, call, envelope, record.paths)
+    emitEnd(state, call, envelope, record)
     state.parts.callEnded?.(call.id, envelope)
     if (outcome.fatal !== undefined) order.end()
     return { ...outcome, endedAt: record.endedAt }
@@ -160,7 +160,7 @@ function emitEnd(
   { parts }: RunState,
   call: ModelToolCall,
   envelope: Envelope,
-  paths?: readonly string[] | undefined,
+  record?: CallRecord | undefined,
 ): void {
   const { output, exitCode } = toToolResult(call.name, envelope)
   parts.emit({
@@ -171,8 +171,12 @@ function emitEnd(
     exitCode,
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
-    ...omitUndefined({ paths }),
+    ...omitUndefined({ paths: record?.paths, decision: record && decisionIn(record) }),
   })
+}
+
+function decisionIn({ endedAt, durationMs, judged, watchdog, hooks, approval }: CallRecord): CallDecision {
+  return { endedAt, durationMs, ...omitUndefined({ judged, watchdog, hooks, approval }) }
 }
 
 async function saveResults(

@@ -6,6 +6,8 @@ import type { ToolKind } from '../tool/contract.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
 import type { JsonValue } from '../tool/json.js'
 import type { Question } from '../tool/session-services.js'
+import type { AskAnswer } from './ask.js'
+import type { CallDecision } from './gate-parts.js'
 import type { Usage } from './usage.js'
 
 /**
@@ -259,6 +261,8 @@ export type ToolEvent =
       readonly exitCode: number
       readonly isError: boolean
       readonly metadata: EnvelopeMetadata
+      /** How the gate decided: rules, watchdog, hooks, approval; absent for a call that did not reach the gate. */
+      readonly decision?: CallDecision | undefined
     } & ToolFacts &
       TouchedPaths)
   | ({
@@ -289,6 +293,10 @@ export type ConfirmationEvent =
       readonly toolId: string
       readonly approved: boolean
       readonly reason?: string | undefined
+      /** How far the answer reaches. */
+      readonly decision?: AskAnswer['decision'] | undefined
+      /** Who answered, where the host says so: the principal of a server. */
+      readonly by?: string | undefined
     }
   | {
       readonly type: 'confirmation_timeout'

@@ -2,6 +2,7 @@ import type { Call } from '../authority/call.js'
 import type { FindBelow } from '../authority/contained-files.js'
 import type { Authority } from '../authority/decide.js'
 import type { PathLookup } from '../authority/expand-on-disk.js'
+import type { JudgedCall } from '../authority/judged-call.js'
 import type { Manifest } from '../authority/manifest.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
@@ -90,13 +91,23 @@ export type CallRecord = {
   readonly paths?: readonly string[] | undefined
   readonly verdict?: Verdict | undefined
   readonly rules?: readonly Rule[] | undefined
+  /** The answers of the grant, the rules, the mode and the parents, as plain data. */
+  readonly judged?: JudgedCall | undefined
   readonly watchdog?: Verdict | undefined
+  /** What hooks decided before the call; absent without hooks. */
+  readonly hooks?: HookVerdict['action'] | 'ask' | undefined
   /** How it was approved: `once`, `session`, `always`, or `policy` for the tool's own policy. */
   readonly approval?: string | undefined
   readonly envelope: Envelope
   /** Failures around the call that did not stop it, such as of a hook that only observes. */
   readonly notices?: readonly string[] | undefined
 }
+
+/** How the gate decided about a call, for the event at its end and so for the log. */
+export type CallDecision = Pick<
+  CallRecord,
+  'endedAt' | 'durationMs' | 'judged' | 'watchdog' | 'hooks' | 'approval'
+>
 
 /** The result of a call at the gate, and its record. */
 export type GateOutcome = {

@@ -3,6 +3,7 @@ import { withContainedFiles } from '../authority/contained-files.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
+import { judgedCall } from '../authority/judged-call.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
@@ -101,6 +102,7 @@ export type CallState = {
   expanded?: ExpandedCall | undefined
   decision?: Decision | undefined
   watchdog?: Verdict | undefined
+  hooks?: CallRecord['hooks']
   /** Why a user must decide, whatever rules and handlers say. */
   insisted?: string | undefined
   /** A hook wants the approvals handler to decide. */
@@ -340,6 +342,7 @@ async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unkn
   if (parts.before === undefined) return undefined
   const before = serializeToolOutput(ready.args)
   const verdict = await guarded(state, 'a hook', parts.before(hookCall(state, ready)))
+  state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
   if (verdict.action !== 'change' && verdict.action !== 'continue')
@@ -446,7 +449,7 @@ function boundAgain(
 const noteBytes = 1_024
 
 function recordOf(state: CallState, envelope: Envelope): CallRecord {
-  const { request, decision, watchdog, approval, step, notices } = state
+  const { request, decision, expanded, watchdog, hooks, approval, step, notices } = state
   return {
     callId: state.id,
     toolName: request.name,
@@ -460,7 +463,11 @@ function recordOf(state: CallState, envelope: Envelope): CallRecord {
     ...(state.run?.runId === undefined ? {} : { runId: state.run.runId }),
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
+    ...(decision === undefined || expanded === undefined
+      ? {}
+      : { judged: judgedCall(decision, expanded.call) }),
     ...(watchdog === undefined ? {} : { watchdog }),
+    ...(hooks === undefined ? {} : { hooks }),
     ...(approval === undefined ? {} : { approval }),
     ...(notices.length === 0 ? {} : { notices }),
   }

@@ -3,7 +3,7 @@ import { type Grant, intersectGrants } from '../authority/grant.js'
 import type { Manifest } from '../authority/manifest.js'
 import type { ModeName } from '../authority/mode.js'
 import type { CompiledPolicy, PermissionPolicy } from '../authority/policy.js'
-import type { Rule } from '../authority/rule.js'
+import { formatRule, type Rule } from '../authority/rule.js'
 import type { RuleBook } from '../authority/rule-book.js'
 import type { Scope } from '../authority/scope.js'
 import { sharedGrant, sharedToolGrant } from '../authority/shared-grant.js'
@@ -60,10 +60,22 @@ export interface SessionAuthority {
   /** The rules a person agreed to in this session. */
   readonly sessionRules: readonly Rule[]
   addRule(rule: Rule): void
+  /**
+   * The same authority with rules added and removed, to find out what it would decide. It shares nothing that can
+   * change, and no call runs under it.
+   */
+  supposing(change: SupposedRules): SessionAuthority
   readonly mode: ModeName | undefined
   setMode(mode: ModeName | undefined): void
   /** Warnings about the policy: patterns that match more than they seem to. */
   readonly warnings: readonly string[]
+}
+
+/** Rules to judge a call with, in addition to those of the session or without some of them. */
+export type SupposedRules = {
+  readonly add?: readonly Rule[] | undefined
+  /** Rules of any scope, as a policy writes them. */
+  readonly remove?: readonly { readonly text: string; readonly source: Rule['source'] }[] | undefined
 }
 
 type State = {
@@ -91,8 +103,11 @@ class LiveAuthority implements SessionAuthority {
   /** What a session may is made again when it is needed: idle, it takes more memory than anything else of it. */
   #kept: WeakRef<State> | undefined
 
-  constructor(options: SessionAuthorityOptions) {
+  readonly #removed: NonNullable<SupposedRules['remove']>
+
+  constructor(options: SessionAuthorityOptions, removed: NonNullable<SupposedRules['remove']> = []) {
     this.#options = options
+    this.#removed = removed
     this.#policy = sharedPolicy(options.policy ?? {}, options.scope())
     this.#manifestPolicy = sharedPolicy(options.manifest?.permissions ?? {}, options.scope())
     this.sessionRules = [...(options.sessionRules ?? [])]
@@ -144,6 +159,11 @@ class LiveAuthority implements SessionAuthority {
     this.#kept = undefined
   }
 
+  supposing({ add = [], remove = [] }: SupposedRules): SessionAuthority {
+    const sessionRules = [...this.sessionRules, ...add]
+    return new LiveAuthority({ ...this.#options, sessionRules, mode: this.#mode }, remove)
+  }
+
   setMode(next: ModeName | undefined): void {
     this.#mode = next
     this.#kept = undefined
@@ -166,7 +186,9 @@ class LiveAuthority implements SessionAuthority {
       ...this.#policy.rules,
       ...(this.#options.projectRules ?? []),
       ...sessionRules,
-    ]
+    ].filter(
+      (rule) => !this.#removed.some((one) => one.source === rule.source && one.text === formatRule(rule)),
+    )
     const stated = [this.#policy, this.#manifestPolicy].find((policy) => policy.explicitDefault)
     const { defaultDecision, explicitDefault } = stated ?? this.#policy
     return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)

@@ -118,7 +118,12 @@ async function answerInterrupts(
     }
     const approved = isResolved && payload['approved'] === true
     const reason = typeof payload['reason'] === 'string' ? payload['reason'] : undefined
-    await unlessAnswered(answerApproval(core, session, known.id, approved ? 'once' : 'reject', reason))
+    await unlessAnswered(
+      answerApproval(core, session, known.id, approved ? 'once' : 'reject', {
+        message: reason,
+        by: principal.id,
+      }),
+    )
   }
   if (place === undefined) throw new ProblemError('invalid_request', 'resume has no answers.')
   return place

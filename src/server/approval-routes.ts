@@ -42,10 +42,11 @@ export const approvalRoutes: readonly Route[] = [
     ),
     responses: { 200: { description: 'The decision was taken.', schema: ref('Decision') } },
     problems: ['approval_not_found', 'already_answered', 'session_locked'],
-    async handle({ core, session, params, body }) {
+    async handle({ core, principal, session, params, body }) {
       const callId = params['callId'] ?? ''
       const decision = decisionOf(body['decision'])
-      const runId = await answerApproval(core, session, callId, decision, optionalText(body['message']))
+      const message = optionalText(body['message'])
+      const runId = await answerApproval(core, session, callId, decision, { message, by: principal.id })
       return json(200, { callId, decision, ...(runId !== undefined && { runId }) })
     },
   },
@@ -109,7 +110,7 @@ export async function answerApproval(
   session: Session,
   callId: string,
   decision: Decision,
-  message?: string | undefined,
+  { message, by }: { readonly message?: string | undefined; readonly by: string },
 ): Promise<string | undefined> {
   const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
   // The process that waits for the answer is the only one that can take it.
@@ -121,6 +122,7 @@ export async function answerApproval(
       decision !== 'reject',
       message,
       decision === 'reject' ? undefined : decision,
+      by,
     ))
   if (!isTaken) {
     const given = core.answerTo(session.sessionId, callId)

@@ -111,7 +111,12 @@ async function continueChat(
   await core.authorize(principal, 'answerApproval', session)
   if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
   for (const { approvalId, approved, reason } of answers)
-    await unlessAnswered(answerApproval(core, session, approvalId, approved ? 'once' : 'reject', reason))
+    await unlessAnswered(
+      answerApproval(core, session, approvalId, approved ? 'once' : 'reject', {
+        message: reason,
+        by: principal.id,
+      }),
+    )
   return uiResponse(core, principal, session, runId, { from: sequence, messageId })
 }
 

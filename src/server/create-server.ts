@@ -6,6 +6,7 @@ import { agUiRoutes } from './ag-ui.js'
 import { approvalRoutes } from './approval-routes.js'
 import { chatRoutes } from './chat.js'
 import { historyRoutes } from './history-routes.js'
+import { inspectorRoutes } from './inspector/routes.js'
 import { openApiDocument } from './openapi.js'
 import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
@@ -57,7 +58,9 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
       seen.action = found.route.action
       return found.route.handle(contextOf(core, request, url, found, noPrincipal, {}))
     }
-    const principal = await authenticate(request)
+    // A caller with a token is who the token says, also in a browser that is signed in.
+    const visitor = request.headers.has('authorization') ? undefined : core.browsers?.principalOf(request)
+    const principal = visitor ?? (await authenticate(request))
     core.usage.request(principal)
     if (!('route' in found)) throw refusal(found)
     const { route } = found
@@ -118,6 +121,7 @@ function allRoutes(document: () => Body): readonly Route[] {
     ...historyRoutes,
     ...chatRoutes,
     ...agUiRoutes,
+    ...inspectorRoutes,
   ]
 }
 

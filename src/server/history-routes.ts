@@ -4,6 +4,7 @@ import { isRecord, type JsonSchema } from '../tool/json.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, text } from './route.js'
 import { optionalText } from './session-routes.js'
+import { readSupposedRules, supposedRules } from './supposed-rules.js'
 
 const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
@@ -153,10 +154,25 @@ export const historyRoutes: readonly Route[] = [
     summary: 'Why a call of the model would be allowed, asked about or denied. Nothing is run.',
     tag: 'tools',
     access: 'session',
-    body: objectOf({ toolName: text({ minLength: 1 }), args: anything }, ['toolName']),
+    body: objectOf(
+      {
+        toolName: text({ minLength: 1 }),
+        args: anything,
+        suppose: { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
+      },
+      ['toolName'],
+    ),
     responses: { 200: { description: 'The verdict and its reasons.', schema: ref('Explanation') } },
     handle: async ({ session, body }) =>
-      json(200, await explainCall(session, String(body['toolName']), body['args'] ?? {})),
+      json(
+        200,
+        await explainCall(
+          session,
+          String(body['toolName']),
+          body['args'] ?? {},
+          readSupposedRules(body['suppose']),
+        ),
+      ),
   },
   {
     method: 'GET',

@@ -7,6 +7,7 @@ import { componentSchemas } from './schemas.js'
 export function openApiDocument(routes: readonly Route[], version: string): Body {
   const paths: Record<string, Body> = {}
   for (const route of routes) {
+    if (route.isPage) continue
     const path = paths[route.path] ?? {}
     paths[route.path] = { ...path, [route.method.toLowerCase()]: operation(route) }
   }

@@ -6,6 +6,8 @@ export type Principal = {
   readonly id: string
   readonly tenantId?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** The id of the only session that the principal can read. It can change nothing. */
+  readonly readsOnly?: string | undefined
 }
 
 /** A token that the server accepts, and who has it. */
@@ -47,6 +49,11 @@ export type ServerOptions = {
   readonly clientOptions?: readonly (keyof SessionOptions & string)[] | undefined
   /** Names of tools that clients can call directly, without rules and approvals. None unless given. */
   readonly hostTools?: readonly string[] | undefined
+  /**
+   * True: serves the inspector's page under `/inspect/`, and accepts the cookies of browsers that signed in there with a
+   * code of `POST /v1/inspector/codes`.
+   */
+  readonly inspector?: boolean | undefined
   /** Host names that the server answers for, besides those of loopback. With or without a port. */
   readonly allowedHosts?: readonly string[] | undefined
   /** Origins of web pages that can call the server, besides its own. They get CORS headers. */

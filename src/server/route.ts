@@ -28,6 +28,8 @@ type Described = {
   readonly action: string
   readonly summary: string
   readonly tag: string
+  /** A file of a web page, which the OpenAPI document leaves out. */
+  readonly isPage?: true | undefined
   readonly body?: JsonSchema | undefined
   readonly query?: Readonly<Record<string, JsonSchema>> | undefined
   readonly headers?: Readonly<Record<string, JsonSchema>> | undefined

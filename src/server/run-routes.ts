@@ -86,7 +86,15 @@ export const runRoutes: readonly Route[] = [
     summary: 'The events of a run as server-sent events, from a sequence number on.',
     tag,
     access: 'session',
-    query: { from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' } },
+    query: {
+      from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' },
+      timed: { type: 'boolean', default: false, description: '`data` is `{ timestampMs, event }`.' },
+      resume: {
+        type: 'boolean',
+        default: true,
+        description: 'False: a run that was cut off is not resumed.',
+      },
+    },
     headers: { 'Last-Event-ID': text({ description: 'The same; wins over `from`.' }) },
     responses: {
       200: {
@@ -196,10 +204,11 @@ async function watchRun(context: SessionContext): Promise<Response> {
     from,
     signal,
     pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(principal, current, cut),
+    resume: async (current, cut) =>
+      query.get('resume') === 'false' ? undefined : core.resumeForReader(principal, current, cut),
     now: core.now,
   })
-  return eventStreamResponse(sent(source), {
+  return eventStreamResponse(sent(source, query.get('timed') === 'true'), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
     onClose: () => {
@@ -211,11 +220,14 @@ async function watchRun(context: SessionContext): Promise<Response> {
   })
 }
 
-async function* sent(source: AsyncIterable<RunEvent>): AsyncGenerator<ServerSentEvent, void, undefined> {
-  for await (const { sequence, event } of source) {
+async function* sent(
+  source: AsyncIterable<RunEvent>,
+  isTimed: boolean,
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  for await (const { sequence, timestampMs, event } of source) {
     // Without an id: a reader that reconnects after it gets what it missed from the log.
     const id = event.type === 'events_missed' ? undefined : sequence
-    yield { id, data: JSON.stringify(event) }
+    yield { id, data: JSON.stringify(isTimed ? { timestampMs, event } : event) }
   }
 }
 

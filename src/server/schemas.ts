@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../tool/json.js'
-import { listOf, text } from './route.js'
+import { listOf, ref, text } from './route.js'
 
 const number: JsonSchema = { type: 'number' }
 const integer: JsonSchema = { type: 'integer' }
@@ -44,8 +44,26 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
       createdAtMs: number,
       updatedAtMs: number,
       parentId: text(),
+      summary: ref('SessionSummary'),
     },
     ['sessionId'],
+  ),
+  SessionSummary: shape(
+    {
+      status: text({
+        enum: ['running', 'waiting', 'interrupted', 'failed', 'cancelled', 'completed', 'idle'],
+      }),
+      agent: text(),
+      model: text(),
+      principal: text({ description: 'Who opened the session.' }),
+      isSubagent: { type: 'boolean' },
+      runs: integer,
+      messages: integer,
+      totalTokens: integer,
+      costUsd: number,
+      prompt: text({ description: 'The beginning of the first prompt.' }),
+    },
+    ['status', 'isSubagent', 'runs', 'messages', 'totalTokens'],
   ),
   Run: shape(
     {
@@ -146,7 +164,15 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'output',
     'exitCode',
   ]),
-  Explanation: shape({ action: text({ enum: ['allow', 'ask', 'deny'] }), text: text() }, ['action', 'text']),
+  Explanation: shape(
+    {
+      action: text({ enum: ['allow', 'ask', 'deny'] }),
+      text: text(),
+      judged: { ...anything, description: 'The answer of each layer of rules, and each rule that matches.' },
+      watchdog: anything,
+    },
+    ['action', 'text', 'judged', 'watchdog'],
+  ),
   Trace: anything,
   Usage: shape({ usage: anything, costUsd: number, models: listOf(anything) }, ['usage']),
   Todo: shape({ content: text(), status: text() }, []),

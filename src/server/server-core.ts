@@ -10,6 +10,8 @@ import { CapstanError } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
 import type { Resumed } from './follow-run.js'
+import { BrowserSignIn } from './inspector/browser-sign-in.js'
+import { readActions } from './inspector/read-actions.js'
 import { Metrics } from './metrics.js'
 import {
   defaultLimits,
@@ -21,6 +23,7 @@ import {
 import { ProblemError } from './problem.js'
 import { type PendingQuestion, Questions, savedQuestions } from './questions.js'
 import { SessionPool } from './session-pool.js'
+import { SessionSummaries } from './session-summary.js'
 import { UsageLimits } from './usage-limits.js'
 
 export type RunInput = {
@@ -37,9 +40,12 @@ export class ServerCore {
   readonly options: ServerOptions
   readonly limits: ServerLimits
   readonly pool: SessionPool
+  readonly summaries: SessionSummaries
   readonly questions: Questions
   readonly usage: UsageLimits
   readonly metrics = new Metrics()
+  /** The browsers that are signed in to the inspector; absent when it is not served. */
+  readonly browsers: BrowserSignIn | undefined
   /** Aborted when the server stops: streams end. */
   readonly stopping = new AbortController()
   readonly #active = new Map<string, Promise<unknown>>()
@@ -59,7 +65,9 @@ export class ServerCore {
     this.limits = { ...defaultLimits, ...options.limits }
     this.questions = new Questions(this.now, () => randomUUID())
     this.pool = new SessionPool(agent, options, this.questions, this.now)
+    this.summaries = new SessionSummaries(this.pool, this.now)
     this.usage = new UsageLimits(this.limits, this.now)
+    if (options.inspector) this.browsers = new BrowserSignIn(secretsOf(options), this.now)
   }
 
   readonly now = (): number => Date.now()
@@ -291,6 +299,7 @@ export class ServerCore {
 
   /** Whether the host allows the action. */
   async allows(principal: Principal, action: string, session?: Session | SessionInfo): Promise<boolean> {
+    if (principal.readsOnly !== undefined && !isReading(principal.readsOnly, action, session)) return false
     return (await this.options.authorize?.(principal, action, session && factsOf(session))) ?? true
   }
 
@@ -313,6 +322,18 @@ export class ServerCore {
     this.stopping.abort()
     await this.pool.suspendAll()
   }
+}
+
+/** Whether an action reads one session and changes nothing. */
+function isReading(sessionId: string, action: string, session: Session | SessionInfo | undefined): boolean {
+  if (action === 'getInspector' || action === 'signOut') return true
+  return readActions.has(action) && session !== undefined && factsOf(session).sessionId === sessionId
+}
+
+/** The tokens of a server, which sign its cookies. A host with an authentication of its own has none. */
+function secretsOf({ token, authenticate }: ServerOptions): string[] {
+  if (authenticate !== undefined || token === undefined) return []
+  return typeof token === 'string' ? [token] : token.map((one) => one.token)
 }
 
 function factsOf(session: Session | SessionInfo): SessionFacts {

@@ -50,6 +50,7 @@ export const sessionRoutes: readonly Route[] = [
       cursor: text(),
       workspace: text(),
       title: text({ description: 'A part of the title.' }),
+      summary: { type: 'boolean', default: false, description: 'Adds status, model, tokens and cost.' },
     },
     responses: {
       200: {
@@ -245,13 +246,15 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
     page.push(info)
   }
   const last = page.at(-1)
+  const isSummarised = query.get('summary') === 'true'
   return json(200, {
-    sessions: page.map(({ id, workspaceRoot, title: named, labels: _, ...rest }) => ({
-      sessionId: id,
-      workspace: workspaceRoot,
-      title: named ?? null,
-      ...rest,
-    })),
+    sessions: await Promise.all(
+      page.map(async (info) => {
+        const { id, workspaceRoot, title: named, labels: _, ...rest } = info
+        const summary = isSummarised ? await core.summaries.of(info) : undefined
+        return { sessionId: id, workspace: workspaceRoot, title: named ?? null, ...rest, summary }
+      }),
+    ),
     ...(hasMore && last !== undefined && { nextCursor: sessionCursor(last) }),
   })
 }

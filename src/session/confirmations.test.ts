@@ -52,7 +52,7 @@ describe('a call that waits for a yes', () => {
     expect(await asked).toEqual({ decision: 'once', message: 'fine' })
     expect(confirmations.pending()).toEqual([])
     expect(events.slice(1)).toEqual([
-      { type: 'confirmation_received', toolId: 'c1', approved: true, reason: 'fine' },
+      { type: 'confirmation_received', toolId: 'c1', approved: true, decision: 'once', reason: 'fine' },
     ])
   })
 

@@ -38,7 +38,13 @@ export interface Confirmations {
   readonly ask: AskHandler
   pending(): PendingConfirmation[]
   /** False when no call waits under this id. `decision` says how far a yes reaches. */
-  confirm(toolId: string, approved: boolean, reason?: string, decision?: AskAnswer['decision']): boolean
+  confirm(
+    toolId: string,
+    approved: boolean,
+    reason?: string,
+    decision?: AskAnswer['decision'],
+    by?: string,
+  ): boolean
   /** Rejects one whose asker does not wait any more. */
   withdraw(toolId: string, reason: string): void
   /** Rejects all that wait, and says how many. */
@@ -192,10 +198,10 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         ...(endsAt !== undefined && { remainingMs: Math.max(0, endsAt - options.now()) }),
       })),
     ],
-    confirm(toolId, approved, reason, decision = 'once') {
+    confirm(toolId, approved, reason, decision = 'once', by?: string) {
       const answer: AskAnswer = {
         decision: approved ? decision : 'reject',
-        ...omitUndefined({ message: reason }),
+        ...omitUndefined({ message: reason, by }),
       }
       const one = waiting.get(toolId)
       if (one !== undefined) {
@@ -270,11 +276,12 @@ async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswe
 
 /** Checks the answer of a host: only a clear yes is emitted as an approval. */
 function received(emit: (event: AgentEvent) => void, toolId: string, answer: AskAnswer): void {
-  const { approved, message } = readAnswer(answer)
+  const { approved, keep, message } = readAnswer(answer)
   emit({
     type: 'confirmation_received',
     toolId,
     approved,
-    ...omitUndefined({ reason: message }),
+    decision: approved ? (keep ?? 'once') : 'reject',
+    ...omitUndefined({ reason: message, by: typeof answer?.by === 'string' ? answer.by : undefined }),
   })
 }

@@ -431,14 +431,18 @@ export class Session extends SessionHandle {
     return kernelOf(this).confirmations.pending()
   }
 
-  /** Answers one of them. False when none waits under this id. `decision` says how far an approval reaches. */
+  /**
+   * Answers one of them. False when none waits under this id. `decision` says how far an approval reaches, `by` who
+   * answers, for the log.
+   */
   async confirmToolUse(
     toolId: string,
     approved: boolean,
     reason?: string,
     decision?: AskAnswer['decision'],
+    by?: string,
   ): Promise<boolean> {
-    return kernelOf(this).confirmations.confirm(toolId, approved, reason, decision)
+    return kernelOf(this).confirmations.confirm(toolId, approved, reason, decision, by)
   }
 
   /** Refuses all of them. Returns how many there were. */

@@ -10,6 +10,13 @@ describe('compileJsonSchema', () => {
     expect(compileJsonSchema(schema)).toBe(compileJsonSchema(schema))
   })
 
+  it('compiles a schema that uses one object in two places', () => {
+    const name = { type: 'string', maxLength: 3 }
+    const { check } = compileJsonSchema({ type: 'object', properties: { a: name, b: name } })
+    expect(check({ a: 'x', b: 'y' }).ok).toBe(true)
+    expect(check({ a: 'x', b: 'too long' }).ok).toBe(false)
+  })
+
   it('does not cache a schema that can change', () => {
     const schema: { type: string; properties: { a: { type: string } } } = {
       type: 'object',

@@ -7,7 +7,8 @@ import { CheckTooLargeError } from './linear-pattern.js'
  * that field counts.
  */
 export function metered(nodes: readonly Record<string, unknown>[]): void {
-  for (const node of nodes) {
+  // A schema that uses one object in two places has it twice in the list. Its getter must not call itself.
+  for (const node of new Set(nodes)) {
     const own = node[meter]
     const weight = weightOf(node)
     const comparesItems = node['uniqueItems'] === true

@@ -75,6 +75,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     exitCode: 'always',
     isError: 'always',
     metadata: 'always',
+    decision: 'maybe',
     kind: 'maybe',
     title: 'maybe',
     paths: 'maybe',
@@ -98,7 +99,13 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     title: 'maybe',
     paths: 'maybe',
   },
-  confirmation_received: { toolId: 'always', approved: 'always', reason: 'maybe' },
+  confirmation_received: {
+    toolId: 'always',
+    approved: 'always',
+    reason: 'maybe',
+    decision: 'maybe',
+    by: 'maybe',
+  },
   confirmation_timeout: { toolId: 'always', actionTaken: 'always' },
   user_question: { questions: 'always', toolId: 'maybe', agent: 'maybe', taskId: 'maybe' },
   context_compacted: {

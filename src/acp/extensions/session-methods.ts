@@ -71,7 +71,10 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
   mode: ({ session }) => session.mode(),
   modelName: ({ session }) => session.modelName(),
   setModel: ({ session, params }) => session.setModel(stringIn(params, 'name')),
-  explain: ({ session, params }) => explainCall(session, stringIn(params, 'name'), recordIn(params, 'args')),
+  explain: async ({ session, params }) => {
+    const { action, text } = await explainCall(session, stringIn(params, 'name'), recordIn(params, 'args'))
+    return { action, text }
+  },
   pendingConfirmations: ({ session }) => session.pendingConfirmations(),
   confirmToolUse: ({ session, params }) =>
     session.confirmToolUse(

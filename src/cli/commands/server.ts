@@ -51,7 +51,7 @@ suspended, and the next server continues them. Every request needs the token: "A
     },
   ],
   async run(args, io) {
-    const port = readPort(args)
+    const port = readPort(args, 4747)
     const [extra] = args.positionals
     if (extra !== undefined)
       throw new UsageError(
@@ -88,6 +88,7 @@ async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }
     token: token.value,
     workspaces,
     session,
+    inspector: true,
     allowedHosts: [host, ...ownAddresses(host)],
     ...omitUndefined({ store: prepared.store }),
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
@@ -113,8 +114,8 @@ async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }
   return exitCodes.done
 }
 
-function readPort(args: Args): number {
-  const port = args.count('port', 0) ?? 4747
+export function readPort(args: Args, otherwise: number): number {
+  const port = args.count('port', 0) ?? otherwise
   if (port > 65_535) throw new UsageError(`--port takes a number up to 65535, not ${port}.`)
   return port
 }
@@ -160,7 +161,8 @@ function checkedToken(token: string, from: string): string {
   )
 }
 
-function untilStopped(signal: AbortSignal): Promise<void> {
+/** Waits for the signal that ends the command. */
+export function untilStopped(signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     if (signal.aborted) done()
     else signal.addEventListener('abort', () => done(), { once: true })

@@ -1,0 +1,30 @@
+// Bundles the inspector's page: one script, one style sheet and one document, which the server serves under /inspect/.
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+const folder = import.meta.dirname
+
+/** @param {string} target the directory of the built page */
+export async function buildInspector(target) {
+  mkdirSync(target, { recursive: true })
+  const build = await rolldown({
+    input: join(folder, 'src/main.tsx'),
+    platform: 'browser',
+    // The page shares the client and a few functions with the runtime, whose imports name the compiled files.
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+    transform: { target: 'es2022' },
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(log.message)
+    },
+  })
+  await build.write({
+    file: join(target, 'app.js'),
+    format: 'esm',
+    minify: true,
+    comments: false,
+  })
+  await build.close()
+  copyFileSync(join(folder, 'page.html'), join(target, 'index.html'))
+  copyFileSync(join(folder, 'styles.css'), join(target, 'app.css'))
+}

@@ -1,0 +1,144 @@
+import { signal } from '@preact/signals'
+import { type CapstanClient, createClient, ProblemError } from '../../src/client/client.js'
+import type { Operations } from '../../src/client/operations.js'
+import { readEventStream } from '../../src/client/read-event-stream.js'
+import type { AgentEvent } from '../../src/loop/events.js'
+
+/** An event of a run with its number and its time. */
+export type TimedEvent = {
+  readonly sequence: number
+  readonly timestampMs: number
+  readonly event: AgentEvent
+}
+
+export type SessionInfo = Operations['listSessions']['output']['sessions'][number]
+export type SessionDetails = Operations['getSession']['output']
+export type Run = Operations['getRun']['output']
+export type Approval = Operations['listApprovals']['output']['approvals'][number]
+export type Question = Operations['listQuestions']['output']['questions'][number]
+export type FileChange = Operations['listChanges']['output']['changes'][number]
+export type Visitor = { readonly principal: string; readonly readsOnly?: string | undefined }
+
+/** Who is signed in; null: nobody, undefined: not known yet. */
+export const visitor = signal<Visitor | null | undefined>(undefined)
+/** Whether the last request reached the server. */
+export const isConnected = signal(true)
+
+// Of this origin, the port included: pages of other servers on this machine cannot read it.
+const csrfKey = 'capstan-csrf'
+
+const send: typeof fetch = async (input, init) => {
+  const headers = new Headers(init?.headers)
+  const csrf = localStorage.getItem(csrfKey)
+  if (csrf !== null && !headers.has('authorization')) headers.set('x-capstan-csrf', csrf)
+  try {
+    const response = await fetch(input, { ...init, headers, credentials: 'same-origin' })
+    isConnected.value = true
+    if (response.status === 401 && visitor.value !== undefined) visitor.value = null
+    return response
+  } catch (error) {
+    if (!init?.signal?.aborted) isConnected.value = false
+    throw error
+  }
+}
+
+export const client: CapstanClient = createClient({ url: location.origin, fetch: send })
+
+/** Signs in with the code of the address, or finds out who is signed in already. */
+export async function startVisit(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1]
+  if (code !== undefined) {
+    // The code is used up: it must not stay in the history.
+    history.replaceState(null, '', location.pathname)
+    if (await signInWith(code)) return
+  }
+  visitor.value = await client.call('getInspector', {}).catch(() => null)
+}
+
+export async function signInWith(code: string): Promise<boolean> {
+  try {
+    const { csrf, principal, readsOnly } = await client.call('signIn', { body: { code } })
+    localStorage.setItem(csrfKey, csrf)
+    visitor.value = { principal, readsOnly }
+    return true
+  } catch (error) {
+    if (error instanceof ProblemError) return false
+    throw error
+  }
+}
+
+/** Signs in with the token of the server: it is exchanged for a code at once, and not saved. */
+export async function signInWithToken(token: string): Promise<boolean> {
+  try {
+    const { code } = await client.call('createInspectorCode', {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    return await signInWith(code)
+  } catch (error) {
+    if (error instanceof ProblemError || error instanceof TypeError) return false
+    throw error
+  }
+}
+
+export async function signOut(): Promise<void> {
+  await client.call('signOut', {}).catch(() => undefined)
+  localStorage.removeItem(csrfKey)
+  visitor.value = null
+}
+
+/** The events of a run: what there is, then what comes, through broken connections, until it ends or `signal` aborts. */
+export async function* followRun(
+  sessionId: string,
+  runId: string,
+  signal: AbortSignal,
+): AsyncGenerator<TimedEvent[], void, undefined> {
+  const params = { sessionId, runId }
+  let from = 0
+  for (let wait = firstWaitMs; !signal.aborted; ) {
+    try {
+      for (;;) {
+        const { events, isLast } = await client.call(
+          'listRunEvents',
+          { params, query: { from, limit: 5_000 } },
+          signal,
+        )
+        from = events.at(-1)?.sequence ?? from
+        wait = firstWaitMs
+        if (events.length > 0) yield events as TimedEvent[]
+        if (isLast) break
+      }
+      const query = { from, timed: true, resume: false }
+      const { status, body } = await client.send('watchRun', { params, query }, signal)
+      if (status === 204 || body === null) return
+      let ended = false
+      for await (const { id, data } of readEventStream(body)) {
+        const { timestampMs, event } = JSON.parse(data) as TimedEvent
+        from = id === undefined ? from : Number(id)
+        ended = isEnd(event)
+        yield [{ sequence: from, timestampMs, event }]
+      }
+      if (ended) return
+      // A run that was cut off has no more events until it is resumed.
+      const { status: state } = await client.call('getRun', { params }, signal)
+      if (state !== 'running' && state !== 'queued') return
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof ProblemError && error.status < 500) return
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    wait = Math.min(wait * 2, maxWaitMs)
+  }
+}
+
+const firstWaitMs = 500
+const maxWaitMs = 10_000
+
+function isEnd({ type }: AgentEvent): boolean {
+  return type === 'agent_end' || type === 'error' || type === 'agent_cancelled'
+}
+
+/** A text for the user about a request that failed. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof ProblemError) return error.message
+  return error instanceof Error ? error.message : 'The request failed.'
+}

@@ -1,0 +1,251 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { type Approval, client, describeFailure, type Question, visitor } from './api.js'
+import { Diff } from './diff.js'
+import { duration } from './format.js'
+import { Json, Line } from './text.js'
+
+const pollMs = 1_500
+
+/** The calls and questions of a session that wait for a user. */
+export function Waiting({ sessionId }: { readonly sessionId: string }): JSX.Element {
+  const approvals = useSignal<readonly Approval[]>([])
+  const questions = useSignal<readonly Question[]>([])
+  const params = { sessionId }
+  const read = async (signal?: AbortSignal): Promise<void> => {
+    approvals.value = (await client.call('listApprovals', { params }, signal)).approvals
+    questions.value = (await client.call('listQuestions', { params }, signal)).questions
+  }
+  useEffect(() => {
+    const leaving = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const poll = async (): Promise<void> => {
+      // The banner at the top reports a connection that broke; the next attempt follows.
+      if (!document.hidden) await read(leaving.signal).catch(() => undefined)
+      if (!leaving.signal.aborted) timer = setTimeout(poll, pollMs)
+    }
+    void poll()
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+    }
+  }, [sessionId])
+  const isReader = visitor.value?.readsOnly !== undefined
+  return (
+    <div aria-live="polite">
+      {approvals.value.map((approval) => (
+        <ApprovalCard
+          key={approval.callId}
+          sessionId={sessionId}
+          approval={approval}
+          isReader={isReader}
+          onAnswer={() => void read()}
+        />
+      ))}
+      {questions.value.map((question) => (
+        <QuestionCard
+          key={question.questionId}
+          sessionId={sessionId}
+          question={question}
+          isReader={isReader}
+          onAnswer={() => void read()}
+        />
+      ))}
+    </div>
+  )
+}
+
+type Decision = 'once' | 'session' | 'always' | 'reject'
+
+function ApprovalCard({
+  sessionId,
+  approval,
+  isReader,
+  onAnswer,
+}: {
+  readonly sessionId: string
+  readonly approval: Approval
+  readonly isReader: boolean
+  readonly onAnswer: () => void
+}): JSX.Element {
+  const message = useSignal('')
+  const failure = useSignal('')
+  const isSending = useSignal(false)
+  const { callId, toolName, args, reasons, rules, notes = [], diff, remainingMs, digest } = approval
+  const answer = async (decision: Decision): Promise<void> => {
+    isSending.value = true
+    try {
+      const text = message.value.trim()
+      const body = { decision, ...(text !== '' && { message: text }) }
+      await client.call('answerApproval', { params: { sessionId, callId }, body })
+      onAnswer()
+    } catch (error) {
+      failure.value = describeFailure(error)
+      onAnswer()
+    }
+    isSending.value = false
+  }
+  return (
+    <section class="card waits" aria-label={`Approval of ${toolName}`}>
+      <h3>
+        <code>{toolName}</code> waits for your approval
+      </h3>
+      <ul>
+        {reasons.map((reason) => (
+          <li key={reason}>
+            <Line text={reason} max={600} />
+          </li>
+        ))}
+        {notes.map((note) => (
+          <li key={note} class="note">
+            <Line text={note} max={600} />
+          </li>
+        ))}
+      </ul>
+      {diff === undefined ? <Json label="Arguments" value={args} /> : <Diff label="Changes" text={diff} />}
+      {rules.length > 0 && (
+        <p>
+          “For the session” adds the rule{rules.length > 1 ? 's' : ''}{' '}
+          {rules.map((rule) => (
+            <code key={rule}>
+              <Line text={rule} max={300} />{' '}
+            </code>
+          ))}
+        </p>
+      )}
+      {isReader ? (
+        <p class="quiet">You can read this session, and not answer for it.</p>
+      ) : (
+        <div class="answers">
+          <button
+            type="button"
+            class="primary"
+            disabled={isSending.value}
+            onClick={() => void answer('once')}
+          >
+            Approve once
+          </button>
+          {rules.length > 0 && (
+            <button type="button" disabled={isSending.value} onClick={() => void answer('session')}>
+              For the session
+            </button>
+          )}
+          <input
+            aria-label="Message to the model"
+            placeholder="Message to the model"
+            value={message.value}
+            onInput={({ currentTarget }) => {
+              message.value = currentTarget.value
+            }}
+          />
+          <button
+            type="button"
+            class="danger"
+            disabled={isSending.value}
+            onClick={() => void answer('reject')}
+          >
+            Reject
+          </button>
+        </div>
+      )}
+      {failure.value !== '' && <p class="failure">{failure.value}</p>}
+      <p class="quiet">
+        Bound to <code>{digest.slice(0, 12)}</code>
+        {remainingMs !== undefined && ` · rejected in ${duration(remainingMs)} without an answer`}
+      </p>
+    </section>
+  )
+}
+
+function QuestionCard({
+  sessionId,
+  question,
+  isReader,
+  onAnswer,
+}: {
+  readonly sessionId: string
+  readonly question: Question
+  readonly isReader: boolean
+  readonly onAnswer: () => void
+}): JSX.Element {
+  const failure = useSignal('')
+  const parts = question.questions.map(readQuestion)
+  const answers = useSignal<readonly (readonly string[])[]>(parts.map(() => []))
+  const send = async (): Promise<void> => {
+    try {
+      const body = { answers: answers.value.map((one) => [...one]) }
+      await client.call('answerQuestion', { params: { sessionId, questionId: question.questionId }, body })
+    } catch (error) {
+      failure.value = describeFailure(error)
+    }
+    onAnswer()
+  }
+  const set = (at: number, value: readonly string[]): void => {
+    answers.value = answers.value.map((one, index) => (index === at ? value : one))
+  }
+  return (
+    <section class="card waits" aria-label="Question of the model">
+      <h3>The model asks{question.agent === undefined ? '' : ` (${question.agent})`}</h3>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+      >
+        {parts.map(({ text, options, isMultiple }, at) => (
+          <fieldset key={at}>
+            <legend>
+              <Line text={text} max={1_000} />
+            </legend>
+            {options.map((option) => (
+              <label key={option}>
+                <input
+                  type={isMultiple ? 'checkbox' : 'radio'}
+                  name={`question-${at}`}
+                  checked={answers.value[at]?.includes(option) === true}
+                  onChange={({ currentTarget }) => {
+                    const others = (answers.value[at] ?? []).filter((one) => one !== option)
+                    set(at, isMultiple ? (currentTarget.checked ? [...others, option] : others) : [option])
+                  }}
+                />
+                <Line text={option} max={300} />
+              </label>
+            ))}
+            <input
+              aria-label="Another answer"
+              placeholder="Another answer"
+              onInput={({ currentTarget }) => {
+                const chosen = (answers.value[at] ?? []).filter((one) => options.includes(one))
+                const own = currentTarget.value.trim()
+                set(at, own === '' ? chosen : isMultiple ? [...chosen, own] : [own])
+              }}
+            />
+          </fieldset>
+        ))}
+        {!isReader && (
+          <button type="submit" class="primary" disabled={answers.value.some((one) => one.length === 0)}>
+            Answer
+          </button>
+        )}
+      </form>
+      {failure.value !== '' && <p class="failure">{failure.value}</p>}
+    </section>
+  )
+}
+
+function readQuestion(value: Readonly<Record<string, unknown>>): {
+  readonly text: string
+  readonly options: readonly string[]
+  readonly isMultiple: boolean
+} {
+  const { question, options, multi_select: multiple } = value
+  const labels = Array.isArray(options) ? options : []
+  return {
+    text: typeof question === 'string' ? question : JSON.stringify(value),
+    options: labels.map((one: unknown) =>
+      typeof one === 'object' && one !== null && 'label' in one ? String(one.label) : String(one),
+    ),
+    isMultiple: multiple === true,
+  }
+}

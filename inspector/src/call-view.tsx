@@ -1,0 +1,108 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { Diff } from './diff.js'
+import { duration } from './format.js'
+import { linkTo } from './route.js'
+import { Json, Line, Plain } from './text.js'
+import { type CallItem, verdictOf } from './timeline.js'
+import { argsOf, copy, Verdicts, Why } from './verdict.js'
+
+/** One tool call: what it was, how it ended and why it was allowed. */
+export function CallView({
+  sessionId,
+  call,
+  isOpen,
+  onToggle,
+}: {
+  readonly sessionId: string
+  readonly call: CallItem
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}): JSX.Element {
+  const isExplained = useSignal(false)
+  const { toolName, end, startedAtMs, endedAtMs, toolId } = call
+  const { label, tone } = verdictOf(call)
+  const isFailed = end?.isError === true || (end !== undefined && end.exitCode !== 0)
+  const diff = end?.metadata['diff']
+  return (
+    <article class={`call ${tone} ${isOpen ? 'open' : ''}`}>
+      <button type="button" class="head" aria-expanded={isOpen} onClick={onToggle}>
+        <span class="tool">{toolName}</span>
+        <span class="about">
+          <Line text={aboutCall(call)} max={140} />
+        </span>
+        {isFailed && tone !== 'deny' && <span class="badge failed">failed</span>}
+        <span class={`badge ${tone}`}>{label}</span>
+        {rulesOf(call) !== undefined && <span class="rule">{rulesOf(call)}</span>}
+        <span class="time">{endedAtMs === undefined ? '…' : duration(endedAtMs - startedAtMs)}</span>
+      </button>
+      {isOpen && (
+        <div class="body">
+          <Verdicts call={call} />
+          <div class="actions">
+            <button
+              type="button"
+              aria-expanded={isExplained.value}
+              onClick={() => {
+                isExplained.value = !isExplained.value
+              }}
+            >
+              Why?
+            </button>
+            <a class="button" href={linkTo({ view: 'session', sessionId, tab: 'timeline', call: toolId })}>
+              Link to this call
+            </a>
+            <button type="button" onClick={() => void copy(commandOf(call))}>
+              Copy as a capstan command
+            </button>
+          </div>
+          {isExplained.value && <Why sessionId={sessionId} call={call} />}
+          <h4>Input</h4>
+          <Json label={`Input of ${toolName}`} value={argsOf(call)} />
+          {typeof diff === 'string' && (
+            <>
+              <h4>Changes</h4>
+              <Diff label="Changes" text={diff} />
+            </>
+          )}
+          {(call.output !== '' || end !== undefined) && (
+            <>
+              <h4>Output</h4>
+              <Plain label={`Output of ${toolName}`} text={call.output === '' ? '(none)' : call.output} />
+            </>
+          )}
+          {end !== undefined && Object.keys(end.metadata).length > 0 && (
+            <details>
+              <summary>Metadata</summary>
+              <Json label="Metadata" value={end.metadata} />
+            </details>
+          )}
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** The command, path or pattern that a call is about. */
+function aboutCall(call: CallItem): string {
+  const args = argsOf(call)
+  for (const name of ['command', 'file_path', 'path', 'pattern', 'url', 'query', 'description', 'prompt']) {
+    const value = args[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return call.args
+}
+
+/** The rule that decided, if there is one, for the line of the call. */
+function rulesOf({ end }: CallItem): string | undefined {
+  const parts = end?.decision?.judged?.layers.flatMap(({ subjects }) => subjects) ?? []
+  const { action } = end?.decision?.judged ?? {}
+  const rule = parts.find((part) => part.rule !== undefined && part.action === action)?.rule
+  return rule === undefined ? undefined : `${safeText(rule.text).slice(0, 40)} · ${rule.source}`
+}
+
+function commandOf(call: CallItem): string {
+  const args = JSON.stringify(argsOf(call))
+  return `capstan tools explain ${call.toolName} '${args.replace(/'/g, `'\\''`)}'`
+}

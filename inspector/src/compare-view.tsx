@@ -1,0 +1,143 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { linkTo, type Place } from './route.js'
+import { ItemView, type LoadedSession, useSession } from './session-view.js'
+import { Line } from './text.js'
+import { type Item, Timeline } from './timeline.js'
+import { VirtualList } from './virtual-list.js'
+
+/** Two sessions or forks next to each other; entries that only one of them has are marked. */
+export function CompareView({ at }: { readonly at: Extract<Place, { view: 'compare' }> }): JSX.Element {
+  const [left, right] = [useSession(at.left), useSession(at.right)]
+  const [leftItems, rightItems] = [itemsOf(left), itemsOf(right)]
+  const rows = align(leftItems, rightItems)
+  const differing = rows.filter(({ isSame }) => !isSame).length
+  return (
+    <main class="compare">
+      <div class="toolbar">
+        <h1>Compare</h1>
+        <p class="totals" role="status">
+          {differing === 0 ? 'The sessions are the same.' : `${differing} of ${rows.length} entries differ.`}
+        </p>
+      </div>
+      <div class="pair names">
+        <Name sessionId={at.left} loaded={left} />
+        <Name sessionId={at.right} loaded={right} />
+      </div>
+      <VirtualList
+        label="Both sessions"
+        rows={rows}
+        render={({ left: one, right: other, isSame }) => (
+          <div class={`pair ${isSame ? '' : 'differs'}`}>
+            <Side sessionId={at.left} item={one} />
+            <Side sessionId={at.right} item={other} />
+          </div>
+        )}
+      />
+    </main>
+  )
+}
+
+function Name({
+  sessionId,
+  loaded,
+}: {
+  readonly sessionId: string
+  readonly loaded: LoadedSession
+}): JSX.Element {
+  return (
+    <h2>
+      <a href={linkTo({ view: 'session', sessionId, tab: 'timeline' })}>
+        <Line text={loaded.details?.title ?? loaded.runs[0]?.prompt ?? sessionId} max={70} />
+      </a>
+    </h2>
+  )
+}
+
+function Side({
+  sessionId,
+  item,
+}: {
+  readonly sessionId: string
+  readonly item: Item | undefined
+}): JSX.Element {
+  const isOpen = useSignal(false)
+  if (item === undefined) return <div class="absent">not in this session</div>
+  return (
+    <div>
+      <ItemView
+        sessionId={sessionId}
+        item={item}
+        isOpen={isOpen.value}
+        onToggle={() => {
+          isOpen.value = !isOpen.value
+        }}
+      />
+    </div>
+  )
+}
+
+function itemsOf({ events }: LoadedSession): Item[] {
+  const timeline = new Timeline()
+  for (const event of events) timeline.add(event)
+  return timeline.items
+}
+
+type Row = {
+  readonly key: string
+  readonly left: Item | undefined
+  readonly right: Item | undefined
+  readonly isSame: boolean
+}
+
+const lookAhead = 30
+
+/** Puts equal entries opposite to each other: after a difference, the nearest pair of equal entries continues. */
+function align(left: readonly Item[], right: readonly Item[]): Row[] {
+  const [a, b] = [left.map(contentOf), right.map(contentOf)]
+  const rows: Row[] = []
+  const add = (one: Item | undefined, other: Item | undefined, isSame: boolean): void => {
+    rows.push({ key: `${rows.length}`, left: one, right: other, isSame })
+  }
+  let [i, j] = [0, 0]
+  while (i < left.length || j < right.length) {
+    if (i < left.length && j < right.length && a[i] === b[j]) {
+      add(left[i++], right[j++], true)
+      continue
+    }
+    const [skipLeft, skipRight] = nextPair(a, b, i, j)
+    const count = Math.max(skipLeft, skipRight)
+    for (let at = 0; at < count; at++)
+      add(at < skipLeft ? left[i + at] : undefined, at < skipRight ? right[j + at] : undefined, false)
+    i += skipLeft
+    j += skipRight
+  }
+  return rows
+}
+
+/** How many entries of each side come before the next pair of equal ones. */
+function nextPair(a: readonly string[], b: readonly string[], i: number, j: number): [number, number] {
+  for (let sum = 1; sum <= lookAhead; sum++)
+    for (let one = 0; one <= sum; one++)
+      if (i + one < a.length && j + sum - one < b.length && a[i + one] === b[j + sum - one])
+        return [one, sum - one]
+  return [Math.min(1, a.length - i), Math.min(1, b.length - j)]
+}
+
+function contentOf(item: Item): string {
+  switch (item.kind) {
+    case 'call':
+      return JSON.stringify(['call', item.toolName, item.args, item.output])
+    case 'prompt':
+    case 'steer':
+    case 'text':
+    case 'reasoning':
+      return JSON.stringify([item.kind, item.text])
+    case 'round':
+      return JSON.stringify(['round', item.turn])
+    case 'end':
+      return JSON.stringify(['end', item.status])
+    case 'event':
+      return JSON.stringify(['event', item.event.type])
+  }
+}

@@ -1,0 +1,78 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { safeText } from '../../src/cli/terminal/safe-text.js'
+
+const maxLines = 2_000
+
+/** A unified diff, as it is or with both versions next to each other. */
+export function Diff({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const isSplit = useSignal(false)
+  const lines = safeText(text).split('\n')
+  const shown = lines.slice(0, maxLines)
+  return (
+    <div class="diff">
+      <button
+        type="button"
+        aria-pressed={isSplit.value}
+        onClick={() => {
+          isSplit.value = !isSplit.value
+        }}
+      >
+        Side by side
+      </button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
+      <section class="scroll" tabIndex={0} aria-label={label}>
+        <table class={isSplit.value ? 'split' : 'unified'}>
+          <tbody>
+            {isSplit.value
+              ? pairs(shown).map(([left, right], at) => (
+                  <tr key={at}>
+                    <Cell line={left} />
+                    <Cell line={right} />
+                  </tr>
+                ))
+              : shown.map((line, at) => (
+                  <tr key={at}>
+                    <Cell line={line} />
+                  </tr>
+                ))}
+          </tbody>
+        </table>
+      </section>
+      {lines.length > maxLines && <p class="quiet">{lines.length - maxLines} more lines are not shown.</p>}
+    </div>
+  )
+}
+
+function Cell({ line }: { readonly line: string | undefined }): JSX.Element {
+  return <td class={line === undefined ? 'absent' : kindOf(line)}>{line}</td>
+}
+
+function kindOf(line: string): string {
+  if (line.startsWith('@@')) return 'hunk'
+  if (line.startsWith('+++') || line.startsWith('---')) return 'file'
+  if (line.startsWith('+')) return 'added'
+  return line.startsWith('-') ? 'removed' : 'same'
+}
+
+/** The lines of both versions, row by row: removed lines opposite to the added ones that follow them. */
+function pairs(lines: readonly string[]): [string | undefined, string | undefined][] {
+  const rows: [string | undefined, string | undefined][] = []
+  let [removed, added]: [string[], string[]] = [[], []]
+  const flush = (): void => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) rows.push([removed[at], added[at]])
+    removed = []
+    added = []
+  }
+  for (const line of lines) {
+    const kind = kindOf(line)
+    if (kind === 'removed') removed.push(line)
+    else if (kind === 'added') added.push(line)
+    else {
+      flush()
+      rows.push([line, line])
+    }
+  }
+  flush()
+  return rows
+}

@@ -1,0 +1,34 @@
+/** `3 min ago`, or the date for what is longer ago than a day. */
+export function ago(atMs: number | undefined, now = Date.now()): string {
+  if (atMs === undefined) return ''
+  const seconds = Math.max(0, Math.round((now - atMs) / 1_000))
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.round(seconds / 3_600)} h ago`
+  return new Date(atMs).toLocaleDateString()
+}
+
+export function clock(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString()
+}
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
+
+export function tokens(count: number): string {
+  if (count < 10_000) return count.toLocaleString()
+  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(2)}M`
+}
+
+export function dollars(amount: number | undefined): string {
+  if (amount === undefined) return ''
+  return amount < 0.01 && amount > 0 ? '<$0.01' : `$${amount.toFixed(2)}`
+}
+
+/** The last part of a path. */
+export function baseName(path: string | undefined): string {
+  return path?.split(/[\\/]/).at(-1) ?? ''
+}

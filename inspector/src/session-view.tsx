@@ -1,0 +1,297 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import {
+  client,
+  describeFailure,
+  followRun,
+  type Run,
+  type SessionDetails,
+  type TimedEvent,
+  visitor,
+} from './api.js'
+import { Waiting } from './approvals.js'
+import { CallView } from './call-view.js'
+import { ChangesView } from './changes-view.js'
+import { clock, dollars, duration, tokens } from './format.js'
+import { linkTo, type Place, tabs } from './route.js'
+import { Status } from './sessions-view.js'
+import { ShareLinks } from './share.js'
+import { Json, Line, Markdown, Plain } from './text.js'
+import { type Item, Timeline } from './timeline.js'
+import { ToolsView } from './tools-view.js'
+import { UsageView } from './usage-view.js'
+import { VirtualList } from './virtual-list.js'
+
+/** The events of all runs of a session in order, and what is known of the session. */
+export type LoadedSession = {
+  readonly details: SessionDetails | undefined
+  readonly runs: readonly Run[]
+  readonly events: readonly TimedEvent[]
+  readonly failure: string
+}
+
+const pollMs = 2_000
+
+/** Reads a session and follows its runs as long as the view is shown. */
+export function useSession(sessionId: string): LoadedSession {
+  const details = useSignal<SessionDetails | undefined>(undefined)
+  const runs = useSignal<readonly Run[]>([])
+  const events = useSignal<readonly TimedEvent[]>([])
+  const failure = useSignal('')
+  useEffect(() => {
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const params = { sessionId }
+    const byRun = new Map<string, TimedEvent[]>()
+    let order: string[] = []
+    let frame = 0
+    const show = (): void => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0
+        events.value = order.flatMap((id) => byRun.get(id) ?? [])
+      })
+    }
+    const follow = async (runId: string): Promise<void> => {
+      const own: TimedEvent[] = []
+      byRun.set(runId, own)
+      for await (const more of followRun(sessionId, runId, signal)) {
+        own.push(...more)
+        show()
+      }
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const poll = async (): Promise<void> => {
+      try {
+        if (!document.hidden || runs.value.length === 0) {
+          details.value = await client.call('getSession', { params }, signal)
+          runs.value = (await client.call('listRuns', { params }, signal)).runs
+          order = runs.value.map(({ runId }) => runId)
+          for (const id of order) if (!byRun.has(id)) void follow(id)
+          failure.value = ''
+        }
+      } catch (error) {
+        if (!signal.aborted) failure.value = describeFailure(error)
+      }
+      if (!signal.aborted) timer = setTimeout(poll, pollMs)
+    }
+    void poll()
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+      cancelAnimationFrame(frame)
+    }
+  }, [sessionId])
+  return { details: details.value, runs: runs.value, events: events.value, failure: failure.value }
+}
+
+export function SessionView({ at }: { readonly at: Extract<Place, { view: 'session' }> }): JSX.Element {
+  const { sessionId, tab } = at
+  const loaded = useSession(sessionId)
+  const { details, runs, failure } = loaded
+  const cost = runs.reduce((sum, run) => sum + (run.costUsd ?? 0), 0)
+  const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
+  const isSharing = useSignal(false)
+  return (
+    <main class="session">
+      <div class="toolbar">
+        <h1>
+          <Line text={details?.title ?? runs[0]?.prompt ?? sessionId} max={90} />
+        </h1>
+        <Status status={isRunning ? 'running' : (runs.at(-1)?.status ?? 'idle')} />
+        {visitor.value?.readsOnly === undefined && (
+          <button
+            type="button"
+            aria-expanded={isSharing.value}
+            onClick={() => {
+              isSharing.value = !isSharing.value
+            }}
+          >
+            Share
+          </button>
+        )}
+      </div>
+      {isSharing.value && <ShareLinks sessionId={sessionId} />}
+      <p class="totals">
+        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'none'} · {runs.length} runs
+        {cost > 0 && ` · ${dollars(cost)}`} · <Line text={details?.workspace ?? ''} max={80} />
+      </p>
+      {details?.warning !== undefined && details.warning !== null && (
+        <p class="note">
+          <Line text={details.warning} max={400} />
+        </p>
+      )}
+      {failure !== '' && <p class="failure">{failure}</p>}
+      <Waiting sessionId={sessionId} />
+      <nav class="tabs" aria-label="Views of the session">
+        {tabs.map((name) => (
+          <a
+            key={name}
+            href={linkTo({ view: 'session', sessionId, tab: name })}
+            aria-current={name === tab ? 'page' : undefined}
+          >
+            {tabNames[name]}
+          </a>
+        ))}
+      </nav>
+      {tab === 'timeline' && <TimelineView sessionId={sessionId} loaded={loaded} call={at.call} />}
+      {tab === 'usage' && <UsageView events={loaded.events} />}
+      {tab === 'changes' && <ChangesView sessionId={sessionId} runs={runs} />}
+      {tab === 'tools' && <ToolsView sessionId={sessionId} />}
+    </main>
+  )
+}
+
+const tabNames = { timeline: 'Timeline', usage: 'Usage', changes: 'File changes', tools: 'Tools and servers' }
+
+function TimelineView({
+  sessionId,
+  loaded: { events },
+  call,
+}: {
+  readonly sessionId: string
+  readonly loaded: LoadedSession
+  readonly call: string | undefined
+}): JSX.Element {
+  /** How many events are shown; undefined: all, also those that come. */
+  const upTo = useSignal<number | undefined>(undefined)
+  const open = useSignal<ReadonlySet<string>>(new Set())
+  const items = itemsOf(events, upTo.value)
+  const linked =
+    call === undefined ? undefined : items.find((item) => item.kind === 'call' && item.toolId === call)
+  useEffect(() => {
+    if (linked !== undefined) open.value = new Set([...open.value, linked.key])
+  }, [linked?.key])
+  const toggle = (key: string): void => {
+    const next = new Set(open.value)
+    if (!next.delete(key)) next.add(key)
+    open.value = next
+  }
+  const last = upTo.value === undefined ? events.at(-1) : events[upTo.value - 1]
+  return (
+    <>
+      <VirtualList
+        label="Timeline"
+        rows={items}
+        scrollTo={linked?.key}
+        followsEnd={upTo.value === undefined && call === undefined}
+        render={(item) => (
+          <ItemView
+            sessionId={sessionId}
+            item={item}
+            isOpen={open.value.has(item.key)}
+            onToggle={() => toggle(item.key)}
+          />
+        )}
+      />
+      {events.length > 1 && (
+        <div class="scrubber">
+          <label>
+            Replay
+            <input
+              type="range"
+              min={1}
+              max={events.length}
+              value={upTo.value ?? events.length}
+              onInput={({ currentTarget }) => {
+                const value = Number(currentTarget.value)
+                upTo.value = value === events.length ? undefined : value
+              }}
+            />
+          </label>
+          <output>
+            {(upTo.value ?? events.length).toLocaleString()} of {events.length.toLocaleString()} events
+            {last !== undefined && ` · ${clock(last.timestampMs)}`}
+          </output>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Folded again only when events came, or the place changed. */
+let folded: { events: readonly TimedEvent[]; count: number; items: readonly Item[] } | undefined
+function itemsOf(events: readonly TimedEvent[], upTo: number | undefined): readonly Item[] {
+  const count = upTo ?? events.length
+  if (folded?.events === events && folded.count === count) return folded.items
+  const timeline = new Timeline()
+  for (let at = 0; at < count; at++) {
+    const event = events[at]
+    if (event !== undefined) timeline.add(event)
+  }
+  folded = { events, count, items: timeline.items }
+  return timeline.items
+}
+
+export function ItemView({
+  sessionId,
+  item,
+  isOpen,
+  onToggle,
+}: {
+  readonly sessionId: string
+  readonly item: Item
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}): JSX.Element {
+  switch (item.kind) {
+    case 'call':
+      return <CallView sessionId={sessionId} call={item} isOpen={isOpen} onToggle={onToggle} />
+    case 'prompt':
+    case 'steer':
+      return (
+        <article class="prompt">
+          <span class="who">{item.kind === 'prompt' ? 'Prompt' : 'Steered'}</span>
+          <Plain label="Prompt" text={item.text} />
+          <time>{clock(item.atMs)}</time>
+        </article>
+      )
+    case 'text':
+      return (
+        <article class="answer">
+          <Markdown text={item.text} />
+        </article>
+      )
+    case 'reasoning':
+      return (
+        <details class="reasoning">
+          <summary>Reasoning ({item.text.length.toLocaleString()} characters)</summary>
+          <Plain label="Reasoning" text={item.text} />
+        </details>
+      )
+    case 'round': {
+      const { usage, endedAtMs, atMs } = item
+      return (
+        <div class="round">
+          Round {item.turn}
+          {endedAtMs !== undefined && ` · ${duration(endedAtMs - atMs)}`}
+          {usage !== undefined &&
+            ` · ${tokens(usage.promptTokens)} in (${tokens(usage.cacheReadTokens)} cached), ${tokens(usage.completionTokens)} out`}
+        </div>
+      )
+    }
+    case 'end':
+      return (
+        <div class={`end ${item.status}`}>
+          <Status status={item.status} /> <Line text={item.text} max={600} /> <time>{clock(item.atMs)}</time>
+        </div>
+      )
+    case 'event':
+      return (
+        <details class="event">
+          <summary>
+            <span class="type">{item.event.type}</span> <Line text={summaryOf(item.event)} max={160} />
+          </summary>
+          <Json label={item.event.type} value={item.event} />
+        </details>
+      )
+  }
+}
+
+function summaryOf(event: Extract<Item, { kind: 'event' }>['event']): string {
+  const { message, reason, error } = event
+  if (message !== undefined) return message
+  if (event.type === 'subagent_start') return `${event.agent}: ${event.description}`
+  if (event.type === 'subagent_end') return `${event.agent}: ${event.success ? 'done' : 'failed'}`
+  return reason ?? error ?? ''
+}

@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { client, describeFailure } from './api.js'
+import { copy } from './verdict.js'
+
+/** Links for reading this session: create, copy and revoke. */
+export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.Element {
+  const links = useSignal<readonly { linkId: string; expiresAtMs: number }[]>([])
+  const made = useSignal('')
+  const minutes = useSignal('60')
+  const failure = useSignal('')
+  const params = { sessionId }
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      failure.value = ''
+      await work()
+      links.value = (await client.call('listLinks', { params })).links
+    } catch (error) {
+      failure.value = describeFailure(error)
+    }
+  }
+  useEffect(() => {
+    void attempt(async () => undefined)
+  }, [sessionId])
+  return (
+    <section class="card" aria-label="Links for reading">
+      <p>A link shows this session to everybody who has it. It can change nothing.</p>
+      <div class="answers">
+        <label class="filter">
+          Valid for
+          <select
+            value={minutes.value}
+            onChange={({ currentTarget }) => {
+              minutes.value = currentTarget.value
+            }}
+          >
+            <option value="15">15 minutes</option>
+            <option value="60">1 hour</option>
+            <option value="1440">1 day</option>
+          </select>
+        </label>
+        <button
+          type="button"
+          onClick={() =>
+            void attempt(async () => {
+              const body = { minutes: Number(minutes.value) }
+              const { path } = await client.call('createLink', { params, body })
+              made.value = `${location.origin}${path}`
+            })
+          }
+        >
+          Create a link
+        </button>
+      </div>
+      {made.value !== '' && (
+        <p>
+          <input readOnly aria-label="The link" value={made.value} />{' '}
+          <button type="button" onClick={() => void copy(made.value)}>
+            Copy
+          </button>
+        </p>
+      )}
+      <ul>
+        {links.value.map(({ linkId, expiresAtMs }) => (
+          <li key={linkId}>
+            <code>{linkId}</code> until {new Date(expiresAtMs).toLocaleString()}{' '}
+            <button
+              type="button"
+              class="danger"
+              onClick={() =>
+                void attempt(async () => {
+                  await client.call('revokeLink', { params: { sessionId, linkId } })
+                  made.value = ''
+                })
+              }
+            >
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+      {failure.value !== '' && <p class="failure">{failure.value}</p>}
+    </section>
+  )
+}

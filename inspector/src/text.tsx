@@ -1,0 +1,176 @@
+import { marked, type Token, type Tokens } from 'marked'
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { safeText } from '../../src/cli/terminal/safe-text.js'
+
+const firstPart = 20_000
+const nextPart = 200_000
+
+/**
+ * Text of a model, a tool or a file. It is a text node, never markup; control and direction characters are shown as
+ * escapes. Long text is shown in parts.
+ */
+export function Plain({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const [shown, setShown] = useState(firstPart)
+  return (
+    <div class="plain">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
+      <section tabIndex={0} aria-label={label} class="code">
+        {safeText(text.slice(0, shown))}
+      </section>
+      {text.length > shown && (
+        <button type="button" onClick={() => setShown(shown + nextPart)}>
+          Show more ({(text.length - shown).toLocaleString()} characters left)
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** One line of such text. */
+export function Line({ text, max = 200 }: { readonly text: string; readonly max?: number }): JSX.Element {
+  const line = safeText(text.slice(0, max * 2)).replace(/\s+/g, ' ')
+  return <>{line.length > max ? `${line.slice(0, max)}…` : line}</>
+}
+
+/** JSON with indentation, as text. */
+export function Json({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
+  return <Plain label={label} text={JSON.stringify(value, undefined, 2) ?? 'undefined'} />
+}
+
+const maxMarkdown = 100_000
+
+/** Markdown of a model. Only these forms become elements; HTML in it is text, images are not loaded. */
+export function Markdown({ text }: { readonly text: string }): JSX.Element {
+  if (text.length > maxMarkdown) return <Plain label="Answer" text={text} />
+  return <div class="markdown">{blocks(marked.lexer(safeText(text)))}</div>
+}
+
+function blocks(tokens: readonly Token[]): ComponentChildren {
+  return tokens.map((token, at) => <Block key={at} token={token} />)
+}
+
+function Block({ token }: { readonly token: Token }): ComponentChildren {
+  switch (token.type) {
+    case 'heading':
+      return <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens)}</p>
+    case 'paragraph':
+      return <p>{inline(token.tokens)}</p>
+    case 'text':
+      return <p>{token.tokens === undefined ? (token as Tokens.Text).text : inline(token.tokens)}</p>
+    case 'code':
+      return <pre>{(token as Tokens.Code).text}</pre>
+    case 'blockquote':
+      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>
+    case 'list': {
+      const { ordered, items } = token as Tokens.List
+      const children = items.map((item, at) => <li key={at}>{blocks(item.tokens)}</li>)
+      return ordered ? <ol>{children}</ol> : <ul>{children}</ul>
+    }
+    case 'table': {
+      const { header, rows } = token as Tokens.Table
+      return (
+        <table>
+          <thead>
+            <tr>
+              {header.map((cell, at) => (
+                <th key={at}>{inline(cell.tokens)}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, at) => (
+              <tr key={at}>
+                {row.map((cell, index) => (
+                  <td key={index}>{inline(cell.tokens)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )
+    }
+    case 'hr':
+      return <hr />
+    case 'space':
+      return null
+    default:
+      return <p>{token.raw}</p>
+  }
+}
+
+function inline(tokens: readonly Token[] | undefined): ComponentChildren {
+  return tokens?.map((token, at) => <Inline key={at} token={token} />)
+}
+
+function Inline({ token }: { readonly token: Token }): ComponentChildren {
+  switch (token.type) {
+    case 'strong':
+      return <strong>{inline(token.tokens)}</strong>
+    case 'em':
+      return <em>{inline(token.tokens)}</em>
+    case 'del':
+      return <del>{inline(token.tokens)}</del>
+    case 'codespan':
+      return <code>{unescaped((token as Tokens.Codespan).text)}</code>
+    case 'br':
+      return <br />
+    case 'link':
+      return <InertLink href={(token as Tokens.Link).href}>{inline(token.tokens)}</InertLink>
+    case 'image':
+      return (
+        <InertLink
+          href={(token as Tokens.Image).href}
+        >{`[image: ${(token as Tokens.Image).text}]`}</InertLink>
+      )
+    case 'escape':
+      return unescaped((token as Tokens.Escape).text)
+    case 'text': {
+      const { tokens, text } = token as Tokens.Text
+      return tokens === undefined ? unescaped(text) : inline(tokens)
+    }
+    default:
+      return token.raw
+  }
+}
+
+/** The lexer escapes the text of some tokens for HTML, which this is not. */
+function unescaped(text: string): string {
+  return text
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+}
+
+/** A link of untrusted text: it shows where it leads, and a second click opens it. */
+function InertLink({
+  href,
+  children,
+}: {
+  readonly href: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  const [isShown, setIsShown] = useState(false)
+  const target = URL.canParse(href) ? new URL(href) : undefined
+  const canOpen = target?.protocol === 'https:' || target?.protocol === 'http:'
+  return (
+    <span class="inert-link">
+      <button type="button" class="link" aria-expanded={isShown} onClick={() => setIsShown(!isShown)}>
+        {children}
+      </button>
+      {isShown && (
+        <span class="target">
+          {' '}
+          leads to <code>{safeText(href)}</code>{' '}
+          {canOpen && (
+            <a href={target.href} target="_blank" rel="noopener noreferrer nofollow">
+              Open
+            </a>
+          )}
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,209 @@
+import type { JSX } from 'preact'
+import type { TimedEvent } from './api.js'
+import { duration, tokens } from './format.js'
+
+type Round = {
+  readonly label: string
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+  readonly reasoning: number
+  readonly startMs: number
+  readonly endMs: number
+}
+type Span = {
+  readonly label: string
+  readonly startMs: number
+  readonly endMs: number
+  readonly kind: 'model' | 'tool' | 'agent'
+}
+
+/** Tokens of each round, the time of models and tools, and when each of them worked. */
+export function UsageView({ events }: { readonly events: readonly TimedEvent[] }): JSX.Element {
+  const { rounds, spans } = read(events)
+  if (rounds.length === 0) return <p class="empty">No model has answered yet.</p>
+  const sum = (pick: (round: Round) => number): number => rounds.reduce((all, round) => all + pick(round), 0)
+  const time = (kind: Span['kind']): number =>
+    spans.filter((span) => span.kind === kind).reduce((all, span) => all + span.endMs - span.startMs, 0)
+  const [model, tool] = [time('model'), time('tool')]
+  return (
+    <div class="usage">
+      <dl class="figures">
+        <Figure name="Input" value={tokens(sum(({ input }) => input))} />
+        <Figure name="Of it cached" value={tokens(sum(({ cached }) => cached))} />
+        <Figure name="Output" value={tokens(sum(({ output }) => output))} />
+        <Figure name="Of it reasoning" value={tokens(sum(({ reasoning }) => reasoning))} />
+        <Figure name="Largest context" value={tokens(Math.max(...rounds.map(({ input }) => input)))} />
+        <Figure name="Models" value={duration(model)} />
+        <Figure name="Tools" value={duration(tool)} />
+      </dl>
+      <h2>Tokens of each round</h2>
+      <RoundChart rounds={rounds} />
+      <p class="legend">
+        <span class="key cached" /> cached input <span class="key input" /> input{' '}
+        <span class="key reasoning" /> reasoning <span class="key output" /> output
+      </p>
+      <h2>Time</h2>
+      <Flame spans={spans} />
+      <p class="legend">
+        <span class="key model" /> model <span class="key tool" /> tools <span class="key agent" /> subagents
+      </p>
+    </div>
+  )
+}
+
+function Figure({ name, value }: { readonly name: string; readonly value: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+const chart = { width: 900, height: 180 }
+const maxBars = 300
+
+function RoundChart({ rounds }: { readonly rounds: readonly Round[] }): JSX.Element {
+  const shown = rounds.slice(-maxBars)
+  const most = Math.max(1, ...shown.map(({ input, output }) => input + output))
+  const step = Math.min(60, chart.width / shown.length)
+  return (
+    <div class="scroll">
+      <svg
+        viewBox={`0 0 ${chart.width} ${chart.height + 18}`}
+        class="chart"
+        role="img"
+        aria-label={`Tokens of ${shown.length} rounds, at most ${tokens(most)} in one`}
+      >
+        <line x1="0" x2={chart.width} y1={chart.height} y2={chart.height} class="axis" />
+        <text x={chart.width} y="10" text-anchor="end">
+          {tokens(most)}
+        </text>
+        {shown.map((round, at) => {
+          const parts = [
+            ['cached', round.cached],
+            ['input', round.input - round.cached],
+            ['reasoning', round.reasoning],
+            ['output', round.output - round.reasoning],
+          ] as const
+          let y = chart.height
+          return (
+            <g key={at}>
+              <title>{`${round.label}: ${tokens(round.input)} in, ${tokens(round.output)} out`}</title>
+              {parts.map(([name, count]) => {
+                const height = (Math.max(0, count) / most) * (chart.height - 14)
+                y -= height
+                return (
+                  <rect
+                    key={name}
+                    class={name}
+                    x={at * step + 1}
+                    y={y}
+                    width={Math.max(1, step - 2)}
+                    height={height}
+                  />
+                )
+              })}
+              {shown.length <= 40 && (
+                <text x={at * step + step / 2} y={chart.height + 14} text-anchor="middle">
+                  {round.label.replace('Round ', '')}
+                </text>
+              )}
+            </g>
+          )
+        })}
+      </svg>
+    </div>
+  )
+}
+
+const rowHeight = 20
+const maxSpans = 2_000
+
+/** When models, tools and subagents worked, with what ran at the same time below each other. */
+function Flame({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
+  const shown = spans.slice(-maxSpans)
+  const start = Math.min(...shown.map(({ startMs }) => startMs))
+  const end = Math.max(start + 1, ...shown.map(({ endMs }) => endMs))
+  const ends: number[] = []
+  const placed = shown
+    .toSorted((a, b) => a.startMs - b.startMs)
+    .map((span) => {
+      const free = ends.findIndex((until) => until <= span.startMs)
+      const row = free < 0 ? ends.length : free
+      ends[row] = span.endMs
+      return { ...span, row }
+    })
+  const x = (atMs: number): number => ((atMs - start) / (end - start)) * chart.width
+  return (
+    <div class="scroll">
+      <svg
+        viewBox={`0 0 ${chart.width} ${ends.length * rowHeight + 18}`}
+        class="chart"
+        role="img"
+        aria-label={`${shown.length} pieces of work in ${duration(end - start)}`}
+      >
+        {placed.map((span, at) => {
+          const width = Math.max(1.5, x(span.endMs) - x(span.startMs))
+          return (
+            <g key={at}>
+              <title>{`${span.label}: ${duration(span.endMs - span.startMs)}`}</title>
+              <rect
+                class={span.kind}
+                x={x(span.startMs)}
+                y={span.row * rowHeight}
+                width={width}
+                height={rowHeight - 3}
+                rx="2"
+              />
+              {width > 60 && (
+                <text x={x(span.startMs) + 4} y={span.row * rowHeight + 12} class="inside">
+                  {span.label.slice(0, Math.floor(width / 7))}
+                </text>
+              )}
+            </g>
+          )
+        })}
+        <text x="0" y={ends.length * rowHeight + 14}>
+          0
+        </text>
+        <text x={chart.width} y={ends.length * rowHeight + 14} text-anchor="end">
+          {duration(end - start)}
+        </text>
+      </svg>
+    </div>
+  )
+}
+
+function read(events: readonly TimedEvent[]): { readonly rounds: Round[]; readonly spans: Span[] } {
+  const rounds: Round[] = []
+  const spans: Span[] = []
+  const open = new Map<string, { readonly label: string; readonly startMs: number }>()
+  for (const { event, timestampMs } of events) {
+    if (event.type === 'turn_start') open.set('round', { label: `Round ${event.turn}`, startMs: timestampMs })
+    else if (event.type === 'tool_execution_start')
+      open.set(`tool ${event.toolId}`, { label: event.toolName, startMs: timestampMs })
+    else if (event.type === 'subagent_start')
+      open.set(`agent ${event.taskId}`, { label: event.agent, startMs: timestampMs })
+    else if (event.type === 'turn_end') {
+      const { label, startMs } = open.get('round') ?? { label: 'Round', startMs: timestampMs }
+      const { promptTokens, cacheReadTokens, completionTokens, reasoningTokens } = event.usage
+      rounds.push({
+        label,
+        startMs,
+        endMs: timestampMs,
+        input: promptTokens,
+        cached: cacheReadTokens,
+        output: completionTokens,
+        reasoning: reasoningTokens,
+      })
+      spans.push({ label, startMs, endMs: timestampMs, kind: 'model' })
+    } else if (event.type === 'tool_end' || event.type === 'subagent_end') {
+      const isTool = event.type === 'tool_end'
+      const begun = open.get(isTool ? `tool ${event.toolId}` : `agent ${event.taskId}`)
+      if (begun !== undefined) spans.push({ ...begun, endMs: timestampMs, kind: isTool ? 'tool' : 'agent' })
+    }
+  }
+  return { rounds, spans }
+}

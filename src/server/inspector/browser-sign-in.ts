@@ -1,0 +1,206 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
+import type { Principal } from '../options.js'
+
+/** How long a one-time code can be exchanged. */
+export const codeLifetimeMs = 60_000
+const cookieLifetimeMs = 12 * 3_600_000
+const maxCodes = 1_000
+const maxEnded = 10_000
+
+/** The header that every request with the cookie needs. Its value is known to the page alone. */
+export const csrfHeader = 'x-capstan-csrf'
+
+/** What a browser gets for a code: the cookie for its requests, and the value of the CSRF header. */
+export type SignedIn = { readonly setCookie: string; readonly csrf: string; readonly principal: Principal }
+
+/** A link that several people can open until it expires or is revoked. */
+export type SharedLink = { readonly linkId: string; readonly code: string; readonly expiresAtMs: number }
+
+/**
+ * The sign-in of web pages. A code that a caller was given is exchanged for a cookie. A request with the cookie also
+ * needs the CSRF header: browsers send cookies to every port of a host, and another program on this machine that gets
+ * the cookie so does not have the header's value.
+ *
+ * The cookie is signed data, so a page stays signed in when the server restarts with the same key. Codes and links are
+ * in memory.
+ */
+export class BrowserSignIn {
+  readonly #key: Buffer
+  readonly #now: () => number
+  readonly #codes = new Map<string, Code>()
+  readonly #links = new Map<string, Link>()
+  /** Digests of cookies that were signed out, until they expire. */
+  readonly #ended = new Map<string, { readonly expiresAtMs: number }>()
+
+  /** `secrets`: the tokens of the server. Without any, cookies are valid until the process ends. */
+  constructor(secrets: readonly string[], now: () => number) {
+    const secret = secrets.length === 0 ? randomBytes(32) : Buffer.from(JSON.stringify(secrets))
+    this.#key = createHmac('sha256', secret).update('capstan inspector cookie').digest()
+    this.#now = now
+  }
+
+  /** A code that can be exchanged once, within {@link codeLifetimeMs}. */
+  createCode(principal: Principal): { readonly code: string; readonly expiresAtMs: number } {
+    const now = this.#now()
+    dropExpired(this.#codes, now)
+    if (this.#codes.size >= maxCodes) dropOldest(this.#codes)
+    const code = newSecret()
+    const expiresAtMs = now + codeLifetimeMs
+    this.#codes.set(digestOf(code), { principal, expiresAtMs })
+    return { code, expiresAtMs }
+  }
+
+  /** A link for reading one session. Its cookies end with it, and with this process. */
+  createLink(principal: Principal, sessionId: string, lifetimeMs: number): SharedLink {
+    const now = this.#now()
+    dropExpired(this.#links, now)
+    if (this.#links.size >= maxCodes) dropOldest(this.#links)
+    const linkId = randomBytes(9).toString('base64url')
+    const code = newSecret()
+    const reader: Principal = {
+      id: `link-${linkId}`,
+      ...omitUndefined({ tenantId: principal.tenantId }),
+      readsOnly: sessionId,
+    }
+    const expiresAtMs = now + lifetimeMs
+    this.#links.set(linkId, { principal: reader, expiresAtMs, digest: digestOf(code), sessionId })
+    return { linkId, code, expiresAtMs }
+  }
+
+  /** The links of a session that are valid now. */
+  links(sessionId: string): { readonly linkId: string; readonly expiresAtMs: number }[] {
+    dropExpired(this.#links, this.#now())
+    return [...this.#links].flatMap(([linkId, { expiresAtMs, sessionId: own }]) =>
+      own === sessionId ? [{ linkId, expiresAtMs }] : [],
+    )
+  }
+
+  /** Revokes a link: its code and every cookie that it gave. False when there is none in this session. */
+  revoke(sessionId: string, linkId: string): boolean {
+    return this.#links.get(linkId)?.sessionId === sessionId && this.#links.delete(linkId)
+  }
+
+  /** Exchanges a code; undefined when it is unknown, used or expired. */
+  exchange(code: string, host: string): SignedIn | undefined {
+    const now = this.#now()
+    const digest = digestOf(code)
+    const known = this.#codes.get(digest)
+    this.#codes.delete(digest)
+    const link = [...this.#links].find(([, one]) => one.digest === digest)
+    const found = known ?? link?.[1]
+    if (found === undefined || found.expiresAtMs <= now) return undefined
+    const csrf = newSecret()
+    const expiresAtMs = link === undefined ? now + cookieLifetimeMs : found.expiresAtMs
+    const { principal } = found
+    const text = JSON.stringify({ principal, csrf: digestOf(csrf), expiresAtMs, linkId: link?.[0] })
+    const value = `${Buffer.from(text).toString('base64url')}.${this.#sign(text)}`
+    const maxAge = Math.floor((expiresAtMs - now) / 1_000)
+    const setCookie = `${cookieName(host)}=${value}; Path=/v1; Max-Age=${maxAge}; HttpOnly; SameSite=Strict`
+    return { setCookie, csrf, principal }
+  }
+
+  /**
+   * The principal of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the
+   * request does not come from a page of the server itself.
+   */
+  principalOf(request: Request): Principal | undefined {
+    return this.#visitOf(request)?.principal
+  }
+
+  /** Ends the cookie of a request. Returns the header that removes it from the browser. */
+  signOut(request: Request): string {
+    const visit = this.#visitOf(request)
+    dropExpired(this.#ended, this.#now())
+    if (this.#ended.size >= maxEnded) dropOldest(this.#ended)
+    if (visit !== undefined) this.#ended.set(digestOf(visit.value), visit)
+    return `${cookieName(hostOf(request))}=; Path=/v1; Max-Age=0; HttpOnly; SameSite=Strict`
+  }
+
+  #visitOf(request: Request): Visit | undefined {
+    const csrf = request.headers.get(csrfHeader)
+    if (csrf === null || !isSameOrigin(request)) return undefined
+    // Another page of this host can add a cookie of the same name: the one that belongs to the header counts.
+    return cookiesOf(request, cookieName(hostOf(request)))
+      .map((value) => this.#read(value))
+      .find((visit) => visit !== undefined && isSame(visit.csrf, digestOf(csrf)))
+  }
+
+  #read(value: string): Visit | undefined {
+    const [encoded = '', mac = ''] = value.split('.')
+    const text = Buffer.from(encoded, 'base64url').toString()
+    if (!isSame(mac, this.#sign(text))) return undefined
+    const data: unknown = JSON.parse(text)
+    if (!isRecord(data)) return undefined
+    const { principal, csrf, expiresAtMs, linkId } = data
+    if (!isPrincipal(principal) || typeof csrf !== 'string' || typeof expiresAtMs !== 'number')
+      return undefined
+    if (expiresAtMs <= this.#now() || this.#ended.has(digestOf(value))) return undefined
+    if (typeof linkId === 'string' && !this.#links.has(linkId)) return undefined
+    return { principal, csrf, expiresAtMs, value }
+  }
+
+  #sign(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url')
+  }
+}
+
+type Code = { readonly principal: Principal; readonly expiresAtMs: number }
+type Link = Code & { readonly digest: string; readonly sessionId: string }
+type Visit = Code & { readonly csrf: string; readonly value: string }
+
+/** Browsers share cookies between ports: with the port in the name, two servers do not replace each other's. */
+function cookieName(host: string): string {
+  return `capstan_inspector_${/:(\d+)$/.exec(host)?.[1] ?? 'web'}`
+}
+
+export function hostOf(request: Request): string {
+  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+}
+
+/**
+ * Whether a request was sent by a page of the server itself. `checkSource` lets other origins pass that the host
+ * allowed; those have tokens, and no right to the cookie.
+ */
+export function isSameOrigin(request: Request): boolean {
+  const origin = request.headers.get('origin')
+  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== hostOf(request))) return false
+  const site = request.headers.get('sec-fetch-site')
+  return site === null || site === 'same-origin'
+}
+
+function cookiesOf(request: Request, name: string): string[] {
+  return (request.headers.get('cookie') ?? '').split(';').flatMap((one) => {
+    const [key = '', value = ''] = one.trim().split('=', 2)
+    return key === name && value.length <= maxCookieLength ? [value] : []
+  })
+}
+
+const maxCookieLength = 4_096
+
+function isPrincipal(value: unknown): value is Principal {
+  return isRecord(value) && typeof value['id'] === 'string'
+}
+
+function isSame(given: string, known: string): boolean {
+  const [a, b] = [given, known].map((text) => createHash('sha256').update(text).digest())
+  return a !== undefined && b !== undefined && timingSafeEqual(a, b)
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+function dropExpired(map: Map<string, { readonly expiresAtMs: number }>, now: number): void {
+  for (const [key, { expiresAtMs }] of map) if (expiresAtMs <= now) map.delete(key)
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ProblemError } from '../problem.js'
+
+/** Nothing but the page's own files: no other origin, no inline script, no markup from text, no frame around it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const types: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'app.js': 'text/javascript; charset=utf-8',
+  'app.css': 'text/css; charset=utf-8',
+}
+
+/** One file of the inspector's page. It has no data: everybody can read it. */
+export async function pageFile(name: string): Promise<Response> {
+  const type = Object.hasOwn(types, name) ? types[name] : undefined
+  if (type === undefined) throw new ProblemError('not_found')
+  const directory = pageDirectory()
+  if (directory === undefined)
+    throw new ProblemError('not_found', 'The page of the inspector is not built: run "npm run build".')
+  return new Response(await readFile(join(directory, name)), {
+    headers: {
+      'content-type': type,
+      'content-security-policy': policy,
+      'cache-control': 'no-cache',
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+    },
+  })
+}
+
+/** Where the built page is: in `dist/` of the package, whichever bundle of it this code is in. */
+function pageDirectory(): string | undefined {
+  for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
+    const directory = join(at, 'dist/inspector')
+    if (existsSync(join(directory, 'index.html'))) return directory
+    if (dirname(at) === at) return undefined
+  }
+}

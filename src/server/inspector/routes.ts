@@ -1,0 +1,227 @@
+import type { Principal } from '../options.js'
+import { ProblemError } from '../problem.js'
+import { readBody } from '../read-body.js'
+import { json, listOf, objectOf, type Route, type RouteContext, text } from '../route.js'
+import { hostOf, isSameOrigin } from './browser-sign-in.js'
+import { pageFile } from './page-files.js'
+import { runLogRoute } from './run-log.js'
+
+const tag = 'inspector'
+const time = { type: 'integer' }
+const maxSignInBytes = 4_096
+const maxLinkMinutes = 7 * 24 * 60
+
+/** The inspector: its page, and the sign-in of browsers. */
+export const inspectorRoutes: readonly Route[] = [
+  runLogRoute,
+  {
+    method: 'GET',
+    path: '/inspect',
+    action: 'redirectToInspector',
+    summary: 'Redirects to the page.',
+    tag,
+    access: 'public',
+    isPage: true,
+    responses: { 308: { description: 'The address of the page.' } },
+    async handle(context) {
+      signInOf(context)
+      return new Response(null, { status: 308, headers: { location: '/inspect/' } })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/inspect/',
+    action: 'getInspectorPage',
+    summary: 'The page.',
+    tag,
+    access: 'public',
+    isPage: true,
+    responses: { 200: { description: 'The page.', type: 'text/html', schema: text() } },
+    async handle(context) {
+      signInOf(context)
+      return pageFile('index.html')
+    },
+  },
+  {
+    method: 'GET',
+    path: '/inspect/{file}',
+    action: 'getInspectorFile',
+    summary: 'A file of the page.',
+    tag,
+    access: 'public',
+    isPage: true,
+    responses: { 200: { description: 'The file.', type: 'text/javascript', schema: text() } },
+    async handle(context) {
+      signInOf(context)
+      return pageFile(context.params['file'] ?? '')
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/inspector',
+    action: 'getInspector',
+    summary: 'Who the caller is, and what the inspector can show.',
+    tag,
+    access: 'caller',
+    responses: {
+      200: {
+        description: 'The caller and the workspaces.',
+        schema: objectOf(
+          {
+            principal: text(),
+            readsOnly: text({ description: 'The only session that the caller can read.' }),
+            workspaces: listOf(text()),
+          },
+          ['principal', 'workspaces'],
+        ),
+      },
+    },
+    async handle({ core, principal }) {
+      const { id, readsOnly } = principal
+      return json(200, {
+        principal: id,
+        readsOnly,
+        workspaces: readsOnly === undefined ? core.pool.workspaces : [],
+      })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/inspector/codes',
+    action: 'createInspectorCode',
+    summary: 'A one-time code that signs a browser in as the caller. It is valid once, for 60 seconds.',
+    tag,
+    access: 'caller',
+    responses: {
+      201: {
+        description: 'The code, and the path of the page that exchanges it.',
+        schema: objectOf({ code: text(), path: text(), expiresAtMs: time }, ['code', 'path', 'expiresAtMs']),
+      },
+    },
+    async handle(context) {
+      const { code, expiresAtMs } = signInOf(context).createCode(context.principal)
+      return json(201, { code, path: pagePath(code), expiresAtMs })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/inspector/sign-in',
+    action: 'signIn',
+    summary: 'Exchange a code for a cookie and the value of the `X-Capstan-CSRF` header.',
+    tag,
+    access: 'public',
+    body: objectOf({ code: text({ minLength: 1 }) }, ['code']),
+    responses: {
+      200: {
+        description: 'The cookie is in `Set-Cookie`.',
+        schema: objectOf({ csrf: text(), principal: text(), readsOnly: text() }, ['csrf', 'principal']),
+      },
+    },
+    problems: ['sign_in_code_invalid'],
+    handle: signIn,
+  },
+  {
+    method: 'POST',
+    path: '/v1/inspector/sign-out',
+    action: 'signOut',
+    summary: 'End the cookie of the caller.',
+    tag,
+    access: 'caller',
+    responses: { 204: { description: 'It is ended.' } },
+    async handle(context) {
+      const setCookie = signInOf(context).signOut(context.request)
+      return new Response(null, { status: 204, headers: { 'set-cookie': setCookie } })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/links',
+    action: 'listLinks',
+    summary: 'The links for reading this session that are valid now.',
+    tag,
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The links, without their codes.',
+        schema: objectOf(
+          { links: listOf(objectOf({ linkId: text(), expiresAtMs: time }, ['linkId', 'expiresAtMs'])) },
+          ['links'],
+        ),
+      },
+    },
+    handle: async (context) => json(200, { links: signInOf(context).links(context.session.sessionId) }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/links',
+    action: 'createLink',
+    summary: 'A link for reading this session, for a limited time. It can be shared and revoked.',
+    tag,
+    access: 'session',
+    body: objectOf({ minutes: { type: 'integer', minimum: 1, maximum: maxLinkMinutes } }, ['minutes']),
+    responses: {
+      201: {
+        description: 'The link. Its code is not shown again.',
+        schema: objectOf({ linkId: text(), path: text(), expiresAtMs: time }, [
+          'linkId',
+          'path',
+          'expiresAtMs',
+        ]),
+      },
+    },
+    async handle(context) {
+      const { principal, session, body } = context
+      const lifetimeMs = Number(body['minutes']) * 60_000
+      const { linkId, code, expiresAtMs } = signInOf(context).createLink(
+        principal,
+        session.sessionId,
+        lifetimeMs,
+      )
+      return json(201, { linkId, path: pagePath(code), expiresAtMs })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/sessions/{sessionId}/links/{linkId}',
+    action: 'revokeLink',
+    summary: 'Revoke a link, and sign out the browsers that opened it.',
+    tag,
+    access: 'session',
+    responses: { 204: { description: 'It is revoked.' } },
+    problems: ['link_not_found'],
+    async handle(context) {
+      const { session, params } = context
+      if (!signInOf(context).revoke(session.sessionId, params['linkId'] ?? ''))
+        throw new ProblemError('link_not_found')
+      return new Response(null, { status: 204 })
+    },
+  },
+]
+
+/** The path of the page with a code. After `#` it is in no request, log or referrer. */
+export function pagePath(code: string): string {
+  return `/inspect/#code=${code}`
+}
+
+async function signIn(context: RouteContext): Promise<Response> {
+  const { request } = context
+  const browsers = signInOf(context)
+  // A page of another origin must not sign this browser in as somebody else.
+  if (!isSameOrigin(request)) throw new ProblemError('origin_not_allowed')
+  const body = await readBody(request, maxSignInBytes)
+  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  if (typeof code !== 'string') throw new ProblemError('invalid_request', 'The body needs a `code`.')
+  const signedIn = browsers.exchange(code, hostOf(request))
+  if (signedIn === undefined) throw new ProblemError('sign_in_code_invalid')
+  const { csrf, setCookie, principal } = signedIn
+  return json(200, shown(principal, csrf), { 'set-cookie': setCookie })
+}
+
+function shown({ id, readsOnly }: Principal, csrf: string): Record<string, unknown> {
+  return { csrf, principal: id, readsOnly }
+}
+
+function signInOf({ core }: RouteContext): NonNullable<RouteContext['core']['browsers']> {
+  if (core.browsers === undefined) throw new ProblemError('not_found')
+  return core.browsers
+}

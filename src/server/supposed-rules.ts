@@ -1,0 +1,45 @@
+import { compilePolicy } from '../authority/policy.js'
+import { type RuleSource, ruleSources } from '../authority/rule.js'
+import type { SupposedRules } from '../loop/session-authority.js'
+import { isRecord, type JsonSchema } from '../tool/json.js'
+import { listOf, objectOf, text } from './route.js'
+
+const source = text({ enum: [...ruleSources] })
+
+/** Rules that a client wants a call judged with. */
+export const supposedRules: JsonSchema = objectOf({
+  add: listOf(
+    objectOf(
+      {
+        rule: text({ minLength: 1, maxLength: 1_000, description: 'As a policy writes it: `bash(npm *)`.' }),
+        action: text({ enum: ['allow', 'ask', 'deny'] }),
+        source,
+      },
+      ['rule', 'action'],
+    ),
+  ),
+  remove: listOf(objectOf({ rule: text(), source }, ['rule', 'source'])),
+})
+
+/** Reads them. Throws `PolicyError` for a rule that cannot be used. */
+export function readSupposedRules(value: unknown): SupposedRules | undefined {
+  if (!isRecord(value)) return undefined
+  return {
+    add: recordsIn(value['add']).flatMap(({ rule, action, source: given }) => {
+      const list = action === 'allow' || action === 'ask' ? action : 'deny'
+      return compilePolicy({ [list]: [String(rule)] }, { source: sourceOf(given) }).rules
+    }),
+    remove: recordsIn(value['remove']).map(({ rule, source: given }) => ({
+      text: String(rule),
+      source: sourceOf(given),
+    })),
+  }
+}
+
+function sourceOf(given: unknown): RuleSource {
+  return ruleSources.find((one) => one === given) ?? 'session'
+}
+
+function recordsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}
