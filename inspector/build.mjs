@@ -2,10 +2,11 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { breakLines } from '../scripts/break-lines.mjs'
 
 const folder = import.meta.dirname
 
-/** @param {string} target the directory of the built page */
+/** Returns the chunks, with the libraries in them. @param {string} target the directory of the built page */
 export async function buildInspector(target) {
   mkdirSync(target, { recursive: true })
   const build = await rolldown({
@@ -18,13 +19,18 @@ export async function buildInspector(target) {
       if (level === 'warn') throw new Error(log.message)
     },
   })
-  await build.write({
+  const { output } = await build.write({
     file: join(target, 'app.js'),
     format: 'esm',
-    minify: true,
+    // Readable, like everything that is published.
+    minify: false,
     comments: false,
   })
   await build.close()
+  // Some libraries are published in one line.
+  breakLines(join(target, 'app.js'))
   copyFileSync(join(folder, 'page.html'), join(target, 'index.html'))
+  copyFileSync(join(folder, 'icon.svg'), join(target, 'icon.svg'))
   copyFileSync(join(folder, 'styles.css'), join(target, 'app.css'))
+  return output.filter((file) => file.type === 'chunk')
 }

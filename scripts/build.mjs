@@ -61,14 +61,12 @@ export async function ensureBuilt(what = 'package') {
   // nothing.
   const aside = join(root, `.build/work-${process.pid}`)
   const { bundleCommand, bundlePackage } = await import('./bundle.mjs')
-  const { buildInspector } = await import('../inspector/build.mjs')
   try {
     const modules = `${aside}/modules`
     const dist = `${aside}/dist`
     if (what === 'package') compile(['--noCheck', '--outDir', modules, '--declarationDir', dist])
     else await removeTypes(modules)
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
-    await buildInspector(join(dist, 'inspector'))
     // A command build leaves the library of an earlier build where it is: programs may be using it.
     if (what === 'package') swap(dist, join(root, 'dist'))
     else for (const part of ['cli', 'inspector']) swap(join(dist, part), join(root, 'dist', part))

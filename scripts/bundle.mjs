@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+import { buildInspector } from '../inspector/build.mjs'
 import { asScript } from './as-script.mjs'
 import { breakLines } from './break-lines.mjs'
 
@@ -166,7 +167,7 @@ export async function bundlePackage(modules, target) {
 }
 
 /**
- * Bundles the command alone: what `npm start` runs.
+ * Bundles the command with the page that it serves: what `npm start` runs.
  * @param {string} modules where the compiler put the scripts @param {string} target
  */
 export async function bundleCommand(modules, target) {
@@ -186,7 +187,7 @@ export async function bundleCommand(modules, target) {
   for (const { fileName } of command) asScript(join(target, 'cli', fileName))
   for (const { fileName } of command) breakLines(join(target, 'cli', fileName))
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
-  return command
+  return [...command, ...(await buildInspector(join(target, 'inspector')))]
 }
 
 function packageFile() {

@@ -22,6 +22,7 @@ export const slow = [
   'test/server/{kill,streams}.test.ts',
   'test/cluster/{processes,kill,database,network,pooler,schedules}.test.ts',
   'test/python/wheel.test.ts',
+  'test/inspector/**/*.test.ts',
 ]
 
 /** Tests with packages of users, which are installed apart (test/ecosystem/packages). */

@@ -15,7 +15,8 @@ export function clock(atMs: number): string {
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+  return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`
 }
 
 export function tokens(count: number): string {
@@ -26,6 +27,11 @@ export function tokens(count: number): string {
 export function dollars(amount: number | undefined): string {
   if (amount === undefined) return ''
   return amount < 0.01 && amount > 0 ? '<$0.01' : `$${amount.toFixed(2)}`
+}
+
+/** `1 run`, `2 runs` */
+export function count(number: number, word: string): string {
+  return `${number.toLocaleString()} ${word}${number === 1 ? '' : 's'}`
 }
 
 /** The last part of a path. */

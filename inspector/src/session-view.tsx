@@ -13,7 +13,7 @@ import {
 import { Waiting } from './approvals.js'
 import { CallView } from './call-view.js'
 import { ChangesView } from './changes-view.js'
-import { clock, dollars, duration, tokens } from './format.js'
+import { clock, count, dollars, duration, tokens } from './format.js'
 import { linkTo, type Place, tabs } from './route.js'
 import { Status } from './sessions-view.js'
 import { ShareLinks } from './share.js'
@@ -113,7 +113,8 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
       </div>
       {isSharing.value && <ShareLinks sessionId={sessionId} />}
       <p class="totals">
-        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'none'} · {runs.length} runs
+        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'none'} ·{' '}
+        {count(runs.length, 'run')}
         {cost > 0 && ` · ${dollars(cost)}`} · <Line text={details?.workspace ?? ''} max={80} />
       </p>
       {details?.warning !== undefined && details.warning !== null && (

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { client, describeFailure, type SessionInfo } from './api.js'
-import { ago, baseName, dollars, tokens } from './format.js'
+import { ago, baseName, count, dollars, tokens } from './format.js'
 import { linkTo, place } from './route.js'
 import { Line } from './text.js'
 
@@ -96,7 +96,7 @@ export function SessionsView(): JSX.Element {
       <p class="totals" role="status">
         {sessions.value === undefined
           ? 'Reading…'
-          : `${shown.value.length} sessions · ${tokens(totalTokens)} tokens · ${dollars(cost) || '$0.00'}`}
+          : `${count(shown.value.length, 'session')} · ${tokens(totalTokens)} tokens · ${dollars(cost) || '$0.00'}`}
       </p>
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
       {sessions.value !== undefined && shown.value.length === 0 && (

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../src/loop/events.js'
 import type { TimedEvent } from './api.js'
+import { count } from './format.js'
 
 type Ended = Extract<AgentEvent, { type: 'tool_end' }>
 type Asked = Extract<AgentEvent, { type: 'confirmation_required' }>
@@ -144,7 +145,7 @@ export class Timeline {
       case 'agent_end': {
         const { totalTokens, costUsd, rounds, toolCallsCount } = event.result
         const cost = costUsd === undefined ? '' : `, $${costUsd.toFixed(4)}`
-        const text = `${rounds} rounds, ${toolCallsCount} calls, ${totalTokens} tokens${cost}`
+        const text = `${count(rounds, 'round')}, ${count(toolCallsCount, 'call')}, ${count(totalTokens, 'token')}${cost}`
         this.items.push({ kind: 'end', key, status: 'completed', text, atMs })
         return
       }

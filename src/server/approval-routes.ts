@@ -1,5 +1,6 @@
 import { formatRule } from '../authority/rule.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
+import { dryRun } from '../session/history/dry-run.js'
 import type { Session } from '../session/session.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
@@ -23,8 +24,10 @@ export const approvalRoutes: readonly Route[] = [
         schema: objectOf({ approvals: listOf(ref('Approval')) }, ['approvals']),
       },
     },
-    handle: async ({ session }) =>
-      json(200, { approvals: session.pendingConfirmations().map(shownApproval) }),
+    handle: async ({ session }) => {
+      const pending = session.pendingConfirmations()
+      return json(200, { approvals: await Promise.all(pending.map((one) => shownApproval(one, session))) })
+    },
   },
   {
     method: 'POST',
@@ -154,16 +157,11 @@ function decisionOf(given: unknown): Decision {
   return 'reject'
 }
 
-function shownApproval({
-  toolId,
-  toolName,
-  args,
-  reasons,
-  request,
-  digest,
-  remainingMs,
-  fromBefore,
-}: PendingConfirmation): Record<string, unknown> {
+async function shownApproval(
+  pending: PendingConfirmation,
+  session: Session,
+): Promise<Record<string, unknown>> {
+  const { toolId, toolName, args, reasons, request, digest, remainingMs, fromBefore } = pending
   return {
     callId: toolId,
     toolName,
@@ -171,9 +169,15 @@ function shownApproval({
     reasons,
     rules: request.suggestion?.map(formatRule) ?? [],
     notes: request.notes,
-    diff: request.diff,
+    diff: request.diff ?? (await previewOf(toolName, args, session.workspace)),
     digest,
     remainingMs,
     fromBefore,
   }
+}
+
+/** What a call would do to files, as a user of the terminal sees it too. */
+async function previewOf(toolName: string, args: unknown, root: string): Promise<string | undefined> {
+  const preview = await dryRun(toolName, args, root)
+  return preview === undefined || 'whyNot' in preview ? undefined : preview.diffs.join('\n')
 }

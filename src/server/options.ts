@@ -50,8 +50,8 @@ export type ServerOptions = {
   /** Names of tools that clients can call directly, without rules and approvals. None unless given. */
   readonly hostTools?: readonly string[] | undefined
   /**
-   * True: serves the inspector's page under `/inspect/`, and accepts the cookies of browsers that signed in there with a
-   * code of `POST /v1/inspector/codes`.
+   * True: serves the inspector's page under `/inspect/`, and accepts the cookies of browsers that signed in there
+   * with a code of `POST /v1/inspector/codes`.
    */
   readonly inspector?: boolean | undefined
   /** Host names that the server answers for, besides those of loopback. With or without a port. */

@@ -50,7 +50,9 @@ export class SessionSummaries {
     if (state === undefined) return undefined
     const runs = [...state.runs.values()]
     const { usage, costUsd } = new SpendingAccount(state).total.total()
-    const { agent, model, task } = state.session ?? {}
+    const { agent, task } = state.session ?? {}
+    const model =
+      state.messages.findLast(({ row }) => row.model !== undefined)?.row.model ?? state.session?.model
     const known: Known = {
       updatedAtMs: info.updatedAtMs,
       last: runs.at(-1),

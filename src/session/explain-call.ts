@@ -22,7 +22,8 @@ export type ExplainedCall = {
 /**
  * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is
  * run. With `supposed`, the call is judged as if these rules were added and removed; the session's own rules stay as
- * they are. Throws `TypeError` for a tool that the session does not have, and for arguments that the tool does not take.
+ * they are. Throws `TypeError` for a tool that the session does not have, and for arguments that the tool does not
+ * take.
  */
 export async function explainCall(
   session: Session,

@@ -136,6 +136,11 @@ async function readSessions(sessionStore: SessionStore, { workspace, user }: Pla
     expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'completed'))
     const [first] = runs.toSorted((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }))
     expect((await session.changes(first?.id)).map(({ path }) => path).toSorted()).toEqual(['a.txt', 'c.txt'])
+    // Versions before 1.4 have no decisions.
+    const events = (await Promise.all(runs.map(({ id }) => session.runEvents(id)))).flat()
+    for (const { event } of events)
+      if (event.type === 'tool_end' && event.decision !== undefined)
+        expect(event.decision).toMatchObject({ endedAt: expect.any(String), durationMs: expect.any(Number) })
     // A command that was approved for the session is not asked about again, and the check of the session holds.
     expect((await session.send('Continue.')).text).toBe('Aye.')
     expect(asked).toEqual([])

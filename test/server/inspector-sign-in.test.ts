@@ -169,7 +169,7 @@ describe('the sign-in of a browser', () => {
     expect((await exchange(started.url, 'x')).status).toBe(404)
   })
 
-  it('gives nobody a code without credentials', async () => {
+  it('gives no code without credentials', async () => {
     const { url } = await start()
     expect((await fetch(`${url}/v1/inspector/codes`, { method: 'POST' })).status).toBe(401)
   })

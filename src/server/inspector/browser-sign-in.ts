@@ -4,13 +4,13 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Principal } from '../options.js'
 
 /** How long a one-time code can be exchanged. */
-export const codeLifetimeMs = 60_000
+const codeLifetimeMs = 60_000
 const cookieLifetimeMs = 12 * 3_600_000
 const maxCodes = 1_000
 const maxEnded = 10_000
 
 /** The header that every request with the cookie needs. Its value is known to the page alone. */
-export const csrfHeader = 'x-capstan-csrf'
+const csrfHeader = 'x-capstan-csrf'
 
 /** What a browser gets for a code: the cookie for its requests, and the value of the CSRF header. */
 export type SignedIn = { readonly setCookie: string; readonly csrf: string; readonly principal: Principal }

@@ -21,6 +21,7 @@ const policy = [
 const types: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
   'app.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
   'app.css': 'text/css; charset=utf-8',
 }
 

@@ -199,14 +199,14 @@ export const inspectorRoutes: readonly Route[] = [
 ]
 
 /** The path of the page with a code. After `#` it is in no request, log or referrer. */
-export function pagePath(code: string): string {
+function pagePath(code: string): string {
   return `/inspect/#code=${code}`
 }
 
 async function signIn(context: RouteContext): Promise<Response> {
   const { request } = context
   const browsers = signInOf(context)
-  // A page of another origin must not sign this browser in as somebody else.
+  // A page of another origin must not sign this browser in as another user.
   if (!isSameOrigin(request)) throw new ProblemError('origin_not_allowed')
   const body = await readBody(request, maxSignInBytes)
   const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { toolboxWorkspace } from '../../../../test/toolbox/workspace.js'
 import type { AskRequest } from '../../../loop/ask.js'
+import { dryRun } from '../../../session/history/dry-run.js'
 import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
 import { colorsFor } from '../../terminal/colors.js'
 import type { Prompter } from '../prompter.js'
 import { askApproval } from './ask-approval.js'
-import { dryRun } from './dry-run.js'
 
 const colors = colorsFor(
   { env: { NO_COLOR: '1' }, isTTY: { stdin: true, stdout: true, stderr: true } },

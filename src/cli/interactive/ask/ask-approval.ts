@@ -1,12 +1,12 @@
 import { formatRule } from '../../../authority/rule.js'
 import type { AskAnswer, AskRequest } from '../../../loop/ask.js'
+import { dryRun } from '../../../session/history/dry-run.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { widthOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
 import type { Choice, Prompter } from '../prompter.js'
 import { describeAsk } from './describe-ask.js'
-import { dryRun } from './dry-run.js'
 
 export type AskContext = {
   readonly root: string

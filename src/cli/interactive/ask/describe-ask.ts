@@ -1,11 +1,11 @@
 import { analyzeCommand } from '../../../authority/shell/analyze-command.js'
 import type { AskRequest } from '../../../loop/ask.js'
+import type { DryRun } from '../../../session/history/dry-run.js'
 import { isRecord } from '../../../tool/json.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../../terminal/safe-text.js'
 import { breakLine, wrapText } from '../../terminal/wrap.js'
 import { diffLines } from './diff-lines.js'
-import type { DryRun } from './dry-run.js'
 import { excerpt, foldedText, sizeOf, strangeLetters } from './long-text.js'
 import { questionTitle } from './question-title.js'
 

@@ -1,6 +1,6 @@
+import { diffOf } from '../../../session/history/dry-run.js'
 import { EditWatch } from '../../../session/history/watch-edits.js'
 import type { AgentMiddleware } from '../../../tool/middleware.js'
-import { diffOf } from '../ask/dry-run.js'
 
 /**
  * Reports the changes of each file tool call as unified diffs, for the session and its subagents. A call whose diff was

@@ -1,5 +1,5 @@
-import { type FileEdit, previewEdits } from '../../../session/history/preview-edits.js'
-import { unifiedDiff } from '../../../session/history/unified-diff.js'
+import { type FileEdit, previewEdits } from './preview-edits.js'
+import { unifiedDiff } from './unified-diff.js'
 
 /** The changes that a call would make to files, as unified diffs, or why it would fail. */
 export type DryRun = { readonly diffs: readonly string[] } | { readonly whyNot: string }
