@@ -209,6 +209,8 @@ async function putTogether({ modules, scripts, groups, output }) {
   /** @param {string} id @param {readonly string[]} names */
   const isOneOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`))
   const build = await rolldown({
+    // Comments and hashes name modules relative to it: two builds are the same, whatever their working directory is called.
+    cwd: modules,
     input: Object.fromEntries(scripts.map((script) => [nameOf(script), resolve(modules, script)])),
     platform: 'node',
     // Entries of the library export their public names. Only the command's own chunks see what it exports.

@@ -42,6 +42,16 @@ describe('the published package', { timeout }, () => {
     expect(statSync(tarball).size).toBeLessThan(2_900 * 1024)
   })
 
+  it('names no directory that it was built in, so that two builds are equal', async () => {
+    const files = await readdir(join(root, 'dist'), { recursive: true })
+    const scripts = files.filter((file) => file.endsWith('.js'))
+    expect(scripts.length).toBeGreaterThan(100)
+    const named = scripts.filter((file) =>
+      readFileSync(join(root, 'dist', file), 'utf8').includes('.build/work'),
+    )
+    expect(named).toEqual([])
+  })
+
   it('has nothing that publint would warn about', async () => {
     const bytes = new Uint8Array(readFileSync(tarball)).buffer
     const { messages } = await publint({ level: 'warning', pack: { tarball: bytes } })

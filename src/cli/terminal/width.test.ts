@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/support/property-runs.js'
-import { cutTo, lettersOf, widthOf } from './width.js'
+import { cutTo, lettersOf, widthOf, widthOfLetter } from './width.js'
 
 describe('the width of a text', () => {
   it.each([
@@ -12,6 +12,18 @@ describe('the width of a text', () => {
     ['👩‍👩‍👧', 2],
   ])('of %j is %i columns', (text, width) => {
     expect(widthOf(text)).toBe(width)
+  })
+
+  it('is the sum of the widths of its letters', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'é', 'ÿ', '…', '·', '“', '→', '\u00ad', '\u0301', '\u200d', '漢', '👩'),
+    })
+    fc.assert(
+      fc.property(text, (each) => {
+        expect(widthOf(each)).toBe(lettersOf(each).reduce((sum, letter) => sum + widthOfLetter(letter), 0))
+      }),
+      { numRuns: propertyRuns(1_000) },
+    )
   })
 
   it('is what is left of a text that is cut', () => {
