@@ -48,6 +48,7 @@ export type {
   RuntimeObjects,
 } from './object/object-request.js'
 export { type OfflineModelOptions, offlineModel } from './offline/index.js'
+export type { RateLimit } from './pacer.js'
 export { createModel, type ModelConfig } from './provider.js'
 export type { RetryTiming } from './retry.js'
 export { costOf } from './usage.js'

@@ -11,6 +11,7 @@ import {
 import { hasAuthorization } from './chat/request-headers.js'
 import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
+import type { RateLimit } from './pacer.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
 import {
@@ -41,6 +42,8 @@ export type ModelConfig = {
   readonly apiVersion?: string
   /** How long the provider retains the beginning of requests. Default: its own choice. */
   readonly promptCache?: PromptCache
+  /** How much the model is asked at most, over all sessions that share it. */
+  readonly rateLimit?: RateLimit
   readonly headers?: Readonly<Record<string, string>>
   readonly sessionIdHeader?: string
   readonly facts?: Partial<ModelFacts>
@@ -170,6 +173,7 @@ function chatModel(
     endpoint: endpoints[family](),
     accessToken,
     promptCache: config.promptCache,
+    rateLimit: config.rateLimit,
     facts,
     apiKey,
     headers,
@@ -182,7 +186,7 @@ function chatModel(
 
 /** Loaded with the first call: a program that never uses such a provider does not load its packages. */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
-  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry, promptCache } = config
+  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry, promptCache, rateLimit } = config
   let loading: Promise<Model> | undefined
   const load = async (): Promise<Model> => {
     const { createAiSdkModel } = await import('./ai-sdk/index.js')
@@ -197,6 +201,7 @@ function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Mo
       sessionIdHeader,
       retry,
       promptCache,
+      rateLimit,
     })
   }
   return {

@@ -102,7 +102,7 @@ function delayBefore(attempt: number, retryAfterMs: number | undefined, policy: 
  * Resolves after the time, or rejects with the signal's reason. The timer prevents the process from exiting: a run
  * waits for it.
  */
-function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { Manifest } from '../../authority/manifest.js'
 import type { ReasoningEffort } from '../../model/effort.js'
 import type { ModelPrice, PromptCache } from '../../model/model.js'
+import type { RateLimit } from '../../model/pacer.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
@@ -60,6 +61,7 @@ export type Reach = {
   readonly accessToken?: string
   readonly apiVersion?: string
   readonly promptCache?: PromptCache
+  readonly rateLimit?: RateLimit
   /** The name of the header with the session id. */
   readonly sessionIdHeader?: string
   readonly headers?: Readonly<Record<string, string>>

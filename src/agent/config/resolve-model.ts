@@ -82,6 +82,7 @@ function combine(provider: ProviderConfig, model: ModelEntry): ModelConfig {
     accessToken: model.accessToken ?? provider.accessToken,
     apiVersion: model.apiVersion ?? provider.apiVersion,
     promptCache: model.promptCache ?? provider.promptCache,
+    rateLimit: model.rateLimit ?? provider.rateLimit,
     sessionIdHeader: model.sessionIdHeader ?? provider.sessionIdHeader,
     headers: mergeHeaders(provider.headers, model.headers),
     facts: Object.keys(facts).length > 0 ? facts : undefined,

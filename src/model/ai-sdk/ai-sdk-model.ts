@@ -8,9 +8,10 @@ export type AiSdkModel = {
   readonly specificationVersion: string
   readonly provider: string
   readonly modelId: string
-  doStream(
-    options: Readonly<Record<string, unknown>>,
-  ): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
+  doStream(options: Readonly<Record<string, unknown>>): PromiseLike<{
+    readonly stream: ReadableStream<unknown>
+    readonly response?: { readonly headers?: Readonly<Record<string, string>> | undefined } | undefined
+  }>
 }
 
 /** The options of a call to a model object: the settings that all three specifications share. */

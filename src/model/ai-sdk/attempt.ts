@@ -2,7 +2,9 @@ import type { CompletionRequest } from '../../tool/completion.js'
 import { unlessAborted } from '../../tool/unless-aborted.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
+import { estimateTokens } from '../estimate-tokens.js'
 import type { ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
+import { noteLimit, type Pacer } from '../pacer.js'
 import { type ModelPlace, nameOf, watchError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
@@ -19,6 +21,8 @@ export type AiSdkParts = {
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming | undefined
   readonly promptCache?: PromptCache | undefined
+  /** Shared by all requests to the model. */
+  readonly pacer: Pacer
   /** Whether an answer that ends without a reason is treated as cut off. */
   readonly mustSayWhy?: boolean
 }
@@ -45,25 +49,36 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     promptCache: parts.promptCache,
   }
   const builder = new AnswerBuilder(request, call, nameOf(place))
+  const admitted = parts.pacer.admit(() => estimateTokens(request), call.signal)
+  const pace = admitted instanceof Promise ? await admitted : admitted
   const watch = watchAttempt(call)
+  let used: number | undefined
   try {
     // A model object that ignores the signal must not block the run.
-    const { stream } = await unlessAborted(
+    const { stream, response } = await unlessAborted(
       model.doStream(toCallOptions(request, target, call, watch.signal)),
       watch.signal,
     )
+    const { headers = {} } = response ?? {}
+    pace.heard({ get: (name) => headers[name] ?? null })
     const reader = new StreamReader(builder)
     await readAll(stream, reader, builder, watch, call)
     const { end } = reader
     const failed = endError(place, end, builder.emitted, parts.mustSayWhy === true)
     if (failed !== undefined || end === undefined || end.finish === 'error') throw failed
     const { raw: _, finish, ...rest } = end
-    return builder.finish({ ...rest, finish })
+    const answer = builder.finish({ ...rest, finish })
+    used = answer.usage.totalTokens
+    return answer
   } catch (error) {
     call.signal.throwIfAborted()
-    throw watchError(place, watch.ended, call, builder.emitted) ?? toModelError(place, error, builder.emitted)
+    const failure =
+      watchError(place, watch.ended, call, builder.emitted) ?? toModelError(place, error, builder.emitted)
+    noteLimit(pace, failure)
+    throw failure
   } finally {
     watch.stop()
+    pace.ended(used)
   }
 }
 

@@ -3,6 +3,7 @@ import { isRecord } from '../../tool/json.js'
 import { secretsIn } from '../chat/request-headers.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelFacts, PromptCache } from '../model.js'
+import { Pacer, type RateLimit } from '../pacer.js'
 import { nameOf } from '../provider-error.js'
 import type { RetryTiming } from '../retry.js'
 import type { AiSdkModel } from './ai-sdk-model.js'
@@ -27,6 +28,7 @@ export type AiSdkModelOptions = {
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming | undefined
   readonly promptCache?: PromptCache | undefined
+  readonly rateLimit?: RateLimit | undefined
   readonly fetch?: typeof globalThis.fetch
   /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
@@ -75,6 +77,7 @@ export function createAiSdkModel(options: AiSdkModelOptions): Model {
     sessionIdHeader,
     retry,
     promptCache,
+    pacer: new Pacer(options.rateLimit),
   })
 }
 

@@ -1,6 +1,7 @@
 import { catalogueEntry, factsOfEntry } from '../catalogue/catalogue.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelFacts } from '../model.js'
+import { Pacer, type RateLimit } from '../pacer.js'
 import type { RetryTiming } from '../retry.js'
 import { type AiSdkModel, isAiSdkModel } from './ai-sdk-model.js'
 import type { AiSdkParts } from './attempt.js'
@@ -12,6 +13,8 @@ export type FromAiSdkOptions = {
   readonly facts?: Partial<ModelFacts>
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming
+  /** How much the model is asked at most. */
+  readonly rateLimit?: RateLimit
 }
 
 /**
@@ -39,6 +42,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     load: async () => model,
     sessionIdHeader: options.sessionIdHeader,
     retry: options.retry,
+    pacer: new Pacer(options.rateLimit),
   })
 }
 

@@ -3,7 +3,9 @@ import { type AccessToken, bearerOf } from '../access-token.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { watchAttempt } from '../attempt-watch.js'
 import { ModelError } from '../errors.js'
+import { estimateTokens } from '../estimate-tokens.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
+import { noteLimit, Pacer, type RateLimit } from '../pacer.js'
 import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
@@ -29,6 +31,8 @@ export type ChatModelOptions = {
   /** Differences of this server, which override what its name implies. */
   readonly dialect?: ChatDialect | undefined
   readonly promptCache?: PromptCache | undefined
+  /** How much the model is asked at most. Without it, only what its responses say. */
+  readonly rateLimit?: RateLimit | undefined
   /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
   readonly accessToken?: AccessToken | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
@@ -52,20 +56,29 @@ export function createChatModel(options: ChatModelOptions): Model {
   const secrets = secretsIn(options, url)
   const place: ModelPlace = { provider, id, url, secrets }
   const write = createBodyWriter(id, facts, dialect, options.promptCache)
+  const pacer = new Pacer(options.rateLimit)
   let streamUsage = dialect.streamUsage ?? true
 
   const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
     const builder = new AnswerBuilder(request, call, nameOf(place))
+    const admitted = pacer.admit(() => estimateTokens(request), call.signal)
+    const pace = admitted instanceof Promise ? await admitted : admitted
     const watch = watchAttempt(call)
+    let used: number | undefined
     try {
       const reply = await send(write(request, { streamUsage, sessionId: call.sessionId }), call, watch.signal)
+      pace.heard(reply.headers)
       if (reply.status < 200 || reply.status > 299)
         throw refusalError(place, await readRefusal(reply, options.now))
-      return await readAnswer({ place, reply, builder, watch, call })
+      const answer = await readAnswer({ place, reply, builder, watch, call })
+      used = answer.usage.totalTokens
+      return answer
     } catch (error) {
+      noteLimit(pace, error)
       throw watchError(place, watch.ended, call, builder.emitted) ?? error
     } finally {
       watch.stop()
+      pace.ended(used)
     }
   }
 

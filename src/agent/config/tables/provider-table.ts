@@ -1,4 +1,5 @@
 import type { ModelPrice } from '../../../model/model.js'
+import type { RateLimit } from '../../../model/pacer.js'
 import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { type Modalities, type ModelEntry, modelApis, type ProviderConfig, type Reach } from '../config.js'
 import { entries, type Origin } from '../entries.js'
@@ -11,6 +12,11 @@ type ModelFields = Omit<ModelEntry, 'id' | 'cost'> & {
   readonly cost?: Partial<ModelPrice>
 }
 
+const rateLimit: Shape<RateLimit> = {
+  requestsPerMinute: field(whole(1), 'requests in each minute'),
+  tokensPerMinute: field(whole(1), 'tokens of requests and answers in each minute'),
+}
+
 const reach: Shape<Reach> = {
   api: field(word(modelApis), 'protocol of the endpoint, if the name of the provider does not determine it'),
   apiKey: field(secret, 'API key; write `env("NAME")`, not the key itself'),
@@ -21,6 +27,7 @@ const reach: Shape<Reach> = {
     word(['off', '5m', '1h', '24h']),
     'how long the provider retains the beginning of requests (default: its own choice)',
   ),
+  rateLimit: field(group(rateLimit), 'how much each model is asked at most, over all sessions of the agent'),
   sessionIdHeader: field(header, 'name of a header that is set to the session id'),
   headers: field(headers, 'additional headers of each request'),
 }

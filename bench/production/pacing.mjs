@@ -1,0 +1,81 @@
+// Many runs at once against a provider that accepts so many requests in each second.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent } from 'capstan'
+import { printTable } from '../report.mjs'
+
+const runs = 50
+const most = 20
+const windowMs = 1_000
+
+const answer = `data: ${JSON.stringify({
+  id: 'c',
+  choices: [{ index: 0, delta: { content: 'Done.' }, finish_reason: 'stop' }],
+})}\n\ndata: [DONE]\n\n`
+
+/** @returns {Promise<{ area: object, refused: number }>} */
+export async function measurePacing() {
+  const cold = await refusedOf({ warm: false, says: true })
+  const warm = await refusedOf({ warm: true, says: true })
+  const silent = await refusedOf({ warm: true, says: false })
+  const rows = [
+    { name: 'limits not known before the first response', ...cold },
+    { name: 'limits known from a response', ...warm },
+    { name: 'a provider that does not say them', ...silent },
+  ]
+  const title = 'Pacing'
+  const explanation = `${runs} runs of one agent at once; the provider accepts ${most} requests in ${windowMs} ms, so ${runs} need at least ${Math.ceil(runs / most) - 1} windows of waiting.`
+  printTable(
+    title,
+    explanation,
+    ['', 'refused', 'seconds'],
+    rows.map(({ name, refused, seconds }) => [name, String(refused), seconds.toFixed(2)]),
+  )
+  return { area: { title, explanation, rows }, refused: warm.refused }
+}
+
+/** @param {{ warm: boolean, says: boolean }} options */
+async function refusedOf({ warm, says }) {
+  let [startedAt, used, refused] = [0, 0, 0]
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const now = performance.now()
+      if (now - startedAt >= windowMs) [startedAt, used] = [now, 0]
+      const resetMs = Math.ceil(windowMs - (now - startedAt))
+      used += 1
+      const isServed = used <= most
+      if (!isServed) refused += 1
+      response.writeHead(isServed ? 200 : 429, {
+        'content-type': isServed ? 'text/event-stream' : 'application/json',
+        ...(says && {
+          'x-ratelimit-limit-requests': String(most),
+          'x-ratelimit-remaining-requests': String(Math.max(0, most - used)),
+          'x-ratelimit-reset-requests': `${resetMs}ms`,
+        }),
+        ...(!isServed && { 'retry-after-ms': String(resetMs) }),
+      })
+      response.end(isServed ? answer : '{"error":{"message":"too many"}}')
+    })
+  })
+  await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)))
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const root = mkdtempSync(join(tmpdir(), 'capstan-bench-pacing-'))
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  const agent = await Agent.create(
+    { defaultModel: 'p/m', providers: { p: { baseUrl, models: ['m'] } } },
+    { userDir: join(root, 'user') },
+  )
+  try {
+    if (warm) await agent.session(root).send('Go.')
+    const start = performance.now()
+    await Promise.all(Array.from({ length: runs }, () => agent.session(root).send('Go.')))
+    return { refused, seconds: (performance.now() - start) / 1000 }
+  } finally {
+    await agent.close()
+    server.closeAllConnections()
+    server.close()
+    rmSync(root, { recursive: true, force: true })
+  }
+}

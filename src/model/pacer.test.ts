@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { Pacer, type RateLimit } from './pacer.js'
+
+/** A clock that moves only when something sleeps. */
+function clock(): { now(): number; sleep(ms: number): Promise<void> } {
+  let now = 0
+  return {
+    now: () => now,
+    async sleep(ms) {
+      // After everything that does not sleep.
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      now += ms
+    },
+  }
+}
+
+const { signal } = new AbortController()
+const headers = (given: Record<string, string>) => ({ get: (name: string) => given[name] ?? null })
+
+/** When each of so many requests of this size is sent. */
+async function sentAt(limit: RateLimit, count: number, tokens = 0): Promise<number[]> {
+  const time = clock()
+  const pacer = new Pacer(limit, time)
+  const at: number[] = []
+  await Promise.all(
+    Array.from({ length: count }, async () => {
+      await pacer.admit(() => tokens, signal)
+      at.push(time.now())
+    }),
+  )
+  return at
+}
+
+describe('requests to a model with a rate limit', () => {
+  it('are at most so many in each minute, in their order', async () => {
+    const at = await sentAt({ requestsPerMinute: 10 }, 25)
+    for (const start of at)
+      expect(at.filter((one) => one >= start && one < start + 60_000).length).toBeLessThanOrEqual(10)
+    expect(at.filter((one) => one === 0)).toHaveLength(10)
+    expect(at.at(-1)).toBe(120_000)
+  })
+
+  it('have at most so many tokens in each minute, and one that is larger is sent alone', async () => {
+    expect(await sentAt({ tokensPerMinute: 1_000 }, 6, 400)).toEqual([0, 0, 60_000, 60_000, 120_000, 120_000])
+    expect(await sentAt({ tokensPerMinute: 1_000 }, 3, 5_000)).toEqual([0, 60_000, 120_000])
+  })
+
+  it('count the tokens that they really had', async () => {
+    const time = clock()
+    const pacer = new Pacer({ tokensPerMinute: 1_000 }, time)
+    ;(await pacer.admit(() => 900, signal)).ended(100)
+    await pacer.admit(() => 900, signal)
+    expect(time.now()).toBe(0)
+  })
+
+  it.each([
+    ['OpenAI', { 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-reset-requests': '1m2.5s' }, 60_000],
+    ['Groq', { 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-reset-requests': '7.66s' }, 7_660],
+    [
+      'a server with seconds',
+      { 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-reset-requests': '3' },
+      3_000,
+    ],
+  ])('wait when a response of %s says that nothing is left', async (_name, given, resetMs) => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const first = await pacer.admit(() => 0, signal)
+    // This one was sent before the response, and is not counted in it.
+    await pacer.admit(() => 0, signal)
+    first.heard(headers(given))
+    await pacer.admit(() => 0, signal)
+    expect(time.now()).toBe(0)
+    await pacer.admit(() => 0, signal)
+    expect(time.now()).toBe(resetMs)
+  })
+
+  it('all wait when one of them was refused', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    ;(await pacer.admit(() => 0, signal)).limited(9_000)
+    await pacer.admit(() => 0, signal)
+    expect(time.now()).toBe(9_000)
+  })
+
+  it('are not sent when they are cancelled while they wait, and those after them are', async () => {
+    const time = clock()
+    const pacer = new Pacer({ requestsPerMinute: 1 }, { now: time.now, sleep: (ms) => time.sleep(ms) })
+    await pacer.admit(() => 0, signal)
+    const cancelled = new AbortController()
+    const second = pacer.admit(() => 0, cancelled.signal)
+    const third = pacer.admit(() => 0, signal)
+    cancelled.abort(new Error('not needed any more'))
+    await expect(second).rejects.toThrow('not needed any more')
+    await third
+    expect(time.now()).toBe(60_000)
+  })
+})

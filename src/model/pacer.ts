@@ -1,0 +1,245 @@
+import { performance } from 'node:perf_hooks'
+import { unlessAborted } from '../tool/unless-aborted.js'
+import { ModelError } from './errors.js'
+import { sleepUnlessAborted } from './retry.js'
+
+/** How much a model is asked at most, over all sessions that share it. */
+export type RateLimit = {
+  readonly requestsPerMinute?: number | undefined
+  /** Tokens of requests and answers. */
+  readonly tokensPerMinute?: number | undefined
+}
+
+type Time = {
+  now(): number
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** One request that was admitted. */
+export type Pace = {
+  /** The provider has answered: its headers say how much is left. */
+  heard(headers: { get(name: string): string | null }): void
+  /** The provider refused the request because of its rate; it asks for this pause. */
+  limited(retryAfterMs: number | undefined): void
+  /** The request has ended, with so many tokens. */
+  ended(tokens: number | undefined): void
+}
+
+/**
+ * Sends requests to one model no faster than it accepts them. What it accepts is configured, and what its responses say
+ * is left. Requests wait in their order. One that was refused because of the rate makes all others wait too, so that
+ * many sessions do not try again one by one.
+ */
+export class Pacer {
+  readonly #limit: RateLimit
+  readonly #time: Time
+  /** The requests of the last minute. */
+  #sent: Sent[] = []
+  /** Those without a response, oldest first. */
+  readonly #unheard = new Set<Sent>()
+  readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
+  #pausedUntil = 0
+  #queue: Promise<unknown> | undefined
+  #count = 0
+  #awaited: Promise<void> | undefined
+  #wake: () => void = () => undefined
+
+  constructor(
+    limit: RateLimit = {},
+    time: Time = { now: () => performance.now(), sleep: sleepUnlessAborted },
+  ) {
+    this.#limit = limit
+    this.#time = time
+  }
+
+  /** Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. */
+  admit(tokens: () => number, signal: AbortSignal): Pace | Promise<Pace> {
+    const isLimited = this.#limit.tokensPerMinute !== undefined || this.#left.tokens !== undefined
+    const size = isLimited ? tokens() : 0
+    if (this.#queue === undefined && this.#waitMs(size) <= 0) return this.#start(size)
+    const turn = this.#wait(this.#queue, size, signal)
+    const settled = turn.catch(() => undefined)
+    this.#queue = settled
+    void settled.then(() => {
+      if (this.#queue === settled) this.#queue = undefined
+    })
+    return turn
+  }
+
+  async #wait(before: Promise<unknown> | undefined, size: number, signal: AbortSignal): Promise<Pace> {
+    if (before !== undefined) await unlessAborted(before, signal)
+    for (;;) {
+      signal.throwIfAborted()
+      const wait = this.#waitMs(size)
+      if (wait <= 0) return this.#start(size)
+      // Looked at again meanwhile: a response can say that there is more.
+      await Promise.race([this.#time.sleep(Math.min(wait, lookAgainMs), signal), this.#news()])
+    }
+  }
+
+  /** Resolves with the next response. */
+  #news(): Promise<void> {
+    this.#awaited ??= new Promise((resolve) => {
+      this.#wake = () => {
+        this.#awaited = undefined
+        this.#wake = () => undefined
+        resolve()
+      }
+    })
+    return this.#awaited
+  }
+
+  #start(tokens: number): Pace {
+    const sent: Sent = { number: ++this.#count, at: this.#time.now(), tokens }
+    const { requestsPerMinute, tokensPerMinute } = this.#limit
+    if (requestsPerMinute !== undefined || tokensPerMinute !== undefined) this.#sent.push(sent)
+    this.#unheard.add(sent)
+    this.#take('requests', 1)
+    this.#take('tokens', tokens)
+    return {
+      heard: (headers) => this.#heard(sent, headers),
+      limited: (retryAfterMs = defaultPauseMs) => {
+        const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
+        this.#pausedUntil = Math.max(this.#pausedUntil, until)
+      },
+      ended: (used) => {
+        this.#unheard.delete(sent)
+        if (used !== undefined) sent.tokens = used
+        this.#wake()
+      },
+    }
+  }
+
+  #take(kind: Kind, amount: number): void {
+    const left = this.#left[kind]
+    if (left !== undefined) left.amount -= amount
+  }
+
+  #heard(sent: Sent, headers: { get(name: string): string | null }): void {
+    this.#unheard.delete(sent)
+    // Whether the provider has counted the requests without a response yet is not known.
+    let tokens = 0
+    for (const other of this.#unheard) tokens += other.tokens
+    const uncounted = { requests: this.#unheard.size, tokens }
+    for (const kind of ['requests', 'tokens'] as const) {
+      const said = readLeft(headers, kind)
+      const known = this.#left[kind]
+      // A response to a request of the time before the last reset says nothing about the time after it.
+      if (said === undefined || sent.number < (known?.since ?? 0)) continue
+      const amount = said.amount - uncounted[kind]
+      const isOld = known !== undefined && sent.number < known.heard
+      this.#left[kind] = {
+        amount: isOld ? Math.min(known.amount, amount) : amount,
+        resetAt: isOld ? known.resetAt : this.#time.now() + Math.min(said.resetMs, windowMs),
+        full: said.full,
+        since: known?.since ?? 0,
+        heard: isOld ? known.heard : sent.number,
+      }
+    }
+    this.#wake()
+  }
+
+  /** How long a request of this size has to wait now; 0 or less: not at all. */
+  #waitMs(size: number): number {
+    const now = this.#time.now()
+    return Math.max(
+      this.#pausedUntil - now,
+      this.#waitForLeft('requests', 1, now),
+      this.#waitForLeft('tokens', size, now),
+      this.#waitForWindow(size, now),
+    )
+  }
+
+  #waitForLeft(kind: Kind, amount: number, now: number): number {
+    const left = this.#left[kind]
+    if (left === undefined) return 0
+    if (now >= left.resetAt) {
+      // As much as before is left. Where that is not known, one request is sent, and its response says it.
+      const { full = amount } = left
+      const resetAt = now + (left.full === undefined ? lookAgainMs : windowMs)
+      this.#left[kind] = { ...left, amount: full, resetAt, since: this.#count + 1, heard: 0 }
+      return 0
+    }
+    return amount <= left.amount ? 0 : left.resetAt - now
+  }
+
+  #waitForWindow(size: number, now: number): number {
+    const { requestsPerMinute = Number.POSITIVE_INFINITY, tokensPerMinute = Number.POSITIVE_INFINITY } =
+      this.#limit
+    const start = now - windowMs
+    if (this.#sent[0] !== undefined && this.#sent[0].at <= start)
+      this.#sent = this.#sent.filter(({ at }) => at > start)
+    let requests = this.#sent.length
+    let tokens = this.#sent.reduce((sum, one) => sum + one.tokens, 0)
+    for (const one of this.#sent) {
+      // A request that is larger than the limit is sent alone.
+      const fits = requests < requestsPerMinute && (tokens + size <= tokensPerMinute || tokens === 0)
+      if (fits) return 0
+      requests--
+      tokens -= one.tokens
+      const isNext = requests < requestsPerMinute && (tokens + size <= tokensPerMinute || tokens === 0)
+      if (isNext) return one.at + windowMs - now
+    }
+    return 0
+  }
+}
+
+/** Makes other requests wait when this error says that the model is asked too often. */
+export function noteLimit(pace: Pace, error: unknown): void {
+  if (error instanceof ModelError && error.code === 'model_rate_limited' && error.retryable)
+    pace.limited(error.retryAfterMs)
+}
+
+type Kind = 'requests' | 'tokens'
+type Sent = { readonly number: number; readonly at: number; tokens: number }
+/** What is left until a time. */
+type Left = {
+  amount: number
+  readonly resetAt: number
+  /** What is left after a reset, if the provider says so. */
+  readonly full: number | undefined
+  /** The first request after the last reset. */
+  readonly since: number
+  /** The newest request whose response is known. */
+  readonly heard: number
+}
+
+const windowMs = 60_000
+const lookAgainMs = 1_000
+const defaultPauseMs = 1_000
+
+type Said = { readonly amount: number; readonly resetMs: number; readonly full: number | undefined }
+
+/** Returns how much a response says is left, for how long, and how much there is in all. */
+function readLeft(headers: { get(name: string): string | null }, kind: Kind): Said | undefined {
+  const amount = amountIn(headers.get(`x-ratelimit-remaining-${kind}`))
+  if (amount !== undefined)
+    return {
+      amount,
+      resetMs: durationMs(headers.get(`x-ratelimit-reset-${kind}`)) ?? windowMs,
+      full: amountIn(headers.get(`x-ratelimit-limit-${kind}`)),
+    }
+  const anthropic = amountIn(headers.get(`anthropic-ratelimit-${kind}-remaining`))
+  if (anthropic === undefined) return undefined
+  const reset = Date.parse(headers.get(`anthropic-ratelimit-${kind}-reset`) ?? '')
+  return {
+    amount: anthropic,
+    resetMs: Number.isNaN(reset) ? windowMs : Math.max(0, reset - Date.now()),
+    full: amountIn(headers.get(`anthropic-ratelimit-${kind}-limit`)),
+  }
+}
+
+function amountIn(text: string | null): number | undefined {
+  return text === null || text.trim() === '' || !Number.isFinite(Number(text)) ? undefined : Number(text)
+}
+
+/** `1s`, `6m0s`, `120ms`, `7.66s`, or seconds as a number. */
+function durationMs(text: string | null): number | undefined {
+  if (text === null || text.trim() === '') return undefined
+  if (Number.isFinite(Number(text))) return Number(text) * 1_000
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)]
+  if (parts.length === 0) return undefined
+  return parts.reduce((sum, [, amount, unit = 's']) => sum + Number(amount) * (unitMs[unit] ?? 0), 0)
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -1,0 +1,87 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+
+const answer = `data: ${JSON.stringify({
+  id: 'c',
+  choices: [{ index: 0, delta: { content: 'Done.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
+})}\n\ndata: [DONE]\n\n`
+
+/** A provider that accepts so many requests in each window, says how many are left, and refuses the others. */
+async function limitedProvider(most: number, windowMs: number) {
+  let startedAt = 0
+  let used = 0
+  const counts = { served: 0, refused: 0 }
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const now = performance.now()
+      if (now - startedAt >= windowMs) [startedAt, used] = [now, 0]
+      const resetMs = Math.ceil(windowMs - (now - startedAt))
+      used += 1
+      const isServed = used <= most
+      counts[isServed ? 'served' : 'refused'] += 1
+      response.writeHead(isServed ? 200 : 429, {
+        'content-type': isServed ? 'text/event-stream' : 'application/json',
+        'x-ratelimit-limit-requests': String(most),
+        'x-ratelimit-remaining-requests': String(Math.max(0, most - used)),
+        'x-ratelimit-reset-requests': `${resetMs}ms`,
+        ...(!isServed && { 'retry-after-ms': String(resetMs) }),
+      })
+      response.end(isServed ? answer : '{"error":{"message":"too many","code":"rate_limit_exceeded"}}')
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, counts }
+}
+
+async function openAgent(baseUrl: string, rateLimit?: { requestsPerMinute: number }) {
+  const root = temporaryDirectory()
+  const agent = await Agent.create(
+    { defaultModel: 'p/m', providers: { p: { baseUrl, models: ['m'], ...(rateLimit && { rateLimit }) } } },
+    { userDir: join(root, '.user'), env: {} },
+  )
+  onTestFinished(() => agent.close())
+  return (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const session = agent.session(root)
+        const { text } = await session.send('Go.')
+        await session.close()
+        return text
+      }),
+    )
+}
+
+describe('many runs of one agent at once', () => {
+  it('are sent as the responses of the provider allow, so that few of 50 are refused or none', async () => {
+    const { url, counts } = await limitedProvider(20, 1_000)
+    const run = await openAgent(url)
+    // The first response says what the provider accepts.
+    await run(1)
+    expect(await run(50)).toEqual(Array.from({ length: 50 }, () => 'Done.'))
+    expect(counts.served).toBe(51)
+    expect(counts.refused).toBeLessThanOrEqual(5)
+  })
+
+  it('all end when the provider refuses most of them at first', async () => {
+    const { url, counts } = await limitedProvider(20, 500)
+    const run = await openAgent(url)
+    expect(await run(50)).toEqual(Array.from({ length: 50 }, () => 'Done.'))
+    expect(counts.served).toBe(50)
+  })
+
+  it('are never refused within the configured limit', async () => {
+    const { url, counts } = await limitedProvider(50, 60_000)
+    const run = await openAgent(url, { requestsPerMinute: 50 })
+    await run(50)
+    expect(counts).toEqual({ served: 50, refused: 0 })
+  })
+})
