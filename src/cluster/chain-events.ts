@@ -1,11 +1,16 @@
 import type { RestoredSession } from '../session/journal/restore.js'
 import { restoredEvents, sequencesPerProcess } from '../session/journal/restored-events.js'
 import type { RunEvent } from '../session/run-events.js'
-import type { RunRow } from '../store/records.js'
+
+/** A run that may have resumed another. */
+type ChainedRun = { readonly id: string; readonly resumedFrom?: string | undefined }
 
 /** A run and those that resumed it, in order: what a client sees as one run. */
-export function chainOf({ runs }: Pick<RestoredSession, 'runs'>, runId: string): RunRow[] {
-  const chain: RunRow[] = []
+export function chainOf<Run extends ChainedRun>(
+  { runs }: { readonly runs: ReadonlyMap<string, Run> },
+  runId: string,
+): Run[] {
+  const chain: Run[] = []
   let current = runs.get(runId)
   while (current !== undefined && !chain.includes(current)) {
     chain.push(current)

@@ -293,7 +293,7 @@ export class ClaimedRun {
       refusedAnswer()
       return true
     }
-    const { callId, key, askedAtMs, decision, message } = answer
+    const { callId, key, askedAtMs, decision, message, by } = answer
     const state = await load(options.store, session.sessionId)
     const open = state?.openQuestions.find(({ question }) => question.callId === callId)
     const isSame = open?.question.key === key && open.question.askedAtMs === askedAtMs
@@ -304,7 +304,7 @@ export class ClaimedRun {
     const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
     if (pending?.digest !== key) return false
     const isYes = decision !== 'reject'
-    const isTaken = await session.confirmToolUse(callId, isYes, message, isYes ? decision : undefined)
+    const isTaken = await session.confirmToolUse(callId, isYes, message, isYes ? decision : undefined, by)
     if (isTaken) answers.use(body)
     return isTaken
   }

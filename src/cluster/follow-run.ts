@@ -1,10 +1,16 @@
 import type { AgentEvent } from '../loop/events.js'
 import { isTerminal } from '../loop/events.js'
-import type { LiveEvent, QueuedRun, RunQueue, TenantScope } from '../run-queue/run-queue.js'
+import {
+  isOpenRun,
+  type LiveEvent,
+  type QueuedRun,
+  type RunQueue,
+  type TenantScope,
+} from '../run-queue/run-queue.js'
 import { load } from '../session/journal/restore.js'
 import type { RunEvent } from '../session/run-events.js'
 import type { SessionStore } from '../store/session-store.js'
-import { chainEvents } from './chain-events.js'
+import { baseOf, chainEvents, chainOf } from './chain-events.js'
 import { runNotFound } from './errors.js'
 
 export type FollowOptions = {
@@ -38,13 +44,11 @@ export async function* followRun(
       const live = (await queue.live(runId, last, scope)).toSorted((a, b) => a.sequence - b.sequence)
       const first = live[0]?.sequence
       const key = `${run.state} ${run.attempt}`
-      const isOver = hasEnded(run)
+      const isOver = !isOpenRun(run)
       const isGap = first !== undefined && first !== last + 1
       if (isOver || isGap || (first === undefined && key !== readFor)) {
         readFor = key
-        const state = await load(store, run.sessionId)
-        const stored = state === undefined ? [] : chainEvents(state, runId)
-        for (const event of stored) {
+        for (const event of await storedEvents(store, run)) {
           if (event.sequence <= last || (first !== undefined && event.sequence >= first)) continue
           last = event.sequence
           yield event
@@ -58,7 +62,8 @@ export async function* followRun(
         if (signal?.aborted) return
       }
       if (isOver) {
-        const end = await missingEnd(store, run, last)
+        // The end of a run that no log has: live events may come before it.
+        const end = (await storedEvents(store, run)).at(-1)
         if (end !== undefined && end.sequence > last) yield end
         return
       }
@@ -70,33 +75,29 @@ export async function* followRun(
   }
 }
 
-function hasEnded({ state }: Pick<QueuedRun, 'state'>): boolean {
-  return state === 'completed' || state === 'failed' || state === 'cancelled' || state === 'dead'
-}
-
 function asRunEvent({ sequence, timestampMs, event }: LiveEvent): RunEvent {
   // It was an event when a worker published it.
   return { sequence, timestampMs, event: event as unknown as AgentEvent }
 }
 
-/** The last event of a run that ended without one in the log: it never started there, or is dead. */
-async function missingEnd(
-  store: SessionStore,
-  { runId, sessionId, state, error, updatedAtMs }: QueuedRun,
-  last: number,
-): Promise<RunEvent | undefined> {
-  const stored = await load(store, sessionId)
-  const events = stored === undefined ? [] : chainEvents(stored, runId)
-  const isEnded = events.some(({ event }) => isTerminal(event))
-  if (isEnded && state !== 'dead') return undefined
-  const place = { sequence: Math.max(last, events.at(-1)?.sequence ?? 0) + 1, timestampMs: updatedAtMs }
+/**
+ * The events of a run as its log has them. A run that ended without an end in the log, because it never started there
+ * or is dead, has one after all of them.
+ */
+export async function storedEvents(store: SessionStore, run: QueuedRun): Promise<RunEvent[]> {
+  const { runId, sessionId, state, error, updatedAtMs } = run
+  const log = await load(store, sessionId)
+  const events = log === undefined ? [] : chainEvents(log, runId)
+  if (isOpenRun(run) || (events.some(({ event }) => isTerminal(event)) && state !== 'dead')) return events
+  const processes = log === undefined ? 0 : chainOf(log, runId).length
+  const place = { sequence: processes === 0 ? 1 : baseOf(processes), timestampMs: updatedAtMs }
   if (state === 'cancelled')
-    return {
-      ...place,
-      event: { type: 'agent_cancelled', reason: 'The run was cancelled before it started.' },
-    }
-  if (error === undefined) return undefined
-  return { ...place, event: { type: 'error', error: error.message, code: error.code } }
+    return [
+      ...events,
+      { ...place, event: { type: 'agent_cancelled', reason: 'The run was cancelled before it started.' } },
+    ]
+  if (error === undefined) return events
+  return [...events, { ...place, event: { type: 'error', error: error.message, code: error.code } }]
 }
 
 function changeOf(

@@ -165,6 +165,8 @@ export class RunClient {
     callId: string,
     decision: ApprovalDecision,
     message?: string | undefined,
+    /** Who decided, for the log. */
+    by?: string | undefined,
   ): Promise<void> {
     const run = await this.#open(runId)
     const question = (await this.#questions(run)).find((one) => one.callId === callId)
@@ -177,7 +179,7 @@ export class RunClient {
     const { key, askedAtMs, expiresAtMs = Number.POSITIVE_INFINITY } = question
     const until = Math.min(expiresAtMs, this.#now() + answerLifetimeMs)
     const body = signAnswer(
-      { runId, sessionId, callId, key, askedAtMs, decision, message, expiresAtMs: until },
+      { runId, sessionId, callId, key, askedAtMs, decision, message, by, expiresAtMs: until },
       this.#key,
     )
     await this.#post(runId, { id: answerId({ runId, callId, askedAtMs }, this.#key), body }, true)

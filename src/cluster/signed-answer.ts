@@ -17,6 +17,8 @@ export type ApprovalAnswer = {
   readonly askedAtMs: number
   readonly decision: ApprovalDecision
   readonly message?: string | undefined
+  /** Who decided. */
+  readonly by?: string | undefined
   readonly expiresAtMs: number
 }
 
@@ -100,7 +102,7 @@ function macOf(body: JsonObject, key: Uint8Array): string {
 const decisions: readonly unknown[] = ['once', 'session', 'always', 'reject'] satisfies ApprovalDecision[]
 
 function answerIn(body: Readonly<Record<string, unknown>>): ApprovalAnswer | undefined {
-  const { runId, sessionId, callId, key, askedAtMs, decision, message, expiresAtMs } = isRecord(body)
+  const { runId, sessionId, callId, key, askedAtMs, decision, message, by, expiresAtMs } = isRecord(body)
     ? body
     : {}
   const texts = [runId, sessionId, callId, key, body['nonce']].every((value) => typeof value === 'string')
@@ -111,7 +113,7 @@ function answerIn(body: Readonly<Record<string, unknown>>): ApprovalAnswer | und
     !decisions.includes(decision)
   )
     return undefined
-  if (message !== undefined && typeof message !== 'string') return undefined
+  if (![message, by].every((text) => text === undefined || typeof text === 'string')) return undefined
   // All were checked above.
-  return { runId, sessionId, callId, key, askedAtMs, decision, message, expiresAtMs } as ApprovalAnswer
+  return { runId, sessionId, callId, key, askedAtMs, decision, message, by, expiresAtMs } as ApprovalAnswer
 }

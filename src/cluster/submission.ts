@@ -66,7 +66,9 @@ export function submissionOf(
   if (notBeforeMs !== undefined && !Number.isFinite(notBeforeMs))
     throw invalid('notBefore must be a time: a Date, or milliseconds since 1970.')
   const data: JsonObject = JSON.parse(JSON.stringify(requestData(request)))
-  const content = { prompt, sessionId: request.sessionId, lane, priority, notBeforeMs, data }
+  // A request that is sent again has another trace.
+  const untraced = requestData({ ...request, traceparent: undefined, correlationId: undefined })
+  const content = { prompt, sessionId: request.sessionId, lane, priority, notBeforeMs, data: untraced }
   const runId =
     idempotencyKey === undefined ? randomUUID() : `run-${digest([tenantId ?? '', idempotencyKey])}`
   return {
@@ -107,7 +109,7 @@ function requestData(request: SubmitRequest): Record<string, unknown> {
       mediaType,
       name,
     })),
-    metadata: traceparent === undefined ? metadata : { ...metadata, traceparent },
+    metadata: traceparent === undefined ? metadata : { traceparent, ...metadata },
     options,
     principal,
     correlationId,

@@ -18,6 +18,7 @@ import type {
   TenantScope,
   WakeReason,
 } from '../run-queue/run-queue.js'
+import { isOpenRun } from '../run-queue/run-queue.js'
 import { Database, type Run } from '../store/postgres/database.js'
 import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { inTransaction, openJobs } from '../store/postgres/jobs.js'
@@ -169,7 +170,7 @@ export class PostgresRunQueue implements RunQueue {
     return this.#database.transaction(async (run) => {
       const row = await this.#lockRun(run, runId, scope)
       if (row === undefined) return 'unknown'
-      if (hasEnded(row)) return 'ended'
+      if (!isOpenRun(row)) return 'ended'
       if (row.state === 'queued' && row.attempt === 0) {
         await this.#set(run, row, `state = 'cancelled', cancel_requested = true, job = null`)
         await this.#advance(run, boss, row.session_id)
@@ -196,7 +197,7 @@ export class PostgresRunQueue implements RunQueue {
     const boss = await this.#open()
     return this.#database.transaction(async (run, attempt) => {
       const row = await this.#lockRun(run, runId, scope)
-      if (row === undefined || hasEnded(row)) return 'ended'
+      if (row === undefined || !isOpenRun(row)) return 'ended'
       const added = await run({
         text: `insert into ${this.#schema}.queue_messages (run_id, id, body) values ($1, $2, $3)
           on conflict do nothing returning n`,
@@ -536,8 +537,4 @@ function clamped(priority: number): number {
 
 function optional(text: string | undefined): string | null {
   return text === undefined ? null : encodeText(text)
-}
-
-function hasEnded({ state }: RunRow): boolean {
-  return state !== 'queued' && state !== 'active' && state !== 'waiting'
 }

@@ -1,4 +1,4 @@
-import type { ClaimOptions, QueuedRun, TenantLimits } from './run-queue.js'
+import { type ClaimOptions, isOpenRun, type QueuedRun, type TenantLimits } from './run-queue.js'
 
 /** A run with its place in the order of submission. */
 export type PlacedRun = QueuedRun & {
@@ -23,7 +23,7 @@ export function claimable<Run extends PlacedRun>(
   /** The first unfinished run of each session. One that is not due yet does not hold up the others. */
   const first = new Map<string, Run>()
   for (const run of runs) {
-    if (!isOpen(run)) continue
+    if (!isOpenRun(run)) continue
     if (run.state === 'active')
       activeOfTenant.set(run.tenantId ?? '', (activeOfTenant.get(run.tenantId ?? '') ?? 0) + 1)
     if (run.state === 'queued' && (run.notBeforeMs ?? 0) > now) continue
@@ -49,10 +49,6 @@ function limitOf({ tier }: Pick<QueuedRun, 'tier'>, limits: TenantLimits = {}): 
   const { tiers, default: fallback = Number.POSITIVE_INFINITY } = limits
   if (tier === undefined || tiers === undefined || !Object.hasOwn(tiers, tier)) return fallback
   return tiers[tier] ?? fallback
-}
-
-function isOpen({ state }: QueuedRun): boolean {
-  return state === 'queued' || state === 'active' || state === 'waiting'
 }
 
 /** A run that has begun comes before those of its session that have not. */

@@ -24,6 +24,7 @@ import type {
   TenantScope,
   WakeReason,
 } from './run-queue.js'
+import { isOpenRun } from './run-queue.js'
 
 /** The options of {@link InProcessRunQueue}. */
 export type InProcessRunQueueOptions = {
@@ -129,7 +130,7 @@ export class InProcessRunQueue implements RunQueue {
     const opened = await this.#open()
     const run = find(opened, runId, scope)
     if (run === undefined) return 'unknown'
-    if (hasEnded(run)) return 'ended'
+    if (!isOpenRun(run)) return 'ended'
     // A run with an attempt has begun in the log of its session, and ends there too.
     if (run.state === 'queued' && run.attempt === 0) {
       await this.#save(opened, { ...run, state: 'cancelled', cancelRequested: true })
@@ -152,7 +153,7 @@ export class InProcessRunQueue implements RunQueue {
   ): Promise<PostOutcome> {
     const opened = await this.#open()
     const run = find(opened, runId, scope)
-    if (run === undefined || hasEnded(run)) return 'ended'
+    if (run === undefined || !isOpenRun(run)) return 'ended'
     const isNew = run.messages.every(({ id }) => id !== message.id)
     const posted = isNew ? { ...run, messages: [...run.messages, message] } : run
     const isWoken = wakes && run.state === 'waiting'
@@ -444,10 +445,6 @@ function held({ state }: Opened, member: Member, { run, attempt }: RunClaim): St
 
 function isVisible(run: QueuedRun, { tenantId }: TenantScope): boolean {
   return tenantId === undefined || run.tenantId === tenantId
-}
-
-function hasEnded({ state }: QueuedRun): boolean {
-  return state === 'completed' || state === 'failed' || state === 'cancelled' || state === 'dead'
 }
 
 /** Without what only this implementation needs. */

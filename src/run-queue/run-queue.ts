@@ -37,6 +37,11 @@ export const queuedRunStates = [
  */
 export type QueuedRunState = (typeof queuedRunStates)[number]
 
+/** Whether a run waits or is active. */
+export function isOpenRun({ state }: { readonly state: QueuedRunState }): boolean {
+  return state === 'queued' || state === 'active' || state === 'waiting'
+}
+
 /** A run in a queue. */
 export type QueuedRun = RunSubmission & {
   readonly state: QueuedRunState

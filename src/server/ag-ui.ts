@@ -4,7 +4,7 @@ import { isRecord } from '../tool/json.js'
 import { type AgUiEvent, createAgUiWriter } from './ag-ui-writer.js'
 import { answerApproval, unlessAnswered } from './approval-routes.js'
 import { sessionOf } from './chat.js'
-import { followRun } from './follow-run.js'
+import { correlationIdOf } from './correlation-id.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { decodeText, listOf, type Route, type RouteContext, text } from './route.js'
@@ -71,15 +71,16 @@ async function startFrom(
   session: Session,
   messages: unknown,
   runId: string,
-  { headers }: Request,
+  request: Request,
 ): Promise<string> {
   const last: unknown = Array.isArray(messages)
     ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
     : undefined
   const prompt = isRecord(last) ? textOf(last['content']) : ''
   if (prompt === '') throw new ProblemError('invalid_request', 'The last message of the user has no text.')
-  const traceparent = headers.get('traceparent') ?? undefined
-  return (await core.startRun(principal, session, { prompt, traceparent }, `ag-ui ${runId}`)).id
+  const traceparent = request.headers.get('traceparent') ?? undefined
+  const input = { prompt, traceparent, correlationId: correlationIdOf(request) }
+  return (await core.startRun(principal, session, input, `ag-ui ${runId}`)).id
 }
 
 function textOf(content: unknown): string {
@@ -105,7 +106,7 @@ async function answerInterrupts(
   for (const entry of resume) {
     if (!isRecord(entry)) continue
     const known = readInterruptId(entry['interruptId'])
-    if (known === undefined || (await session.runSnapshot(known.runId)) === null)
+    if (known === undefined || (await core.run(session, known.runId)) === undefined)
       throw new ProblemError('approval_not_found', 'There is no interrupt of this id.')
     place = known
     const payload = isRecord(entry['payload']) ? entry['payload'] : {}
@@ -113,16 +114,13 @@ async function answerInterrupts(
     if (known.kind === 'question') {
       const answers = Array.isArray(payload['answers']) ? payload['answers'] : []
       const lists = answers.map((one) => (Array.isArray(one) ? one.map(String) : [String(one)]))
-      await unlessAnswered(core.answerQuestion(session, known.id, { answers: lists }))
+      await unlessAnswered(core.answerQuestion(principal, session, known.id, { answers: lists }))
       continue
     }
     const approved = isResolved && payload['approved'] === true
     const reason = typeof payload['reason'] === 'string' ? payload['reason'] : undefined
     await unlessAnswered(
-      answerApproval(core, session, known.id, approved ? 'once' : 'reject', {
-        message: reason,
-        by: principal.id,
-      }),
+      answerApproval(core, principal, session, known.id, approved ? 'once' : 'reject', reason),
     )
   }
   if (place === undefined) throw new ProblemError('invalid_request', 'resume has no answers.')
@@ -155,14 +153,9 @@ function agUiResponse(
   const hold = core.pool.hold(session.sessionId)
   const closed = core.metrics.streamOpened()
   const leaving = new AbortController()
-  const source = followRun(session, place.runId, {
-    from: place.sequence,
-    signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
-    pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(principal, current, cut),
-    now: core.now,
-  })
-  return eventStreamResponse(written(core, session, source, place, request), {
+  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
+  const source = core.follow(principal, session, place.runId, { from: place.sequence, signal })
+  return eventStreamResponse(written(core, principal, session, source, place, request), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
     onClose: () => {
@@ -176,6 +169,7 @@ function agUiResponse(
 
 async function* written(
   core: ServerCore,
+  principal: Principal,
   session: Session,
   source: AsyncGenerator<RunEvent, void, undefined>,
   place: Place,
@@ -191,8 +185,7 @@ async function* written(
       yield* sent(
         writer.pause({
           idOf: (kind, id) => `${kind}:${last}:${encodeURIComponent(place.runId)}:${id}`,
-          approvals: session.pendingConfirmations(),
-          questions: core.questions.list(session.sessionId),
+          ...(await core.waiting(principal, session)),
         }),
       )
       await source.return()

@@ -1,8 +1,9 @@
+import { isOpenRun } from '../run-queue/run-queue.js'
 import type { RunEvent } from '../session/run-events.js'
 import type { Session } from '../session/session.js'
-import { followRun } from './follow-run.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
+import type { QueuedRuns } from './queued-runs.js'
 import { decodeText, type RouteContext } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
@@ -42,6 +43,7 @@ class AllEvents {
   readonly #ready: Ready[] = []
   #wake: () => void = () => undefined
   #unlisten: () => void = () => undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(core: ServerCore, principal: Principal, cursor: Cursor | undefined) {
     this.#core = core
@@ -59,6 +61,7 @@ class AllEvents {
       const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
       if (session !== undefined) void this.#followIfAllowed(session, runId, from)
     }
+    if (this.#core.queued !== undefined) return this.#followQueued(this.#core.queued)
     for (const session of this.#core.pool.open())
       for (const { id, status, createdAtMs } of await session.runs()) {
         const isNew = this.#cursor !== undefined && createdAtMs >= this.#cursor.atMs
@@ -66,7 +69,35 @@ class AllEvents {
       }
   }
 
+  /** Follows the runs of the caller in the queue, and looks from time to time for those that other servers added. */
+  async #followQueued(queued: QueuedRuns): Promise<void> {
+    const ended = new Set<string>()
+    let isFirst = true
+    const look = async (): Promise<void> => {
+      for (const run of await queued.newest(this.#principal)) {
+        const { runId, sessionId, submittedAtMs } = run
+        if (ended.has(runId) || this.#followed.has(keyOf(sessionId, runId))) continue
+        const isMissed = this.#cursor !== undefined && submittedAtMs >= this.#cursor.atMs
+        if (isFirst && !isOpenRun(run) && !isMissed) {
+          ended.add(runId)
+          continue
+        }
+        const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
+        if (session === undefined) ended.add(runId)
+        else void this.#followIfAllowed(session, runId, 0)
+      }
+      isFirst = false
+    }
+    await look()
+    let looking = Promise.resolve()
+    this.#timer = setInterval(() => {
+      looking = looking.then(look).catch((error: unknown) => this.#core.report(error))
+    }, lookEveryMs)
+    this.#timer.unref()
+  }
+
   stop(): void {
+    clearInterval(this.#timer)
     this.#unlisten()
     this.#leaving.abort()
     for (const { taken } of this.#ready.splice(0)) taken()
@@ -94,18 +125,12 @@ class AllEvents {
   /** Follows a run. At most one event of each run waits here, so a slow reader costs no memory. */
   async #follow(session: Session, runId: string, from: number): Promise<void> {
     const { sessionId } = session
-    const key = [sessionId, runId].map(encodeURIComponent).join('/')
+    const key = keyOf(sessionId, runId)
     if (this.#followed.has(key)) return
     this.#followed.add(key)
     this.#places.set(key, from)
     const { signal } = this.#leaving
-    const source = followRun(session, runId, {
-      from,
-      signal,
-      pool: this.#core.pool,
-      resume: (current, cut) => this.#core.resumeForReader(this.#principal, current, cut),
-      now: this.#core.now,
-    })
+    const source = this.#core.follow(this.#principal, session, runId, { from, signal })
     for await (const one of source) {
       if (signal.aborted) return
       const isLast = ['agent_end', 'error', 'agent_cancelled'].includes(one.event.type)
@@ -133,6 +158,10 @@ class AllEvents {
   }
 }
 
+function keyOf(...ids: readonly [sessionId: string, runId: string]): string {
+  return ids.map(encodeURIComponent).join('/')
+}
+
 type Ready = {
   readonly key: string
   readonly sessionId: string
@@ -155,3 +184,4 @@ function readCursor(given: string | null): Cursor | undefined {
 }
 
 const maxRuns = 1_000
+const lookEveryMs = 1_000

@@ -2,6 +2,8 @@ import { formatRule } from '../authority/rule.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
 import { dryRun } from '../session/history/dry-run.js'
 import type { Session } from '../session/session.js'
+import { CapstanError } from '../tool/errors.js'
+import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
@@ -48,8 +50,14 @@ export const approvalRoutes: readonly Route[] = [
     async handle({ core, principal, session, params, body }) {
       const callId = params['callId'] ?? ''
       const decision = decisionOf(body['decision'])
-      const message = optionalText(body['message'])
-      const runId = await answerApproval(core, session, callId, decision, { message, by: principal.id })
+      const runId = await answerApproval(
+        core,
+        principal,
+        session,
+        callId,
+        decision,
+        optionalText(body['message']),
+      )
       return json(200, { callId, decision, ...(runId !== undefined && { runId }) })
     },
   },
@@ -66,7 +74,8 @@ export const approvalRoutes: readonly Route[] = [
         schema: objectOf({ questions: listOf(ref('Question')) }, ['questions']),
       },
     },
-    handle: async ({ core, session }) => json(200, { questions: await core.pendingQuestions(session) }),
+    handle: async ({ core, principal, session }) =>
+      json(200, { questions: await core.pendingQuestions(principal, session) }),
   },
   {
     method: 'POST',
@@ -93,12 +102,12 @@ export const approvalRoutes: readonly Route[] = [
   },
 ]
 
-async function answerQuestion({ core, session, params, body }: SessionContext): Promise<Response> {
+async function answerQuestion({ core, principal, session, params, body }: SessionContext): Promise<Response> {
   const questionId = params['questionId'] ?? ''
   const answers = Array.isArray(body['answers'])
     ? body['answers'].map((one) => (Array.isArray(one) ? one.map(String) : []))
     : []
-  const runId = await core.answerQuestion(session, questionId, { answers })
+  const runId = await core.answerQuestion(principal, session, questionId, { answers })
   return json(200, { questionId, runId })
 }
 
@@ -110,11 +119,18 @@ export type Decision = 'once' | 'session' | 'always' | 'reject'
  */
 export async function answerApproval(
   core: ServerCore,
+  principal: Principal,
   session: Session,
   callId: string,
   decision: Decision,
-  { message, by }: { readonly message?: string | undefined; readonly by: string },
+  message?: string | undefined,
 ): Promise<string | undefined> {
+  if (core.queued !== undefined) {
+    if (!(await core.queued.answer(principal, session, callId, decision, message)))
+      return refuseAnswer(core, session, callId)
+    core.rememberAnswer(session.sessionId, callId, decision)
+    return undefined
+  }
   const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
   // The process that waits for the answer is the only one that can take it.
   if (pending?.fromBefore === true) await core.refuseElsewhere(session)
@@ -125,16 +141,9 @@ export async function answerApproval(
       decision !== 'reject',
       message,
       decision === 'reject' ? undefined : decision,
-      by,
+      principal.id,
     ))
-  if (!isTaken) {
-    const given = core.answerTo(session.sessionId, callId)
-    const wasAsked = given !== undefined || (await core.wasAsked(session, callId))
-    if (!wasAsked) throw new ProblemError('approval_not_found')
-    throw new ProblemError('already_answered', undefined, {
-      fields: given === undefined ? {} : { decision: given },
-    })
-  }
+  if (!isTaken) return refuseAnswer(core, session, callId)
   core.rememberAnswer(session.sessionId, callId, decision)
   if (pending.fromBefore !== true) return undefined
   if (session.pendingConfirmations().some(({ fromBefore }) => fromBefore === true)) return undefined
@@ -143,12 +152,24 @@ export async function answerApproval(
   return resumed !== undefined && 'runId' in resumed ? resumed.runId : undefined
 }
 
+/** Throws why an answer is not taken: no such call asks, or it has its answer. */
+async function refuseAnswer(core: ServerCore, session: Session, callId: string): Promise<never> {
+  const given = core.answerTo(session.sessionId, callId)
+  const wasAsked = given !== undefined || (await core.wasAsked(session, callId))
+  if (!wasAsked) throw new ProblemError('approval_not_found')
+  throw new ProblemError('already_answered', undefined, {
+    fields: given === undefined ? {} : { decision: given },
+  })
+}
+
 /** Waits for an answer that can be given already: a request that is sent again finds its answers given. */
 export async function unlessAnswered(answering: Promise<unknown>): Promise<void> {
   try {
     await answering
   } catch (error) {
-    if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
+    const isAnswered =
+      (error instanceof ProblemError || error instanceof CapstanError) && error.code === 'already_answered'
+    if (!isAnswered) throw error
   }
 }
 

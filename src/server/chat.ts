@@ -8,7 +8,7 @@ import { toUiMessageChunks } from '../session/ui-message-stream.js'
 import { isRecord } from '../tool/json.js'
 import { answerApproval, unlessAnswered } from './approval-routes.js'
 import { readUploads, type Upload } from './attachments.js'
-import { earlierInChain, followRun } from './follow-run.js'
+import { correlationIdOf } from './correlation-id.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { listOf, type Route, type RouteContext, text } from './route.js'
@@ -69,8 +69,8 @@ export const chatRoutes: readonly Route[] = [
       const session = await core.pool.find(principal, params['id'] ?? '').catch(unknownSession)
       if (session === undefined) return new Response(null, { status: 204 })
       await core.authorize(principal, 'resumeChat', session)
-      const last = (await session.runs()).at(-1)
-      const active = (await session.currentRun()) ?? (last?.status === 'interrupted' ? last : undefined)
+      const last = (await core.runs(session)).at(-1)
+      const active = (await core.activeRun(session)) ?? (last?.status === 'interrupted' ? last : undefined)
       if (active === undefined) return new Response(null, { status: 204 })
       return uiResponse(core, principal, session, active.id, { from: 0, messageId: active.id })
     },
@@ -96,6 +96,7 @@ async function chat({ core, principal, body, request }: RouteContext): Promise<R
       prompt,
       attachments: readUploads(uploads, core.limits.maxAttachments),
       traceparent: request.headers.get('traceparent') ?? undefined,
+      correlationId: correlationIdOf(request),
     },
     trigger === 'regenerate-message' ? undefined : key,
   )
@@ -109,13 +110,10 @@ async function continueChat(
   { runId, sequence, messageId = runId, answers }: UiApprovals,
 ): Promise<Response> {
   await core.authorize(principal, 'answerApproval', session)
-  if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
+  if ((await core.run(session, runId)) === undefined) throw new ProblemError('run_not_found')
   for (const { approvalId, approved, reason } of answers)
     await unlessAnswered(
-      answerApproval(core, session, approvalId, approved ? 'once' : 'reject', {
-        message: reason,
-        by: principal.id,
-      }),
+      answerApproval(core, principal, session, approvalId, approved ? 'once' : 'reject', reason),
     )
   return uiResponse(core, principal, session, runId, { from: sequence, messageId })
 }
@@ -131,15 +129,10 @@ async function uiResponse(
   const hold = core.pool.hold(session.sessionId)
   const closed = core.metrics.streamOpened()
   const leaving = new AbortController()
-  const earlier = from === 0 ? [] : await earlierInChain(session, runId, from)
+  const earlier = from === 0 ? [] : await core.earlier(session, runId, from)
   const seen: Seen = {}
-  const source = followRun(session, runId, {
-    from,
-    signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
-    pool: core.pool,
-    resume: (current, cut) => core.resumeForReader(principal, current, cut),
-    now: core.now,
-  })
+  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
+  const source = core.follow(principal, session, runId, { from, signal })
   const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })
   const chunks = toUiMessageChunks(events, { endAtApproval: true, messageId })
   return eventStreamResponse(sent(chunks, seen), {

@@ -75,7 +75,11 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     }
     const session = await core.pool.find(principal, found.params['sessionId'] ?? '')
     await core.authorize(principal, route.action, session)
-    return route.handle({ ...context, session })
+    try {
+      return await route.handle({ ...context, session })
+    } finally {
+      await core.release(session)
+    }
   }
 
   const handle = async (request: Request): Promise<Response> => {

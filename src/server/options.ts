@@ -1,3 +1,5 @@
+import type { ClusterKey } from '../cluster/signed-answer.js'
+import type { RunQueue } from '../run-queue/run-queue.js'
 import type { SessionOptions } from '../session/options.js'
 import type { SessionStore } from '../store/session-store.js'
 
@@ -43,6 +45,13 @@ export type ServerOptions = {
   readonly workspaces?: readonly string[] | undefined
   /** Where sessions are saved; that of the agent's configuration unless given, else the memory of this process. */
   readonly store?: SessionStore | undefined
+  /**
+   * Runs are added to this queue, and workers of the cluster execute them; this process executes none. `store` must be
+   * that of the workers.
+   */
+  readonly queue?: RunQueue | undefined
+  /** Signs answers to approvals of queued runs: the key of the workers. */
+  readonly clusterKey?: ClusterKey | undefined
   /** Options of every session. Clients can set only those of `clientOptions`. */
   readonly session?: SessionOptions | undefined
   /** Names of session options that clients can set in addition to the harmless ones. */

@@ -117,6 +117,13 @@ const causes: Readonly<Record<string, ProblemCode>> = {
   no_checkpoint: 'run_not_resumable',
   no_session_store: 'run_not_resumable',
   store_bad_id: 'session_not_found',
+  run_conflict: 'idempotency_key_reused',
+  run_not_found: 'run_not_found',
+  run_ended: 'run_not_active',
+  submission_invalid: 'invalid_request',
+  approval_not_found: 'approval_not_found',
+  question_not_found: 'question_not_found',
+  already_answered: 'already_answered',
   tool_input_invalid: 'invalid_request',
 }
 

@@ -1,9 +1,8 @@
 import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot } from '../session/runs.js'
-import type { Session } from '../session/session.js'
 import { isRecord, type JsonObject, type JsonSchema } from '../tool/json.js'
 import { readUploads, type Upload } from './attachments.js'
-import { followRun } from './follow-run.js'
+import { correlationIdOf } from './correlation-id.js'
 import { ProblemError } from './problem.js'
 import { type Body, json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
 import { optionalText } from './session-routes.js'
@@ -66,7 +65,7 @@ export const runRoutes: readonly Route[] = [
     responses: {
       200: { description: 'The runs.', schema: objectOf({ runs: listOf(ref('Run')) }, ['runs']) },
     },
-    handle: async ({ session }) => json(200, { runs: (await session.runs()).map(shownRun) }),
+    handle: async ({ core, session }) => json(200, { runs: (await core.runs(session)).map(shownRun) }),
   },
   {
     method: 'GET',
@@ -117,8 +116,9 @@ export const runRoutes: readonly Route[] = [
     responses: { 200: { description: 'The run; its last event is `agent_cancelled`.', schema: ref('Run') } },
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
+      const { core, principal, session } = context
       const { id } = await runOf(context)
-      if (!(await context.session.cancelRun(id))) throw new ProblemError('run_not_active')
+      if (!(await core.cancel(principal, session, id))) throw new ProblemError('run_not_active')
       return json(200, shownRun(await runOf(context)))
     },
   },
@@ -133,10 +133,10 @@ export const runRoutes: readonly Route[] = [
     responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
-      const { session, body } = context
+      const { core, principal, session, body } = context
       const { id } = await runOf(context)
-      const isActive = (await session.currentRun())?.id === id
-      if (!isActive || !session.steer(String(body['text']))) throw new ProblemError('run_not_active')
+      if (!(await core.steer(principal, session, id, String(body['text']))))
+        throw new ProblemError('run_not_active')
       return json(202, { runId: id, sessionId: session.sessionId })
     },
   },
@@ -150,8 +150,13 @@ export const runRoutes: readonly Route[] = [
     responses: { 202: { description: 'The run that continues it.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_resumable', 'session_locked', 'server_stopping'],
     async handle(context) {
-      const { core, session } = context
+      const { core, principal, session } = context
       const run = await runOf(context)
+      const queued = await core.queued?.find(session, run.id)
+      if (queued !== undefined) {
+        if (!(await core.queued?.resume(principal, queued))) throw new ProblemError('run_not_resumable')
+        return json(202, startedRun(await runOf(context)))
+      }
       const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === run.id)
       if (known !== undefined) return json(202, startedRun(known))
       const resumed = await core.resume(session, run.id)
@@ -174,6 +179,7 @@ async function start(
     // It is a part of a JSON body.
     metadata: isRecord(body['metadata']) ? (body['metadata'] as JsonObject) : undefined,
     traceparent: request.headers.get('traceparent') ?? undefined,
+    correlationId: correlationIdOf(request),
   }
   const run = await core.startRun(principal, session, input, key)
   const location = `/v1/sessions/${encodeURIComponent(session.sessionId)}/runs/${encodeURIComponent(run.id)}`
@@ -194,20 +200,14 @@ async function watchRun(context: SessionContext): Promise<Response> {
   const { core, principal, session, request, query } = context
   const run = await runOf(context)
   const from = readFrom(request.headers.get('last-event-id') ?? query.get('from'))
-  if (isOver(run) && !(await hasMore(session, run.id, from))) return new Response(null, { status: 204 })
+  if (isOver(run) && !(await core.hasMore(session, run.id, from))) return new Response(null, { status: 204 })
   const release = core.usage.take(principal, 'streams')
   const hold = core.pool.hold(session.sessionId)
   const closed = core.metrics.streamOpened()
   const leaving = new AbortController()
   const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
-  const source = followRun(session, run.id, {
-    from,
-    signal,
-    pool: core.pool,
-    resume: async (current, cut) =>
-      query.get('resume') === 'false' ? undefined : core.resumeForReader(principal, current, cut),
-    now: core.now,
-  })
+  const resumes = query.get('resume') !== 'false'
+  const source = core.follow(principal, session, run.id, { from, signal, resumes })
   return eventStreamResponse(sent(source, query.get('timed') === 'true'), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
@@ -243,14 +243,9 @@ function isOver({ status }: RunSnapshot): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-async function hasMore(session: Session, runId: string, from: number): Promise<boolean> {
-  const last = (await session.runEvents(runId)).at(-1)
-  return last !== undefined && last.sequence > from
-}
-
-async function runOf({ session, params }: SessionContext): Promise<RunSnapshot> {
-  const run = await session.runSnapshot(params['runId'] ?? '')
-  if (run === null) throw new ProblemError('run_not_found')
+async function runOf({ core, session, params }: SessionContext): Promise<RunSnapshot> {
+  const run = await core.run(session, params['runId'] ?? '')
+  if (run === undefined) throw new ProblemError('run_not_found')
   return run
 }
 

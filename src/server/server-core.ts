@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Agent } from '../agent/agent.js'
+import { isOpenRun } from '../run-queue/run-queue.js'
+import type { PendingConfirmation } from '../session/confirmations.js'
 import type { Attachment } from '../session/request.js'
+import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
@@ -9,7 +12,7 @@ import type { SessionInfo } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
-import type { Resumed } from './follow-run.js'
+import { earlierInChain, followRun, type Resumed } from './follow-run.js'
 import { BrowserSignIn } from './inspector/browser-sign-in.js'
 import { readActions } from './inspector/read-actions.js'
 import { Metrics } from './metrics.js'
@@ -22,6 +25,7 @@ import {
 } from './options.js'
 import { ProblemError } from './problem.js'
 import { type PendingQuestion, Questions, savedQuestions } from './questions.js'
+import { QueuedRuns } from './queued-runs.js'
 import { SessionPool } from './session-pool.js'
 import { SessionSummaries } from './session-summary.js'
 import { UsageLimits } from './usage-limits.js'
@@ -32,6 +36,16 @@ export type RunInput = {
   readonly metadata?: JsonObject | undefined
   /** The `traceparent` header of the request: the run belongs to that span, unless its metadata names one. */
   readonly traceparent?: string | undefined
+  /** The id under which the caller logs the request, for runs that a worker executes. */
+  readonly correlationId?: string | undefined
+}
+
+export type FollowPlace = {
+  /** The last number that the reader has. */
+  readonly from: number
+  readonly signal: AbortSignal
+  /** Whether reading resumes a run that was cut off; true unless given. */
+  readonly resumes?: boolean | undefined
 }
 
 /** The state that all routes share: sessions, limits, active runs, and the shutdown of the server. */
@@ -46,6 +60,8 @@ export class ServerCore {
   readonly metrics = new Metrics()
   /** The browsers that are signed in to the inspector; absent when it is not served. */
   readonly browsers: BrowserSignIn | undefined
+  /** The runs, when workers execute them; undefined when this process does. */
+  readonly queued: QueuedRuns | undefined
   /** Aborted when the server stops: streams end. */
   readonly stopping = new AbortController()
   readonly #active = new Map<string, Promise<unknown>>()
@@ -68,6 +84,11 @@ export class ServerCore {
     this.summaries = new SessionSummaries(this.pool, this.now)
     this.usage = new UsageLimits(this.limits, this.now)
     if (options.inspector) this.browsers = new BrowserSignIn(secretsOf(options), this.now)
+    const { queue, clusterKey } = options
+    if (queue === undefined) return
+    if (options.store === undefined)
+      throw new TypeError('createServer with a queue needs the store of the workers.')
+    this.queued = new QueuedRuns({ queue, store: options.store, clusterKey })
   }
 
   readonly now = (): number => Date.now()
@@ -98,10 +119,11 @@ export class ServerCore {
   ): Promise<RunSnapshot> {
     // Messages and the dialects start runs too: a host that refuses runs refuses all of them.
     await this.authorize(principal, 'startRun', session)
+    if (this.queued !== undefined) return this.#enqueue(this.queued, principal, session, input, key)
     if (key === undefined) return this.#submit(principal, session, input, randomUUID())
     const prefix = keyPrefix(principal, session.sessionId, key)
     // Each attempt of a client can have a trace of its own.
-    const { traceparent: _, ...asked } = input
+    const { traceparent: _, correlationId: __, ...asked } = input
     const runId = `${prefix}${digestOf(asked).slice(0, 16)}`
     const known = (await session.runs()).find(({ id }) => id.startsWith(prefix))
     const starting = this.#starting.get(prefix)
@@ -112,6 +134,108 @@ export class ServerCore {
     const run = this.#submit(principal, session, input, runId)
     this.#starting.set(prefix, { runId, run })
     return run.finally(() => this.#starting.delete(prefix))
+  }
+
+  /** Adds a run to the queue. It counts as a run of the principal until it has ended. */
+  async #enqueue(
+    queued: QueuedRuns,
+    principal: Principal,
+    session: Session,
+    input: RunInput,
+    key: string | undefined,
+  ): Promise<RunSnapshot> {
+    if (this.#isDraining) throw new ProblemError('server_stopping')
+    // It was created or rewound here just now.
+    await this.release(session)
+    const release = this.usage.take(principal, 'runs')
+    const own = key === undefined ? undefined : digestOf([principal.id, session.sessionId, key])
+    const { run, isNew } = await queued.submit(principal, session, input, own).catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (!isNew) {
+      release()
+      return run
+    }
+    this.metrics.runStarted()
+    for (const listener of this.#starts) listener(session, run.id)
+    queued
+      .ended(run.id, this.stopping.signal)
+      .then((ended) => {
+        if (ended !== undefined && !isOpenRun(ended)) this.metrics.runEnded(ended.state, null)
+      })
+      .catch((error: unknown) => this.report(error))
+      .finally(release)
+    return run
+  }
+
+  /** The runs of a session, oldest first. */
+  runs(session: Session): Promise<readonly RunSnapshot[]> {
+    return this.queued === undefined ? session.runs() : this.queued.list(session)
+  }
+
+  async run(session: Session, runId: string): Promise<RunSnapshot | undefined> {
+    if (this.queued !== undefined) return (await this.runs(session)).find(({ id }) => id === runId)
+    return (await session.runSnapshot(runId)) ?? undefined
+  }
+
+  /** The run of a session that is active, or waits its turn in the queue of the cluster. */
+  async activeRun(session: Session): Promise<RunSnapshot | undefined> {
+    if (this.queued === undefined) return (await session.currentRun()) ?? undefined
+    return (await this.runs(session)).find(({ status }) => status === 'running' || status === 'queued')
+  }
+
+  /** The events of a run from a number on, wherever it is executed. */
+  async *follow(
+    principal: Principal,
+    session: Session,
+    runId: string,
+    { from, signal, resumes = true }: FollowPlace,
+  ): AsyncGenerator<RunEvent, void, undefined> {
+    if ((await this.queued?.find(session, runId)) !== undefined && this.queued !== undefined)
+      yield* this.queued.follow(principal, runId, from, signal)
+    else
+      yield* followRun(session, runId, {
+        from,
+        signal,
+        pool: this.pool,
+        resume: async (current, cut) => (resumes ? this.resumeForReader(principal, current, cut) : undefined),
+        now: this.now,
+      })
+  }
+
+  /** The events of a run that a reader has up to a number, with those of the runs that continued it. */
+  async earlier(session: Session, runId: string, upTo: number): Promise<readonly RunEvent[]> {
+    if (this.queued === undefined) return earlierInChain(session, runId, upTo)
+    return (await this.queued.logged(session, runId)).filter(({ sequence }) => sequence <= upTo)
+  }
+
+  /** Whether the log has events of a run after a number. */
+  async hasMore(session: Session, runId: string, from: number): Promise<boolean> {
+    const events =
+      this.queued === undefined ? await session.runEvents(runId) : await this.queued.logged(session, runId)
+    return (events.at(-1)?.sequence ?? 0) > from
+  }
+
+  /** Cancels a run that is active or waits. False when it has ended. */
+  cancel(principal: Principal, session: Session, runId: string): Promise<boolean> {
+    return this.queued === undefined ? session.cancelRun(runId) : this.queued.cancel(principal, runId)
+  }
+
+  /** Adds a message to the active run. False when it is not active. */
+  async steer(principal: Principal, session: Session, runId: string, text: string): Promise<boolean> {
+    if (this.queued === undefined) return (await session.currentRun())?.id === runId && session.steer(text)
+    await this.queued.steer(principal, runId, text)
+    return true
+  }
+
+  /** Cancels the runs of a session that are in the queue, and waits until no worker has it. */
+  async endQueued(principal: Principal, session: Session): Promise<void> {
+    const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(endWithinMs)])
+    for (const { runId } of (await this.queued?.openRuns(session)) ?? []) {
+      await this.queued?.cancel(principal, runId)
+      await this.queued?.ended(runId, signal)
+    }
   }
 
   /** Hands a run to the session, which runs it in this process. */
@@ -205,10 +329,29 @@ export class ServerCore {
   }
 
   /** The questions of a session that wait for answers: of this process, and of one that has ended. */
-  async pendingQuestions(session: Session): Promise<PendingQuestion[]> {
+  async pendingQuestions(principal: Principal, session: Session): Promise<PendingQuestion[]> {
+    if (this.queued !== undefined) return this.queued.questions(principal, session)
     const live = this.questions.list(session.sessionId)
     const saved = await savedQuestions(this.pool.store, session)
     return [...live, ...saved.filter(({ questionId }) => !live.some((one) => one.questionId === questionId))]
+  }
+
+  /** The approvals and questions of a session that wait for a user. */
+  async waiting(
+    principal: Principal,
+    session: Session,
+  ): Promise<{ readonly approvals: PendingConfirmation[]; readonly questions: PendingQuestion[] }> {
+    if (this.queued === undefined)
+      return {
+        approvals: session.pendingConfirmations(),
+        questions: this.questions.list(session.sessionId),
+      }
+    // The log has more by now.
+    const current = await this.pool.current(session.sessionId)
+    return {
+      approvals: current.pendingConfirmations(),
+      questions: await this.queued.questions(principal, current),
+    }
   }
 
   /**
@@ -216,12 +359,16 @@ export class ServerCore {
    * it then.
    */
   async answerQuestion(
+    principal: Principal,
     session: Session,
     questionId: string,
     answers: QuestionAnswers,
   ): Promise<string | undefined> {
     const { sessionId } = session
-    const pending = (await this.pendingQuestions(session)).find((one) => one.questionId === questionId)
+    if (await this.queued?.answerQuestion(principal, session, questionId, answers)) return undefined
+    const pending = (await this.pendingQuestions(principal, session)).find(
+      (one) => one.questionId === questionId,
+    )
     if (pending !== undefined && pending.questions.length !== answers.answers.length)
       throw new ProblemError('invalid_request', `There must be ${pending.questions.length} lists of answers.`)
     if (pending?.fromBefore === true) return this.#answerSaved(session, pending, answers)
@@ -289,6 +436,11 @@ export class ServerCore {
         return true
     }
     return false
+  }
+
+  /** Workers must be able to acquire a session that this process has only changed. */
+  async release(session: Session): Promise<void> {
+    if (this.queued !== undefined) await this.pool.release(session)
   }
 
   /** Throws unless the host allows the action. */
@@ -370,3 +522,5 @@ function hasAsked(session: Session, callId: string): boolean {
 }
 
 const maxAnswers = 10_000
+/** How long the removal of a session waits for the workers that have it. */
+const endWithinMs = 10_000

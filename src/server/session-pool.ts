@@ -134,6 +134,11 @@ export class SessionPool {
     await session?.close()
   }
 
+  /** Closes a session that this process has for writing; it is opened again on use. */
+  async release(session: Session): Promise<void> {
+    if (kernelOf(session).recorder?.isHeld === true) await this.close(session.sessionId)
+  }
+
   /** Closes all sessions here and leaves their runs for another process. */
   async suspendAll(): Promise<void> {
     clearInterval(this.#sweep)

@@ -14,6 +14,7 @@ import {
   type SessionContext,
   text,
 } from './route.js'
+import type { ServerCore } from './server-core.js'
 
 const title = text({ minLength: 1, maxLength: 200 })
 const tag = 'sessions'
@@ -88,7 +89,7 @@ export const sessionRoutes: readonly Route[] = [
       // The row with the labels of the caller.
       await session.setTitle(session.title ?? 'Imported session')
       core.pool.adopt(session)
-      return json(201, await describe(session))
+      return json(201, await describe(core, session))
     },
   },
   {
@@ -99,7 +100,7 @@ export const sessionRoutes: readonly Route[] = [
     tag,
     access: 'session',
     responses: { 200: { description: 'The session.', schema: ref('Session') } },
-    handle: async ({ session }) => json(200, await describe(session)),
+    handle: async ({ core, session }) => json(200, await describe(core, session)),
   },
   {
     method: 'PATCH',
@@ -137,7 +138,8 @@ export const sessionRoutes: readonly Route[] = [
     tag,
     access: 'session',
     responses: { 204: { description: 'It is removed.' } },
-    async handle({ core, session }) {
+    async handle({ core, principal, session }) {
+      await core.endQueued(principal, session)
       await core.pool.close(session.sessionId)
       await core.pool.store.delete(session.sessionId)
       return new Response(null, { status: 204 })
@@ -166,7 +168,7 @@ export const sessionRoutes: readonly Route[] = [
       })
       await fork.save()
       core.pool.adopt(fork)
-      return json(201, await describe(fork))
+      return json(201, await describe(core, fork))
     },
   },
   {
@@ -208,7 +210,7 @@ async function createSession({ core, principal, body }: RouteContext): Promise<R
     title: optionalText(body['title']),
     options,
   })
-  return json(201, await describe(session), {
+  return json(201, await describe(core, session), {
     location: `/v1/sessions/${encodeURIComponent(session.sessionId)}`,
   })
 }
@@ -221,7 +223,7 @@ async function updateSession({ core, principal, session, body }: SessionContext)
   if (mode === null) await session.setMode(undefined)
   else if (mode === 'plan' || mode === 'read-only' || mode === 'accept-edits' || mode === 'full')
     await session.setMode(mode)
-  return json(200, await describe(session))
+  return json(200, await describe(core, session))
 }
 
 async function listSessions({ core, principal, query }: RouteContext): Promise<Response> {
@@ -268,12 +270,12 @@ function afterCursor(all: readonly SessionInfo[], given: string | null): number 
   return start < 0 ? all.length : start
 }
 
-async function describe(session: Session): Promise<Record<string, unknown>> {
+async function describe(core: ServerCore, session: Session): Promise<Record<string, unknown>> {
   return {
     sessionId: session.sessionId,
     workspace: session.workspace,
     title: session.title,
-    status: (await session.currentRun()) === null ? 'idle' : 'running',
+    status: (await core.activeRun(session)) === undefined ? 'idle' : 'running',
     mode: (await session.mode()) ?? null,
     model: session.modelName(),
     tenantId: session.tenantId,

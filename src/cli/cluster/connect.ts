@@ -31,8 +31,7 @@ const defaultWaitMs = 60_000
 /** The database that the flags, the environment or the configuration name. */
 export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
   const wait = args.value('wait')
-  const url =
-    args.value('database') ?? (io.env['CAPSTAN_DATABASE_URL'] || undefined) ?? (await configured(args, io))
+  const url = await databaseIn(args, io)
   if (url === undefined)
     throw new UsageError(
       'No database is given.',
@@ -91,6 +90,13 @@ export function clusterKeyOf({ env }: Pick<Io, 'env'>): string | undefined {
       'Make one with: openssl rand -hex 32',
     )
   return key
+}
+
+/** The URL of the database that the flags, the environment or the configuration name. */
+export async function databaseIn(args: Args, io: Io): Promise<string | undefined> {
+  return (
+    args.value('database') ?? (io.env['CAPSTAN_DATABASE_URL'] || undefined) ?? (await configured(args, io))
+  )
 }
 
 async function configured(args: Args, io: Io): Promise<string | undefined> {

@@ -3,8 +3,9 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
-import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
+import { type Connected, clusterKeyOf, connect, databaseIn } from '../cluster/connect.js'
+import { databaseFlags } from '../cluster/database-flags.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -17,9 +18,11 @@ import { safeLine } from '../terminal/safe-text.js'
 const otherFlags = ['session', 'continue', 'agent', 'directory']
 
 export const command: Command = {
-  usage: ['[--port N] [--workspace DIR …]'],
+  usage: ['[--port N] [--workspace DIR …]', '--database URL [--port N] [--workspace DIR …]'],
   description: `Serves the HTTP API of an agent until it gets SIGTERM or SIGINT. Runs that are active then can finish for a while; the others are
-suspended, and the next server continues them. Every request needs the token: "Authorization: Bearer TOKEN".`,
+suspended, and the next server continues them. Every request needs the token: "Authorization: Bearer TOKEN".
+With a database, the server executes nothing: it submits runs to the queue of the cluster, and "capstan worker" executes them. CAPSTAN_CLUSTER_KEY must be that
+of the workers.`,
   options: [
     { name: 'port', value: 'n', summary: 'Port; 0 picks a free one (default: 4747)' },
     { name: 'host', value: 'address', summary: 'Address to listen on (default: 127.0.0.1)' },
@@ -40,6 +43,7 @@ suspended, and the next server continues them. Every request needs the token: "A
       value: 'duration',
       summary: 'Time for active runs to finish after the stop (default: 10s)',
     },
+    ...databaseFlags,
     { name: 'json', summary: 'Print the address and the path of the token file as JSON' },
     ...sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
   ],
@@ -60,11 +64,19 @@ suspended, and the next server continues them. Every request needs the token: "A
     const drain = args.value('drain')
     const drainMs = drain === undefined ? 10_000 : readDuration('drain', drain)
     const workspaces = directoriesOf(args, io)
-    const prepared = await prepare(args.with({ directory: workspaces[0] ?? '.' }), io)
+    const place = { directory: workspaces[0] ?? '.' }
+    // The database of the cluster has the sessions.
+    const isApi = args.has('database') || Boolean(io.env['CAPSTAN_DATABASE_URL'])
+    const prepared = await prepare(args.with(isApi ? { ...place, store: 'none' } : place), io)
     try {
       const notes = [...prepared.warnings, ...prepared.notes]
       for (const note of notes) await write(io.stderr, `${safeLine(note, 500)}\n`)
-      return await serve(args, io, { port, drainMs, workspaces, prepared })
+      const cluster = await clusterOf(args, io)
+      try {
+        return await serve(args, io, { port, drainMs, workspaces, prepared, cluster })
+      } finally {
+        await cluster?.close()
+      }
     } finally {
       await prepared.close()
     }
@@ -76,9 +88,23 @@ type Setup = {
   readonly drainMs: number
   readonly workspaces: readonly string[]
   readonly prepared: Awaited<ReturnType<typeof prepare>>
+  /** The cluster whose workers execute the runs. */
+  readonly cluster?: Connected | undefined
 }
 
-async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }: Setup): Promise<number> {
+/** Connects to the database that the flags, the environment or the configuration name; undefined when none does. */
+async function clusterOf(args: Args, io: Io): Promise<Connected | undefined> {
+  if ((await databaseIn(args, io)) === undefined) return undefined
+  const cluster = await connect(args, io)
+  await write(io.stderr, 'Runs are submitted to the queue of the cluster: "capstan worker" executes them.\n')
+  return cluster
+}
+
+async function serve(
+  args: Args,
+  io: Io,
+  { port, drainMs, workspaces, prepared, cluster }: Setup,
+): Promise<number> {
   const { createServer, listen } = await import('../../server/index.js')
   const tokenFile = resolve(io.cwd, args.value('token-file') ?? join(prepared.userDir, 'server-token'))
   const token = await readToken(io, tokenFile)
@@ -90,7 +116,9 @@ async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }
     session,
     inspector: true,
     allowedHosts: [host, ...ownAddresses(host)],
-    ...omitUndefined({ store: prepared.store }),
+    store: cluster?.store ?? prepared.store,
+    queue: cluster?.queue,
+    clusterKey: cluster === undefined ? undefined : clusterKeyOf(io),
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
   })
   const listening = await listen(server, { port, host }).catch((cause: unknown) => {
