@@ -1,11 +1,14 @@
 // Which test file belongs to which tier. The patterns are those of vitest.config.ts.
 
-/** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
+/** Tests that kill processes, exhaust resources, damage files, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
 export const slow = [
-  'src/program/machine/soak.test.ts',
+  'src/program/bundled.test.ts',
+  'src/program/machine/{escape,soak}.test.ts',
   'src/postgres/*.test.ts',
-  'src/store/*/faults.test.ts',
+  'src/store/*/{damage,disk-full,faults,lease,power-cut}.test.ts',
   'src/store/postgres/*.test.ts',
+  'src/toolbox/patch-against-git.test.ts',
+  'src/workspace/sandbox/guard/guard.test.ts',
   'src/workspace/search/differential.test.ts',
   'test/docs/**/*.test.ts',
   'test/faults/**/*.test.ts',
