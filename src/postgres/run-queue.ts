@@ -392,7 +392,7 @@ export class PostgresRunQueue implements RunQueue {
   #ensureLane(boss: PgBoss, lane: string): Promise<void> {
     const known = this.#lanes.get(lane)
     if (known !== undefined) return known
-    const created = boss.createQueue(jobQueueOf(lane), laneOptions).catch((error: unknown) => {
+    const created = createLane(boss, jobQueueOf(lane)).catch((error: unknown) => {
       this.#lanes.delete(lane)
       throw error
     })
@@ -530,6 +530,15 @@ const maxPriority = 1_000_000
 
 /** A job is deleted when it is claimed, so pg-boss has nothing to retry, expire or clean up. */
 const laneOptions = { retryLimit: 0, retentionSeconds: 10 * 365 * 24 * 3_600 } as const
+
+/**
+ * Creates the queue of a lane, and lets pg-boss read about it: later it would do so on a second connection, in the
+ * middle of a transaction. With a pooler, transactions that wait for each other's connections never end.
+ */
+async function createLane(boss: PgBoss, name: string): Promise<void> {
+  await boss.createQueue(name, laneOptions)
+  await boss.findJobs(name, { id: randomUUID() })
+}
 
 function clamped(priority: number): number {
   return Math.max(-maxPriority, Math.min(maxPriority, Math.trunc(priority)))

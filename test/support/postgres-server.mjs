@@ -148,7 +148,7 @@ export async function startServer({ bin, data }) {
     log = (log + text).slice(-20_000)
   })
   const exited = once(child, 'exit')
-  const deadline = Date.now() + 120_000
+  const deadline = Date.now() + 300_000
   while (!isReady(data)) {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`Postgres did not start: ${log}`)
     await wait(20)

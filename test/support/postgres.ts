@@ -62,9 +62,9 @@ export async function sharedServer(): Promise<string> {
   const directory = join(realpathSync(tmpdir()), `capstan-postgres-${run}`)
   if (isNew(directory)) startGuard(directory, run)
   const answer = join(directory, 'answer.json')
-  const deadline = Date.now() + 120_000
+  const deadline = Date.now() + 300_000
   while (!existsSync(answer)) {
-    if (Date.now() > deadline) throw new Error('Postgres did not start in two minutes.')
+    if (Date.now() > deadline) throw new Error('Postgres did not start in five minutes.')
     await wait(50)
   }
   const { url, problem }: { url?: string; problem?: string } = JSON.parse(readFileSync(answer, 'utf8'))
