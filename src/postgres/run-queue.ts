@@ -336,12 +336,16 @@ export class PostgresRunQueue implements RunQueue {
           (${nowMs} - min(greatest(submitted_at, not_before)) filter (where state = 'queued' and not_before <= ${nowMs}))::float8 as oldest
         from ${this.#schema}.queue_runs where state in ('queued', 'active') group by lane order by lane`,
     })
-    const [totals] = await this.#database.query<{ waiting: number; dead: number; takeovers: number | null }>({
-      text: `select count(*) filter (where state = 'waiting')::float8 as waiting,
-          count(*) filter (where state = 'dead')::float8 as dead,
-          (select tokens from ${this.#schema}.counters where name = 'capstan:takeovers') as takeovers
-        from ${this.#schema}.queue_runs where state in ('waiting', 'dead')`,
-    })
+    const totals = new Map(
+      (
+        await this.#database.query<{ state: string; total: number }>({
+          text: `select state, count(*)::float8 as total from ${this.#schema}.queue_runs
+              where state not in ('queued', 'active') group by state
+            union all select 'takeovers', tokens from ${this.#schema}.counters where name = 'capstan:takeovers'`,
+        })
+      ).map(({ state, total }) => [state, total]),
+    )
+    const total = (name: string): number => totals.get(name) ?? 0
     return {
       nodes: nodes.map(({ id, details, started, seen, draining, active }) => ({
         ...(JSON.parse(details) as NodeDescription),
@@ -357,9 +361,10 @@ export class PostgresRunQueue implements RunQueue {
         active,
         oldestWaitMs: Math.max(0, oldest ?? 0),
       })),
-      waiting: totals?.waiting ?? 0,
-      dead: totals?.dead ?? 0,
-      takeovers: totals?.takeovers ?? 0,
+      waiting: total('waiting'),
+      dead: total('dead'),
+      ended: { completed: total('completed'), failed: total('failed'), cancelled: total('cancelled') },
+      takeovers: total('takeovers'),
     }
   }
 

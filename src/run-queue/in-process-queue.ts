@@ -12,6 +12,7 @@ import type {
   NodeDescription,
   PostOutcome,
   QueuedRun,
+  QueuedRunState,
   QueueMember,
   RunClaim,
   RunFilter,
@@ -250,6 +251,7 @@ export class InProcessRunQueue implements RunQueue {
     const { state } = await this.#open()
     const runs = [...state.runs.values()]
     const now = this.#now()
+    const count = (wanted: QueuedRunState): number => runs.filter((run) => run.state === wanted).length
     const activeOn = (id: string): number => runs.filter((run) => run.nodeId === id).length
     return {
       nodes: [...this.#members.values()].map(({ id, description, startedAtMs, isDraining }) => ({
@@ -261,8 +263,9 @@ export class InProcessRunQueue implements RunQueue {
         isDraining,
       })),
       lanes: lanesOf(runs, now),
-      waiting: runs.filter(({ state: one }) => one === 'waiting').length,
-      dead: runs.filter(({ state: one }) => one === 'dead').length,
+      waiting: count('waiting'),
+      dead: count('dead'),
+      ended: { completed: count('completed'), failed: count('failed'), cancelled: count('cancelled') },
       takeovers: state.takeovers,
     }
   }

@@ -139,6 +139,8 @@ export type ClusterStatus = {
   /** Runs that wait for a person. */
   readonly waiting: number
   readonly dead: number
+  /** Runs that have ended, as far as the queue still has them. */
+  readonly ended: Readonly<Record<'completed' | 'failed' | 'cancelled', number>>
   /** How often a run was taken from a node that had ended, since the queue was created. */
   readonly takeovers: number
 }

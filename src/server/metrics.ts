@@ -1,3 +1,4 @@
+import type { ClusterStatus, NodeStatus } from '../run-queue/run-queue.js'
 import type { RunSnapshot } from '../session/runs.js'
 
 /** Counters of the server, as Prometheus reads them. */
@@ -64,6 +65,86 @@ export class Metrics {
       metric('nodejs_heap_used_bytes', 'gauge', 'Heap in use.', heapUsed),
     ].join('')
   }
+}
+
+/** The state of the cluster, as Prometheus reads it. */
+export function clusterMetrics({ status, queueMs, storeMs }: ClusterMeasures): string {
+  const { nodes, lanes, waiting, dead, ended, takeovers } = status
+  const byLane = lanes.flatMap(({ lane, queued, active }): [string, number][] => [
+    [`lane="${escaped(lane)}",state="queued"`, queued],
+    [`lane="${escaped(lane)}",state="active"`, active],
+  ])
+  const byState = Object.entries({ waiting, dead, ...ended })
+  const ofNode = (value: (node: NodeStatus) => number): Map<string, number> =>
+    new Map(nodes.map((node) => [`node="${escaped(node.id)}",name="${escaped(node.name)}"`, value(node)]))
+  return [
+    metric(
+      'capstan_queue_lane_runs',
+      'gauge',
+      'Runs of the cluster that wait for a slot or are active, by lane.',
+      new Map(byLane),
+    ),
+    metric(
+      'capstan_queue_oldest_wait_seconds',
+      'gauge',
+      'How long the oldest run that could start has waited, by lane.',
+      new Map(lanes.map(({ lane, oldestWaitMs }) => [`lane="${escaped(lane)}"`, oldestWaitMs / 1_000])),
+    ),
+    metric(
+      'capstan_queue_runs',
+      'gauge',
+      'Runs of the cluster that wait for a user, are dead letters, or have ended, by state.',
+      new Map(byState.map(([state, count]) => [`state="${state}"`, count])),
+    ),
+    metric(
+      'capstan_takeovers_total',
+      'counter',
+      'Runs that were taken from nodes that had ended.',
+      takeovers,
+    ),
+    metric('capstan_nodes', 'gauge', 'Nodes of the cluster.', nodes.length),
+    metric(
+      'capstan_node_slots',
+      'gauge',
+      'Slots of each node.',
+      ofNode(({ slots }) => slots),
+    ),
+    metric(
+      'capstan_node_slots_active',
+      'gauge',
+      'Slots of each node that have a run.',
+      ofNode(({ active }) => active),
+    ),
+    metric(
+      'capstan_queue_latency_seconds',
+      'gauge',
+      'How long the queue took to answer for these metrics.',
+      queueMs / 1_000,
+    ),
+    ...(storeMs === undefined
+      ? []
+      : [
+          metric(
+            'capstan_store_latency_seconds',
+            'gauge',
+            'How long the store took to answer for these metrics.',
+            storeMs / 1_000,
+          ),
+        ]),
+  ].join('')
+}
+
+/** The state of the cluster, and how long its parts took to say so. */
+export type ClusterMeasures = {
+  readonly status: ClusterStatus
+  readonly queueMs: number
+  /** Absent for a store that has no clock to ask for. */
+  readonly storeMs?: number | undefined
+}
+
+/** A value of a label in the text format. */
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
 
 function metric(

@@ -8,6 +8,7 @@ import type { RunSnapshot, RunStatus } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
+import type { ClusterMeasures } from './metrics.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import type { PendingQuestion } from './questions.js'
@@ -151,6 +152,16 @@ export class QueuedRuns {
       return true
     }
     return false
+  }
+
+  /** The state of the cluster, and how long the queue and the store took to answer. */
+  async measures(): Promise<ClusterMeasures> {
+    const startedAt = performance.now()
+    const status = await this.queue.status()
+    const queueMs = performance.now() - startedAt
+    if (this.#store.now === undefined) return { status, queueMs }
+    await this.#store.now()
+    return { status, queueMs, storeMs: performance.now() - startedAt - queueMs }
   }
 
   /** Resolves with the run when it has ended. */

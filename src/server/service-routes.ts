@@ -1,5 +1,6 @@
 import { watchAll } from './all-events.js'
-import { json, objectOf, type Route, ref, text } from './route.js'
+import { clusterMetrics } from './metrics.js'
+import { json, objectOf, type Route, type RouteContext, ref, text } from './route.js'
 
 const alive = objectOf({ status: text() }, ['status'])
 
@@ -37,10 +38,7 @@ export const serviceRoutes: readonly Route[] = [
     tag: 'service',
     access: 'caller',
     responses: { 200: { description: 'The counters.', type: 'text/plain', schema: text() } },
-    handle: async ({ core }) =>
-      new Response(core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.activeRuns }), {
-        headers: { 'content-type': 'text/plain; version=0.0.4', 'cache-control': 'no-store' },
-      }),
+    handle: getMetrics,
   },
   {
     method: 'GET',
@@ -65,3 +63,12 @@ export const serviceRoutes: readonly Route[] = [
     handle: watchAll,
   },
 ]
+
+async function getMetrics({ core, principal }: RouteContext): Promise<Response> {
+  const own = core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.activeRuns })
+  // The state of the whole cluster is not for the callers of one tenant.
+  const measures = principal.tenantId === undefined ? await core.queued?.measures() : undefined
+  return new Response(measures === undefined ? own : `${own}${clusterMetrics(measures)}`, {
+    headers: { 'content-type': 'text/plain; version=0.0.4', 'cache-control': 'no-store' },
+  })
+}

@@ -427,6 +427,33 @@ describe.each(backends)('tenants of a queue in $name', ({ backend }) => {
   })
 })
 
+describe.each(backends)('quotas of tenants of a queue in $name', ({ backend }) => {
+  it('count cost too, are larger for a tier, and hold for all workers together', async () => {
+    const { store, queue, worker } = await place(backend)
+    const tenantQuotas = { default: { costUsd: 0.001 }, tiers: { gold: { costUsd: 1_000 } } }
+    const usage = { inputTokens: 10, outputTokens: 10 }
+    const model = () =>
+      scriptedModel(
+        ['a', 'b', 'c'].map((text) => ({ text, usage })),
+        { facts: { price: { input: 1_000, output: 1_000 } } },
+      )
+    const more = { tenantQuotas, slots: 1 }
+    await worker([], { ...more, session: { model: model() } })
+    const plain = new RunClient({ store, queue, tenantId: 'plain' })
+    const gold = new RunClient({ store, queue, tenantId: 'rich', tier: 'gold' })
+    await untilState(plain, (await plain.submit({ prompt: 'x' })).runId, 'completed')
+    // A second worker has the same counters.
+    await worker([], { ...more, session: { model: model() } })
+    const second = await plain.submit({ prompt: 'x' })
+    await untilState(plain, second.runId, 'failed')
+    expect((await collect(plain.events(second.runId))).at(-1)?.event).toMatchObject({
+      error: expect.stringContaining('tenant_cost'),
+    })
+    for (let at = 0; at < 2; at++)
+      await untilState(gold, (await gold.submit({ prompt: 'x' })).runId, 'completed')
+  })
+})
+
 describe('the queue of one process', () => {
   it('survives a restart of the whole process', async () => {
     const store = new MemorySessionStore()

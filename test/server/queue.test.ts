@@ -11,7 +11,7 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { notingTool } from '../persistence/kept.js'
 import { hasPostgres, postgresSchema } from '../support/postgres.js'
-import { directory, readAllEvents, readEvents, type Started, startServer } from './support.js'
+import { directory, readAllEvents, readEvents, type Started, startServer, token } from './support.js'
 
 const clusterKey = 'the key of the cluster in this test, 32 bytes'
 const closing: (() => Promise<unknown>)[] = []
@@ -77,7 +77,10 @@ async function cluster(backend: () => Promise<() => Backend>) {
     await made.start()
     return made
   }
-  return { one: await api(), two: await api(), worker, ledger }
+  /** A server whose only caller belongs to a tenant. */
+  const tenant = (): Promise<Started> =>
+    startServer({ ...connect(), workspaces: [workspace], token: [{ token, tenantId: 'a' }] })
+  return { one: await api(), two: await api(), tenant, worker, ledger }
 }
 
 const call = (name: string, word: string): ScriptedStep => ({
@@ -185,6 +188,23 @@ describe.each([
     expect((await two.call('POST', `${questions}/call-ask`, { answers: [['North']] })).status).toBe(200)
     const events = await readEvents(one.url, `/v1/sessions/${sessionId}/runs/${runId}/events`)
     expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'North it is.' } })
+  })
+
+  it('report the state of the cluster in their metrics, but not to the callers of a tenant', async () => {
+    const { one, worker, tenant } = await cluster(backend)
+    await worker([])
+    const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
+    const first = (await one.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'x' })).body.runId
+    await untilStatus(one, `/v1/sessions/${sessionId}/runs/${first}`, 'failed')
+    const { body } = await one.call('GET', '/metrics')
+    const lines = String(body).split('\n')
+    expect(lines).toContain('capstan_queue_runs{state="failed"} 1')
+    expect(lines).toContain('capstan_queue_runs{state="dead"} 0')
+    expect(lines).toContain('capstan_takeovers_total 0')
+    expect(lines).toContain('capstan_nodes 1')
+    expect(body).toMatch(/^capstan_node_slots\{node="[^"]+",name="[^"]+"\} 4$/m)
+    expect(body).toMatch(/^capstan_queue_latency_seconds [\d.e-]+$/m)
+    expect((await (await tenant()).call('GET', '/metrics')).body).not.toContain('capstan_queue')
   })
 
   it('cancel and steer a run that is elsewhere', async () => {
