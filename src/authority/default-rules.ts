@@ -24,8 +24,8 @@ export const sessionTools = [
   'generate_object',
 ] as const
 
-/** Notes across sessions: tools for them exist only where the host turned them on. */
-const memoryCapabilities = ['memory.read', 'memory.write'] as const
+/** Notes across sessions and wake-ups of schedules: tools for them exist only where the host turned them on. */
+const optedInCapabilities = ['memory.read', 'memory.write', 'schedule.wake'] as const
 
 /** The session's own output that was too long for the model, and nothing of the workspace. */
 export const scratchPattern = '{scratch}/**'
@@ -36,7 +36,7 @@ const sessionRules: readonly Rule[] = [
   ...[...sessionTools, ...callers].map(
     (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest', callOnly: true }),
   ),
-  ...memoryCapabilities.map(
+  ...optedInCapabilities.map(
     (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest' }),
   ),
   ...protectedFileRules,

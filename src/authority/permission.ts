@@ -79,6 +79,7 @@ export const knownCapabilities = [
   'net.fetch',
   'memory.read',
   'memory.write',
+  'schedule.wake',
   'secrets.has',
   'stream.send',
 ] as const

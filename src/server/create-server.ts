@@ -53,6 +53,10 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     const early = preflight(request, origin)
     if (early !== undefined) return early
     const url = new URL(request.url)
+    if (options.webhooks !== undefined && url.pathname.startsWith('/v1/hooks/')) {
+      seen.action = 'webhook'
+      return options.webhooks(request)
+    }
     const found = match(routes, request.method, url.pathname)
     if ('route' in found && found.route.access === 'public') {
       seen.action = found.route.action

@@ -68,6 +68,11 @@ export type ServerOptions = {
   /** Origins of web pages that can call the server, besides its own. They get CORS headers. */
   readonly allowedOrigins?: readonly string[] | undefined
   readonly limits?: Partial<ServerLimits> | undefined
+  /**
+   * Answers `POST /v1/hooks/NAME`, without the token: requests are signed. Give it the `webhook` of a served agent
+   * directory.
+   */
+  readonly webhooks?: ((request: Request) => Promise<Response>) | undefined
   /** How long a call waits for an approval; 24 hours unless given. */
   readonly approvalTimeoutMs?: number | undefined
   /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */

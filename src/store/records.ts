@@ -237,7 +237,7 @@ export type BlobPart = {
 
 /** What started a run without a user. It is in its row, and in `metadata.trigger` of its prompt. */
 export type RunTrigger = {
-  readonly source: 'schedule' | 'api'
+  readonly source: 'schedule' | 'api' | 'webhook' | 'file' | 'wake_up'
   /** In milliseconds: when it was due, whenever it started. */
   readonly fired_at: number
   readonly schedule_id: string

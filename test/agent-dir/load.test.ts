@@ -332,7 +332,7 @@ describe('loadAgentDir', () => {
       { 'schedules/a.md': '---\nname: a\n---\n' },
       [
         `schedules/a.md:1: schedule 'a' has no prompt after its front matter`,
-        `schedules/a.md:1: schedule 'a' has no cron: add a field such as cron: "0 9 * * 1-5"`,
+        `schedules/a.md:1: schedule 'a' has no cron: add a field such as cron: "0 9 * * 1-5", or watch or webhook_secret`,
       ],
     ],
     [

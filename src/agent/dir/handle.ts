@@ -19,6 +19,11 @@ export interface AgentDirHandle {
   /** Fires a schedule now, after its running fires. Rejects if there is no schedule with that name. */
   runNow(schedule: string): Promise<FireReport>
   /**
+   * Answers a request of a webhook, for every framework that takes a fetch handler. The last part of the path is the
+   * name of the schedule.
+   */
+  webhook(request: Request): Promise<Response>
+  /**
    * Reads the directory again. Returns true if something has changed. Rejects if it has problems, and continues
    * unchanged.
    */

@@ -1,5 +1,6 @@
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { compileGlob } from '../../workspace/search/glob-pattern.js'
 import { catchUpPolicies, overlapPolicies, type ScheduleDefinition } from './agent-dir.js'
 import { type CronTimes, isTimeZone, readCron } from './cron.js'
 import type { DirFile } from './dir-files.js'
@@ -24,6 +25,11 @@ const known = [
   'jitterMs',
   'timeout_ms',
   'timeoutMs',
+  'watch',
+  'webhook_secret',
+  'webhookSecret',
+  'wake_ups',
+  'wakeUps',
 ]
 
 const day = 86_400_000
@@ -68,23 +74,58 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
   const enabled = fields.flag('enabled', true)
   if (fields.body === '') fields.fail(`schedule '${name}' has no prompt after its front matter`)
   const cron = fields.text('cron')
-  if (cron === undefined) {
+  const watch = fields.texts('watch')
+  const webhookSecret = fields.text('webhook_secret', 'webhookSecret')
+  const wakeUps = fields.whole(1, maxWakeUps, 'wake_ups', 'wakeUps')
+  if (webhookSecret !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(webhookSecret))
+    fields.fail('webhook_secret must be the name of an environment variable', 'webhook_secret')
+  const problem = watch.map(watchProblem).find((each) => each !== undefined)
+  if (problem !== undefined) fields.fail(problem, 'watch')
+  if (
+    cron === undefined &&
+    (fields.named('cron') !== undefined || (watch.length === 0 && webhookSecret === undefined))
+  ) {
     if (fields.named('cron') === undefined)
-      fields.fail(`schedule '${name}' has no cron: add a field such as cron: "0 9 * * 1-5"`)
+      fields.fail(
+        `schedule '${name}' has no cron: add a field such as cron: "0 9 * * 1-5", or watch or webhook_secret`,
+      )
     return undefined
   }
-  let times: CronTimes
+  let times: CronTimes = never
   try {
-    times = readCron(cron, zoneIsKnown ? timeZone : 'UTC')
+    if (cron !== undefined) times = readCron(cron, zoneIsKnown ? timeZone : 'UTC')
   } catch (error) {
     return fields.fail(
-      `schedule '${name}' has an invalid cron '${cron.slice(0, 100)}': ${messageOf(error)}`,
+      `schedule '${name}' has an invalid cron '${cron?.slice(0, 100)}': ${messageOf(error)}`,
       'cron',
     )
   }
   const definition = {
-    ...{ name, file: file.file, enabled, cron, timeZone, overlap, catchUp, jitterMs, prompt: fields.body },
-    ...omitUndefined({ timeoutMs }),
+    ...{ name, file: file.file, enabled, timeZone, overlap, catchUp, jitterMs, prompt: fields.body },
+    ...omitUndefined({
+      cron,
+      timeoutMs,
+      webhookSecret,
+      wakeUps,
+      watch: watch.length > 0 ? watch : undefined,
+    }),
   }
   return { definition, times }
+}
+
+const maxWakeUps = 100
+
+/** Of a schedule that only other triggers fire. */
+const never: CronTimes = { next: () => undefined, last: () => [] }
+
+/** Only files of the workspace can be watched. */
+function watchProblem(pattern: string): string | undefined {
+  if (pattern.startsWith('/') || pattern.split('/').includes('..'))
+    return `watch has '${pattern.slice(0, 100)}': name files inside the workspace, without ".."`
+  try {
+    compileGlob(pattern)
+    return undefined
+  } catch (error) {
+    return `watch has an invalid pattern '${pattern.slice(0, 100)}': ${messageOf(error)}`
+  }
 }

@@ -12,6 +12,7 @@ import type { ScheduleClock } from './schedule-clock.js'
 import type { Schedule } from './schedule-files.js'
 import { type OpenSession, ScheduleSession } from './schedule-session.js'
 import type { FireReport, ScheduleStatus, ServeEvent, SkipReason } from './serve-events.js'
+import { FileWatch } from './triggers/file-watch.js'
 
 export type ScheduleRunnerParts = {
   readonly schedule: Schedule
@@ -31,8 +32,20 @@ const maxSleepMs = 30_000
 type Fire = {
   readonly firedAtMs: number
   readonly manual: boolean
+  /** What fired it, when that was not the cron pattern. */
+  readonly source?: TriggerSource
+  /** What came with the trigger, for the model to read as data. */
+  readonly data?: string
   done?(report: FireReport): void
 }
+
+export type TriggerSource = NonNullable<FireReport['source']>
+
+/** How often files are looked at. A change fires when two looks have seen the same. */
+const lookMs = 2_000
+/** A wake-up that is later than this was missed. */
+const graceMs = 60_000
+const maxDataFiles = 100
 
 /** Fires one schedule when it is due, one fire after the other, in one session. */
 export class ScheduleRunner {
@@ -53,15 +66,29 @@ export class ScheduleRunner {
   #cursor = 0
   #last: FireReport | undefined
   #reopen = false
+  #files: FileWatch | undefined
 
   constructor(parts: ScheduleRunnerParts) {
     this.#parts = parts
+    this.#files = watchOf(parts)
     this.#session = new ScheduleSession(parts.open, parts.clock)
   }
 
   /** Opens the session, so that errors are known before a fire is due. */
   async open(): Promise<void> {
     this.#tellWarnings(await this.#session.open())
+    const { catchUp } = this.#parts.schedule.definition
+    await this.#startWatch(catchUp === 'none' ? undefined : this.#session.lastFired)
+  }
+
+  /** What is there now counts as known. */
+  async #startWatch(sinceMs?: number): Promise<void> {
+    try {
+      await this.#files?.start(sinceMs)
+    } catch (error) {
+      this.#files = undefined
+      this.#notice(`Files are not watched: ${messageOf(error)}`)
+    }
   }
 
   /** Starts to fire. */
@@ -80,11 +107,20 @@ export class ScheduleRunner {
 
   status(): ScheduleStatus {
     const { schedule, sessionId, clock } = this.#parts
-    const { name, cron, timeZone } = schedule.definition
+    const { name, cron, timeZone, watch, webhookSecret, wakeUps } = schedule.definition
+    const triggers = [
+      ...(webhookSecret === undefined ? [] : ['webhook' as const]),
+      ...(watch === undefined ? [] : ['file' as const]),
+      ...(wakeUps === undefined ? [] : ['wake_up' as const]),
+    ]
     const next = this.#stopping.signal.aborted ? undefined : schedule.times.next(this.#from(clock.now()))
     return {
-      ...{ name, sessionId, cron, timeZone, running: this.#atWork },
-      ...omitUndefined({ nextFireAtMs: next, last: this.#last }),
+      ...{ name, sessionId, timeZone, triggers, running: this.#atWork },
+      ...omitUndefined({
+        cron,
+        nextFireAtMs: earliest(next, this.#session.wakeUps?.next()),
+        last: this.#last,
+      }),
     }
   }
 
@@ -97,9 +133,20 @@ export class ScheduleRunner {
     })
   }
 
+  /** Fires because of a trigger, by the rule for overlaps. False when the fire was skipped. */
+  trigger(source: TriggerSource, data: string): boolean {
+    const fire = { firedAtMs: this.#parts.clock.now(), manual: false, source, data }
+    if (this.#stopping.signal.aborted) {
+      this.#skip(fire, 'stopped')
+      return false
+    }
+    return this.#due(fire, false)
+  }
+
   /** Replaces the schedule. With `reopen`, the session is opened again before the next fire. */
   update(parts: ScheduleRunnerParts, reopen: boolean): void {
     this.#parts = parts
+    this.#files = watchOf(parts)
     this.#reopen ||= reopen
     this.#begin()
     const changed = this.#changed
@@ -129,25 +176,61 @@ export class ScheduleRunner {
       const { schedule, clock } = this.#parts
       const now = clock.now()
       const { catchUp } = schedule.definition
+      this.#wake(now)
+      await this.#lookAtFiles()
       const due = dueTimes({ times: schedule.times, cursor: this.#cursor, now, catchUp })
       this.#cursor = due.cursor
       if (due.missed !== undefined) this.#skip({ firedAtMs: due.missed, manual: false }, 'missed')
       for (const firedAtMs of due.fires) this.#due({ firedAtMs, manual: false }, due.fires.length > 1)
-      const next = schedule.times.next(this.#from(now)) ?? Number.POSITIVE_INFINITY
-      await clock.sleep(Math.max(1, Math.min(next - clock.now(), maxSleepMs)), this.#changed.signal)
+      const next = earliest(schedule.times.next(this.#from(now)), this.#session.wakeUps?.next())
+      const until = (next ?? Number.POSITIVE_INFINITY) - clock.now()
+      const most = this.#files === undefined ? maxSleepMs : lookMs
+      await clock.sleep(Math.max(1, Math.min(until, most)), this.#changed.signal)
     }
+  }
+
+  /** Wake-ups wait for the running fire, and are not lost by it. */
+  #wake(now: number): void {
+    for (const { atMs, note } of this.#session.wakeUps?.takeDue(now) ?? []) {
+      const fire: Fire = { firedAtMs: atMs, manual: false, source: 'wake_up', data: note }
+      if (now - atMs > graceMs && this.#parts.schedule.definition.catchUp === 'none')
+        this.#skip(fire, 'missed')
+      else this.#due(fire, true)
+    }
+  }
+
+  /** Not while a fire runs: its own changes do not fire it again. */
+  async #lookAtFiles(): Promise<void> {
+    const files = this.#files
+    if (files === undefined || this.#atWork || this.#waiting.length > 0) return
+    try {
+      const changed = await files.look()
+      if (changed === undefined) return
+      const more = changed.length > maxDataFiles ? `\nand ${changed.length - maxDataFiles} more` : ''
+      this.trigger('file', `${changed.slice(0, maxDataFiles).join('\n')}${more}`)
+    } catch (error) {
+      this.#files = undefined
+      this.#notice(`Files are not watched any longer: ${messageOf(error)}`)
+    }
+  }
+
+  #notice(message: string): void {
+    const { emit, schedule } = this.#parts
+    emit({ type: 'notice', schedule: schedule.definition.name, message })
   }
 
   #from(now: number): number {
     return Math.max(now, soundCursor(this.#cursor, now))
   }
 
-  #due(fire: Fire, isMadeUp: boolean): void {
+  #due(fire: Fire, isMadeUp: boolean): boolean {
     const { overlap } = this.#parts.schedule.definition
     const busy = this.#atWork || this.#waiting.length > 0
-    if (busy && !isMadeUp && (overlap === 'skip' || this.#waiting.length > 0)) this.#skip(fire, 'overlap')
+    const isSkipped = busy && !isMadeUp && (overlap === 'skip' || this.#waiting.length > 0)
+    if (isSkipped) this.#skip(fire, 'overlap')
     else this.#waiting.push(fire)
     this.#begin()
+    return !isSkipped
   }
 
   /** Runs fires one after the other, in order of arrival. */
@@ -173,6 +256,7 @@ export class ScheduleRunner {
       try {
         await this.#make(fire)
       } finally {
+        if (this.#files !== undefined) await this.#startWatch()
         this.#atWork = false
       }
     }
@@ -207,15 +291,16 @@ export class ScheduleRunner {
     const { clock, schedule, emit } = this.#parts
     const { definition, times } = schedule
     const { signal } = this.#stopping
-    const { firedAtMs, manual } = fire
-    if (!manual && definition.jitterMs > 0) await clock.sleep(this.#jitter(firedAtMs), signal)
+    const { firedAtMs, manual, source: trigger, data } = fire
+    if (!manual && trigger === undefined && definition.jitterMs > 0)
+      await clock.sleep(this.#jitter(firedAtMs), signal)
     const startedAtMs = clock.now()
     const held = this.#session
     let runId: string | undefined
     try {
       if (signal.aborted) return this.#skip(fire, 'stopped')
       let session: Session
-      if (manual) session = await held.take()
+      if (manual || trigger !== undefined) session = await held.take()
       else {
         const claim = await held.claim(firedAtMs, times.next(clock.now()) ?? Number.POSITIVE_INFINITY, signal)
         if (claim.outcome !== 'claimed') return this.#skip(fire, claim.outcome)
@@ -224,8 +309,8 @@ export class ScheduleRunner {
       // Stopped while the session was claimed: nothing has happened, and another node can make this fire.
       if (signal.aborted) return this.#skip(fire, 'stopped')
       const { name, prompt } = definition
-      const source = manual ? 'api' : 'schedule'
-      const run = held.begin(session, prompt, { source, fired_at: firedAtMs, schedule_id: name })
+      const source = trigger ?? (manual ? 'api' : 'schedule')
+      const run = held.begin(session, prompt, { source, fired_at: firedAtMs, schedule_id: name }, data)
       runId = run.id
       emit({ type: 'schedule_fired', schedule: name, firedAtMs, runId })
       // The error is reported where the result is awaited.
@@ -254,10 +339,16 @@ export class ScheduleRunner {
     startedAtMs: number,
   ): void {
     const { schedule, sessionId, clock, ended, emit } = this.#parts
-    const { firedAtMs, manual, done } = fire
+    const { firedAtMs, manual, done, source } = fire
     const { name } = schedule.definition
     const when = { firedAtMs, manual, startedAtMs, endedAtMs: clock.now() }
-    const report: FireReport = { schedule: name, sessionId, ...when, ...outcome }
+    const report: FireReport = {
+      schedule: name,
+      sessionId,
+      ...when,
+      ...omitUndefined({ source }),
+      ...outcome,
+    }
     this.#last = report
     emit({ type: 'schedule_ended', report })
     ended(report)
@@ -275,6 +366,16 @@ export class ScheduleRunner {
     const { name } = this.#parts.schedule.definition
     return new ScheduleError('schedule_stopped', `The schedule '${name}' is no longer served.`)
   }
+}
+
+function watchOf({ schedule, place }: ScheduleRunnerParts): FileWatch | undefined {
+  const { watch } = schedule.definition
+  return watch && new FileWatch(place, watch)
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 function wasCancelled(error: unknown): boolean {

@@ -23,6 +23,7 @@ import { type ServeAgentDirOptions, splitOptions } from './serve-options.js'
 import { type Edition, ServedDir, sessionIdOf } from './served-dir.js'
 import type { ServingHost, SessionOpener } from './serving-host.js'
 import { storeClock } from './store-clock.js'
+import { WakeUps } from './triggers/wake-ups.js'
 
 /** Reads a directory, opens a session for each of its schedules, and fires them when they are due. */
 export async function serveAgentDir(
@@ -44,7 +45,9 @@ export async function serveAgentDir(
     return {
       read,
       store: options.sessionStore ?? store,
-      open: (schedule, closing) => openSession(schedule, read, { ...options, signal: closing }, opener, host),
+      secretOf: (name) => host.env[name],
+      open: (schedule, closing, now) =>
+        openSession(schedule, read, { ...options, signal: closing }, opener, host, now),
     }
   }
   const first = await edition()
@@ -61,19 +64,31 @@ export async function serveAgentDir(
 }
 
 async function openerFor(
-  { dir, config: own, servers, variables }: ReadAgentDir,
+  read: ReadAgentDir,
   host: ServingHost,
 ): Promise<{ readonly opener: SessionOpener; readonly store: SessionStore | undefined }> {
+  const { dir, config: own, servers, variables } = read
   const config: AgentConfig = mergeConfig(host.config, own)
   // A store of the directory is used only for its own sessions.
   const store = own !== undefined && hasStorage(own) ? configuredStore(config) : undefined
   const opener = host.opener({
     config,
     agentId: dir.name,
-    secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }, variables),
+    secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }, [
+      ...variables,
+      ...hookSecrets(read, host),
+    ]),
     ...omitUndefined({ store }),
   })
   return { opener, store: store ?? host.store }
+}
+
+/** Secrets of webhooks are for the server alone. */
+function hookSecrets({ schedules }: ReadAgentDir, { env }: ServingHost): string[] {
+  return schedules.flatMap(({ definition }) => {
+    const secret = definition.webhookSecret === undefined ? undefined : env[definition.webhookSecret]
+    return secret === undefined ? [] : [secret]
+  })
 }
 
 /** Opens the session of a schedule with its tools and MCP servers. Fails if one of its servers cannot be reached. */
@@ -83,8 +98,10 @@ async function openSession(
   options: SessionOptions,
   opener: SessionOpener,
   host: ServingHost,
+  now: () => number,
 ): Promise<OpenedSession> {
-  const { timeoutMs } = schedule.definition
+  const { timeoutMs, wakeUps: maxWakeUps } = schedule.definition
+  const wakeUps = maxWakeUps === undefined ? undefined : new WakeUps(maxWakeUps, now)
   const permissionPolicy = protectAgentDir(
     options.permissionPolicy ?? undefined,
     read.dir.path,
@@ -96,7 +113,11 @@ async function openSession(
     ...options,
     sessionId: sessionIdOf(schedule),
     role: read.dir.instructions,
-    tools: [...ownTools(options), ...read.scripts.map((script) => createScriptTool(script, host.machine))],
+    tools: [
+      ...ownTools(options),
+      ...read.scripts.map((script) => createScriptTool(script, host.machine)),
+      ...(wakeUps === undefined ? [] : [wakeUps.tool()]),
+    ],
     // Fires are queued by their runner; prompts of the host are queued here.
     whenBusy: 'queue',
     ...omitUndefined({
@@ -108,7 +129,7 @@ async function openSession(
   const { session } = opened
   try {
     for (const server of read.servers) if (server.enabled !== false) await session.addMcp(server)
-    return opened
+    return { ...opened, wakeUps }
   } catch (error) {
     await session.close()
     // The last output of a server can contain the secrets that it was started with.

@@ -21,6 +21,8 @@ export type FireReport = {
   readonly firedAtMs: number
   /** It was started with `runNow`. */
   readonly manual: boolean
+  /** The trigger that fired it, when that was not its cron pattern. */
+  readonly source?: 'webhook' | 'file' | 'wake_up'
   readonly startedAtMs: number
   readonly endedAtMs: number
 } & (
@@ -63,7 +65,10 @@ export type ServeListener = (event: ServeEvent) => void
 export type ScheduleStatus = {
   readonly name: string
   readonly sessionId: string
-  readonly cron: string
+  /** Absent for a schedule that only other triggers fire. */
+  readonly cron?: string
+  /** What else fires it. */
+  readonly triggers: readonly ('webhook' | 'file' | 'wake_up')[]
   readonly timeZone: string
   readonly running: boolean
   readonly nextFireAtMs?: number

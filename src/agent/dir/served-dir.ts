@@ -12,13 +12,16 @@ import { ScheduleRunner, type ScheduleRunnerParts } from './schedule-runner.js'
 import type { OpenedSession } from './schedule-session.js'
 import type { FireReport, ScheduleStatus, ServeEvent, ServeListener } from './serve-events.js'
 import type { ServingOptions } from './serve-options.js'
+import { Webhook } from './triggers/webhook.js'
 
 /** The contents of the directory at one time, and a function that opens the session of a schedule. */
 export type Edition = {
   readonly read: ReadAgentDir
   /** The store of its sessions. */
   readonly store: SessionStore | undefined
-  open(schedule: Schedule, signal: AbortSignal): Promise<OpenedSession>
+  open(schedule: Schedule, signal: AbortSignal, now: () => number): Promise<OpenedSession>
+  /** The value of an environment variable. */
+  secretOf(name: string): string | undefined
 }
 
 export type ServedDirParts = {
@@ -41,6 +44,7 @@ export class ServedDir implements AgentDirHandle {
   readonly #parts: ServedDirParts
   #edition: Edition
   readonly #runners = new Map<string, ScheduleRunner>()
+  readonly #hooks = new Map<string, { readonly secret: string; readonly hook: Webhook }>()
   /** The runners of removed schedules, until they have ended. */
   readonly #leaving = new Set<ScheduleRunner>()
   readonly #deliveries: Deliveries
@@ -67,6 +71,7 @@ export class ServedDir implements AgentDirHandle {
   async start(): Promise<void> {
     if (this.#ending !== undefined) return this.#ending
     const schedules = enabledIn(this.#edition)
+    for (const schedule of schedules) this.#hook(schedule, this.#edition)
     for (const schedule of schedules) this.#runners.set(nameOf(schedule), this.#runner(schedule))
     const opened = await Promise.allSettled([...this.#runners.values()].map((runner) => runner.open()))
     if (this.#ending !== undefined) return this.#ending
@@ -128,6 +133,33 @@ export class ServedDir implements AgentDirHandle {
     )
   }
 
+  async webhook(request: Request): Promise<Response> {
+    const name = decodeURIComponent(/[^/]*$/.exec(new URL(request.url).pathname)?.[0] ?? '')
+    const runner = this.#runners.get(name)
+    const hook = this.#hooks.get(name)?.hook
+    if (this.#state !== 'serving') return answer(503, 'stopped')
+    if (runner === undefined || hook === undefined) return answer(404, 'unknown')
+    const outcome = await hook.accept(request)
+    if (outcome.status !== 202) return answer(outcome.status, refusals[outcome.status])
+    return runner.trigger('webhook', outcome.data) ? answer(202, 'accepted') : answer(409, 'busy')
+  }
+
+  /** The webhook of a schedule; one with the same secret remembers what it has seen. */
+  #hook({ definition: { name, webhookSecret } }: Schedule, { secretOf }: Edition): void {
+    if (webhookSecret === undefined) {
+      this.#hooks.delete(name)
+      return
+    }
+    const secret = secretOf(webhookSecret) ?? ''
+    if (secret.length < minSecretLength)
+      throw new ScheduleError(
+        'schedule_start_failed',
+        `The webhook of '${name}' needs a secret of at least ${minSecretLength} characters in the environment variable ${webhookSecret}.`,
+      )
+    if (this.#hooks.get(name)?.secret !== secret)
+      this.#hooks.set(name, { secret, hook: new Webhook(secret, () => this.#parts.clock.now()) })
+  }
+
   reload(): Promise<boolean> {
     return this.#afterReloads(undefined)
   }
@@ -183,7 +215,7 @@ export class ServedDir implements AgentDirHandle {
       sessionId: sessionIdOf(schedule),
       place: workspace,
       clock,
-      open: (signal) => edition.open(schedule, signal),
+      open: (signal) => edition.open(schedule, signal, () => clock.now()),
       emit: (event) => this.#emit(event),
       ended: (report) => this.#deliveries.give(report),
     }
@@ -246,6 +278,7 @@ export class ServedDir implements AgentDirHandle {
       if (message !== lastError) this.#emit({ type: 'reload_failed', message, problems })
       throw error
     }
+    for (const schedule of enabledIn(edition)) this.#hook(schedule, edition)
     if (edition.read.digest === this.#edition.read.digest || this.#stopping.signal.aborted) return false
     const shared = edition.read.sharedDigest !== this.#edition.read.sharedDigest
     const before = new Map(enabledIn(this.#edition).map((schedule) => [nameOf(schedule), schedule]))
@@ -290,6 +323,21 @@ export class ServedDir implements AgentDirHandle {
     this.#leaving.add(runner)
     await runner.stop(this.#drainMs).finally(() => this.#leaving.delete(runner))
   }
+}
+
+const minSecretLength = 16
+
+const refusals = {
+  400: 'not_text',
+  401: 'not_signed',
+  405: 'not_post',
+  409: 'replayed',
+  413: 'too_large',
+  429: 'too_many',
+} as const
+
+function answer(status: number, code: string): Response {
+  return Response.json({ code }, { status, headers: { 'cache-control': 'no-store' } })
 }
 
 export function sessionIdOf(schedule: Schedule): string {

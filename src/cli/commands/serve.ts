@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ServeEvent } from '../../agent/dir/index.js'
+import type { ScheduleStatus, ServeEvent } from '../../agent/dir/index.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
@@ -30,6 +30,11 @@ Nothing starts if the directory has a problem. Calls that need an approval are r
       name: 'drain',
       value: 'duration',
       summary: 'Time for running fires to finish after the stop (default: 30s)',
+    },
+    {
+      name: 'listen',
+      value: 'port',
+      summary: 'Accept webhooks on this port of 127.0.0.1: POST /v1/hooks/SCHEDULE',
     },
     { name: 'json', summary: 'Print every event as a line of JSON' },
     ...sessionFlags.filter(({ name }) => !['session', 'continue', 'agent'].includes(name)),
@@ -86,6 +91,8 @@ async function serve(
     }),
   )
   const wanted = args.values('run')
+  const hooks = await listenForHooks(args, (request) => served.webhook(request))
+  if (!args.has('json')) await write(io.stderr, triggerLines(served.schedules(), hooks?.url))
   try {
     for (const name of wanted) {
       if (io.signal.aborted) break
@@ -93,6 +100,7 @@ async function serve(
     }
     if (wanted.length === 0) await untilStopped(io.signal)
   } finally {
+    await hooks?.close()
     await served.stop()
     await printer.done()
   }
@@ -100,6 +108,36 @@ async function serve(
   if (printer.hasFailures) return exitCodes.failed
   return refused.calls.length > 0 ? exitCodes.incomplete : exitCodes.done
 }
+
+async function listenForHooks(args: Args, webhooks: (request: Request) => Promise<Response>) {
+  if (args.value('listen') === undefined) return undefined
+  const port = args.count('listen', 0)
+  const { listen } = await import('../../server/index.js')
+  const handler = async (request: Request): Promise<Response> =>
+    new URL(request.url).pathname.startsWith('/v1/hooks/')
+      ? webhooks(request)
+      : new Response(null, { status: 404 })
+  return listen(handler, { port, host: '127.0.0.1' })
+}
+
+/** What fires each schedule. */
+function triggerLines(schedules: readonly ScheduleStatus[], url: string | undefined): string {
+  return schedules
+    .map(({ name, cron, timeZone, triggers }) => {
+      const how = [
+        ...(cron === undefined ? [] : [`cron ${cron} (${timeZone})`]),
+        ...triggers.map((each) => words[each]),
+      ]
+      const hook =
+        triggers.includes('webhook') && url !== undefined
+          ? `, ${url}/v1/hooks/${encodeURIComponent(name)}`
+          : ''
+      return `${safeLine(name)}: ${safeLine(how.join(', '))}${hook}\n`
+    })
+    .join('')
+}
+
+const words = { webhook: 'webhook', file: 'file changes', wake_up: 'wake-ups' } as const
 
 /** Prints the events of a served directory on standard output, in order. */
 class ServePrinter {

@@ -1,0 +1,75 @@
+import type { Dirent } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compileGlob } from '../../../workspace/search/glob-pattern.js'
+
+/**
+ * Looks for changed files below a directory, by their time and size. Links are not followed, so that nothing outside is
+ * seen; `.git` and `node_modules` are left out.
+ */
+export class FileWatch {
+  readonly #root: string
+  readonly #fits: (path: string) => boolean
+  #base: ReadonlyMap<string, string> | undefined
+  #before: ReadonlyMap<string, string> | undefined
+
+  constructor(root: string, patterns: readonly string[]) {
+    this.#root = root
+    const globs = patterns.map((pattern) => compileGlob(pattern))
+    this.#fits = (path) => globs.some((glob) => glob.matches(path))
+  }
+
+  /** What is there from now on counts as known. With `sinceMs`, files that changed after it count as changed. */
+  async start(sinceMs?: number): Promise<void> {
+    this.#base =
+      sinceMs === undefined
+        ? await this.#list()
+        : new Map([...(await this.#list())].filter(([, facts]) => Number(facts.split(':')[0]) <= sinceMs))
+    this.#before = undefined
+  }
+
+  /** The changed paths, once two looks have seen the same; they count as known then. Undefined when there are none. */
+  async look(): Promise<string[] | undefined> {
+    if (this.#base === undefined) {
+      await this.start()
+      return undefined
+    }
+    const now = await this.#list()
+    const changed = differences(this.#base, now)
+    const isSettled = this.#before !== undefined && differences(this.#before, now).length === 0
+    this.#before = now
+    if (changed.length === 0 || !isSettled) return undefined
+    this.#base = now
+    return changed
+  }
+
+  async #list(): Promise<Map<string, string>> {
+    const found = new Map<string, string>()
+    const pending = ['']
+    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+      for (const entry of await entriesOf(join(this.#root, directory))) {
+        const path = directory === '' ? entry.name : `${directory}/${entry.name}`
+        if (entry.isDirectory() && !leftOut.has(entry.name)) pending.push(path)
+        if (!entry.isFile() || !this.#fits(path)) continue
+        const stat = await lstat(join(this.#root, path)).catch(() => undefined)
+        if (stat?.isFile()) found.set(path, `${stat.mtimeMs}:${stat.size}`)
+        if (found.size > maxFiles) throw new Error(`More than ${maxFiles} files match: watch fewer.`)
+      }
+    }
+    return found
+  }
+}
+
+const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules'])
+const maxFiles = 20_000
+
+/** A directory that is gone or cannot be listed has no files. */
+function entriesOf(path: string): Promise<Dirent[]> {
+  return readdir(path, { withFileTypes: true }).catch(() => [])
+}
+
+function differences(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  const changed = [...now].flatMap(([path, facts]) => (before.get(path) === facts ? [] : [path]))
+  const gone = [...before.keys()].filter((path) => !now.has(path))
+  return [...changed, ...gone].sort()
+}

@@ -1,0 +1,113 @@
+import type { RunRow } from '../../../store/records.js'
+import type { Message } from '../../../tool/completion.js'
+import type { AnyTool } from '../../../tool/contract.js'
+import { builtInTool } from '../../../tool/create-json-tool.js'
+import { errorEnvelope } from '../../../tool/envelope.js'
+import { isRecord } from '../../../tool/json.js'
+
+/** A time at which the model wants to be asked again, and its note for that time. */
+export type WakeUp = { readonly atMs: number; readonly note: string }
+
+/**
+ * The wake-ups that the model of one schedule asked for. They are in the log, as results of the tool, so that they
+ * outlive the process. At most `max` are made or pending since the last fire that was not a wake-up, so that a model
+ * cannot keep itself running for ever.
+ */
+export class WakeUps {
+  readonly #max: number
+  readonly #now: () => number
+  readonly #pending = new Map<number, WakeUp>()
+  /** Wake-ups that were made since the last other fire. */
+  #made = 0
+
+  constructor(max: number, now: () => number) {
+    this.#max = max
+    this.#now = now
+  }
+
+  /** Reads what an earlier process, or this one, wrote to the log. */
+  restore(messages: Iterable<Message>, runs: Iterable<RunRow>): void {
+    this.#pending.clear()
+    this.#made = 0
+    const fired = new Set<number>()
+    for (const { trigger } of runs) {
+      if (trigger?.source === 'wake_up') fired.add(trigger.fired_at)
+      this.begun(trigger?.source)
+    }
+    for (const message of messages) {
+      if (message.role !== 'tool') continue
+      for (const { toolName, content } of message.content) {
+        if (toolName !== toolId) continue
+        const wakeUp = readWakeUp(content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+        if (wakeUp !== undefined && !fired.has(wakeUp.atMs)) this.#pending.set(wakeUp.atMs, wakeUp)
+      }
+    }
+  }
+
+  /** A run begins: those that are not wake-ups start the count again. */
+  begun(source: string | undefined): void {
+    this.#made = source === 'wake_up' ? this.#made + 1 : 0
+  }
+
+  next(): number | undefined {
+    return this.#pending.size === 0 ? undefined : Math.min(...this.#pending.keys())
+  }
+
+  /** Takes those that are due, the earliest first. */
+  takeDue(now: number): WakeUp[] {
+    const due = [...this.#pending.values()].filter(({ atMs }) => atMs <= now)
+    for (const { atMs } of due) this.#pending.delete(atMs)
+    return due.toSorted((a, b) => a.atMs - b.atMs)
+  }
+
+  /** The tool with which the model asks for one. */
+  tool(): AnyTool {
+    return builtInTool<{ after_seconds: number; note: string }>({
+      name: toolId,
+      description:
+        'Ask to be woken later, in this session, with your note. Use it to wait for something that takes time. Returns the time.',
+      kind: 'other',
+      requires: { capabilities: ['schedule.wake'] },
+      touches: () => [{ capability: 'schedule.wake' }],
+      parameters: {
+        type: 'object',
+        properties: {
+          after_seconds: { type: 'integer', minimum: minDelaySeconds, maximum: maxDelaySeconds },
+          note: { type: 'string', minLength: 1, maxLength: maxNoteLength },
+        },
+        required: ['after_seconds', 'note'],
+        additionalProperties: false,
+      },
+      execute: ({ after_seconds, note }) => {
+        if (this.#pending.size + this.#made >= this.#max)
+          return errorEnvelope(
+            `All ${this.#max} wake-ups are used. They are available again after the next fire of the schedule.`,
+          )
+        let atMs = this.#now() + after_seconds * 1_000
+        while (this.#pending.has(atMs)) atMs++
+        this.#pending.set(atMs, { atMs, note })
+        return { wake_at_ms: atMs, wake_at: new Date(atMs).toISOString(), note }
+      },
+    })
+  }
+}
+
+const toolId = 'wake_up'
+const minDelaySeconds = 60
+const maxDelaySeconds = 7 * 86_400
+const maxNoteLength = 1_000
+
+function readWakeUp(text: string): WakeUp | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The result was an error, which has no time.
+    return undefined
+  }
+  if (!isRecord(value)) return undefined
+  const { wake_at_ms: atMs, note } = value
+  return typeof atMs === 'number' && Number.isFinite(atMs) && typeof note === 'string'
+    ? { atMs, note }
+    : undefined
+}
