@@ -31,7 +31,9 @@ export async function drainNode(args: Args, io: Io): Promise<number> {
   const { queue, close } = await connect(args, io)
   try {
     const { nodes } = await queue.status()
-    const found = nodes.filter(({ id, name }) => id.startsWith(given) || name === given)
+    const exact = nodes.filter(({ id }) => id === given)
+    const found =
+      exact.length > 0 ? exact : nodes.filter(({ id, name }) => id.startsWith(given) || name === given)
     const [node] = found
     if (node === undefined || found.length > 1)
       throw new CommandLineError(
