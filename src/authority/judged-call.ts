@@ -1,3 +1,4 @@
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type Call, isGuess } from './call.js'
 import type { Decision } from './decide.js'
 import { describeSubject, type Judgement, type SubjectJudgement } from './judge.js'
@@ -64,7 +65,7 @@ export function judgedCall(
   })
   return {
     ...plainVerdict(verdict),
-    ...(refusal !== undefined && { refusal: refusal.message }),
+    ...omitUndefined({ refusal: refusal?.message }),
     layers: [
       layer('rules', rules),
       ...limits.map((one) => layer('limit', one)),

@@ -8,6 +8,7 @@ import type {
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { parseJsonText } from '../tool/json-text.js'
 import { reasoningText } from '../tool/message.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { type AnswerLimits, answerTooLarge, defaultAnswerLimits } from './answer-limits.js'
 import type { ModelError } from './errors.js'
 import { estimateUsage } from './estimate-tokens.js'
@@ -241,7 +242,7 @@ export class AnswerBuilder {
       usage: usage ?? estimateUsage(this.#request, content),
       finish: agreedFinish(finish, toolCalls.length > 0),
       raw,
-      response: { ...response, ...(firstTokenMs !== undefined && { firstTokenMs }) },
+      response: { ...response, ...omitUndefined({ firstTokenMs }) },
     }
   }
 
@@ -315,7 +316,7 @@ function toolCallOf({ id, name, input, marks: { callId } }: CallPart): ModelTool
     id,
     name,
     input: input.trim() === '' ? '{}' : input,
-    ...(callId !== undefined && { callId }),
+    ...omitUndefined({ callId }),
   }
 }
 

@@ -5,6 +5,7 @@ import type {
   ReasoningContent,
   ToolCallContent,
 } from '../tool/completion.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import type { AnswerBuilder, AnswerEnd, OpenToolCall } from './answer-builder.js'
 import type { CompletionStreamEvent } from './completion-model.js'
@@ -92,7 +93,7 @@ export class CompletionReader {
     else
       this.#answer.image({
         data: part.data,
-        ...(part.mediaType !== undefined && { mediaType: part.mediaType }),
+        ...omitUndefined({ mediaType: part.mediaType }),
       })
   }
 
@@ -176,7 +177,7 @@ function mark(known: KnownCall, given: { readonly callId?: string; readonly sign
   const callId = given.callId || undefined
   const signature = given.signature || undefined
   known.callId ??= callId
-  known.call.mark({ ...(callId !== undefined && { callId }), ...(signature !== undefined && { signature }) })
+  known.call.mark({ ...omitUndefined({ callId, signature }) })
 }
 
 function isReasoning(part: AssistantContent): part is ReasoningContent {

@@ -6,6 +6,7 @@ import type {
   ToolResultPart,
 } from '../tool/completion.js'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { walkHistory } from './append-only.js'
 
 /** The result of a call that never got one. */
@@ -131,7 +132,7 @@ function interrupted(id: string, message: AssistantMessage): ToolResultPart {
     id,
     ...(call?.type === 'tool_call' && {
       toolName: call.function.name,
-      ...(call.callId !== undefined && { callId: call.callId }),
+      ...omitUndefined({ callId: call.callId }),
     }),
     content: [{ type: 'text', text: interruptedText }],
     isError: true,

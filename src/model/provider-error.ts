@@ -1,5 +1,6 @@
 import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultIdleTimeoutMs, type WatchEnd } from './attempt-watch.js'
 import { ModelError, type ModelErrorFacts } from './errors.js'
 import type { ModelCall } from './model.js'
@@ -34,9 +35,9 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
   const status = refusal.status ?? said.status
   const words = scrubbed(place, said.message)
   const facts = {
-    ...(status !== undefined && { status }),
+    ...omitUndefined({ status }),
     ...(refusal.emitted && { emitted: true }),
-    ...(refusal.cause !== undefined && { cause: refusal.cause }),
+    ...omitUndefined({ cause: refusal.cause }),
     ...waitAsked(headers, refusal.now),
   }
   const where = nameOf(place)
@@ -197,7 +198,7 @@ function readError(value: unknown): Said | undefined {
   const code = [error['code'], error['type']].filter(isText).join(' ')
   const status = [error['code'], error['status'], value['status']].find(isStatus)
   if (text === undefined && code === '') return undefined
-  return { message: text ?? code, code, ...(status !== undefined && { status }) }
+  return { message: text ?? code, code, ...omitUndefined({ status }) }
 }
 
 function isText(value: unknown): value is string {

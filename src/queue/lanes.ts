@@ -1,5 +1,6 @@
 import PQueue from 'p-queue'
 import { onAbort } from '../loop/on-abort.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { QueueSettings } from './config.js'
 import type { LaneDepth, LaneEntry, Room } from './engine.js'
 import { type Lane, laneNames } from './lane.js'
@@ -66,7 +67,7 @@ export class Lanes {
     const { concurrency, rate } = this.#settings.lanes[lane]
     const made = new PQueue({
       concurrency,
-      ...(rate !== undefined && { intervalCap: rate.count, interval: rate.perMs }),
+      ...omitUndefined({ intervalCap: rate?.count, interval: rate?.perMs }),
     })
     this.#queues.set(lane, made)
     return made

@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { PendingQuestion } from './questions.js'
 
 /** An event of AG-UI 1.0. */
@@ -161,7 +162,7 @@ export function createAgUiWriter(
         break
       case 'error':
         endStep()
-        put('RUN_ERROR', { message: event.error, ...(event.code !== undefined && { code: event.code }) })
+        put('RUN_ERROR', { message: event.error, ...omitUndefined({ code: event.code }) })
         isOver = true
         break
     }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { AgentDefinition } from './agent-definition.js'
 import { addAgents } from './agent-files.js'
 import { subagentsFeature } from './feature.js'
@@ -47,10 +48,6 @@ function infoOf(agent: AgentDefinition, native: readonly AgentDefinition[]): Age
     description,
     native: native.includes(agent),
     hidden: hidden ?? false,
-    ...(model !== undefined && { model }),
-    ...(maxSteps !== undefined && { maxSteps }),
-    ...(mode !== undefined && { mode }),
-    ...(tools !== undefined && { tools }),
-    ...(confirmationInheritance !== undefined && { confirmationInheritance }),
+    ...omitUndefined({ model, maxSteps, mode, tools, confirmationInheritance }),
   }
 }

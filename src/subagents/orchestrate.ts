@@ -1,6 +1,7 @@
 import type { TaskOutcome, TaskRequest } from '../feature/task.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 
 /** One step of a workflow that a host puts together. */
 export type StepSpec = {
@@ -71,8 +72,7 @@ export function requestFor(spec: StepSpec): TaskRequest {
     agent,
     description,
     prompt,
-    ...(maxSteps !== undefined && { maxSteps }),
-    ...(outputSchema !== undefined && { outputSchema }),
+    ...omitUndefined({ maxSteps, outputSchema }),
   }
 }
 
@@ -84,8 +84,7 @@ export function stepOutcome(spec: StepSpec, outcome: TaskOutcome): StepOutcome {
     agent,
     output,
     success,
-    ...(error !== undefined && { error }),
-    ...(structured !== undefined && { structured }),
+    ...omitUndefined({ error, structured }),
   }
 }
 

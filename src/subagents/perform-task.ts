@@ -3,6 +3,7 @@ import type { AgentEvent, RunSummary, SubagentEvent, TaskCounters } from '../loo
 import { noUsage, type Usage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { askedForJson, readStructured, repairPrompt } from './structured-answer.js'
 import type { TaskRecord, TaskStatus } from './task-record.js'
 
@@ -99,9 +100,7 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
     success: status === 'completed',
     output: watch.text,
     counters: watch.counters,
-    ...(error !== undefined && { error }),
-    ...(structured !== undefined && { structured }),
-    ...(watch.changes !== undefined && { changes: watch.changes }),
+    ...omitUndefined({ error, structured, changes: watch.changes }),
   }
 }
 

@@ -2,6 +2,7 @@ import type { TaskOutcome } from '../feature/task.js'
 import { noUsage } from '../loop/usage.js'
 import type { TaskNote } from '../store/records.js'
 import type { JsonValue } from '../tool/json.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
 /** A task as the log keeps it. */
@@ -52,8 +53,7 @@ export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
     output,
     success,
     counters,
-    ...(error !== undefined && { error }),
-    ...(task.structured !== undefined && { structured: task.structured }),
+    ...omitUndefined({ error, structured: task.structured }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { TaskOutcome } from '../feature/task.js'
 import type { TaskCounters } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 
 /** `interrupted`: its process ended before it did. */
 export type TaskStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
@@ -110,8 +111,7 @@ export class TaskRecord {
       success,
       counters,
       usage,
-      ...(error !== undefined && { error }),
-      ...(structured !== undefined && { structured }),
+      ...omitUndefined({ error, structured }),
     })
   }
 

@@ -3,6 +3,7 @@ import type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } f
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { IsolatedTree } from '../workspace/git/isolated-tree.js'
 import { type AgentDefinition, AgentNotFoundError } from './agent-definition.js'
 import type { AgentRegistry } from './agent-registry.js'
@@ -257,7 +258,7 @@ export class Tasks implements RuntimeTasks {
       budget: tokens === undefined ? session.budget : sharedBudget(session.budget, tokens),
       changesOf: session.changesOwner(),
       maxSteps: request.maxSteps,
-      ...(message !== undefined && { messageId: message.id }),
+      ...omitUndefined({ messageId: message?.id }),
       onAsk: asked.handler,
       onQuestion: asked.question,
     }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { TelemetryOptions } from './options.js'
 import type { OtelMeter, OtelTracer } from './otel.js'
 
@@ -34,7 +35,7 @@ export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string
   const resource = libraries.resources.resourceFromAttributes(attributes)
   const target = (path: string): ExporterOptions => ({
     url: `${endpoint}/v1/${path}`,
-    ...(config.headers !== undefined && { headers: config.headers }),
+    ...omitUndefined({ headers: config.headers }),
   })
   const traces = new libraries.trace.BasicTracerProvider({
     resource,

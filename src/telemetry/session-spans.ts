@@ -10,6 +10,7 @@ import { ModelError } from '../model/errors.js'
 import type { Model, ModelAnswer } from '../model/model.js'
 import type { CompletionRequest } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import type { TelemetryOptions } from './options.js'
 import {
@@ -194,7 +195,7 @@ export class SessionSpans {
         attributes: {
           ...this.#base('invoke_agent'),
           'capstan.run.id': runId,
-          ...(from !== undefined && { 'capstan.run.resumed_from': from.runId }),
+          ...omitUndefined({ 'capstan.run.resumed_from': from?.runId }),
           ...(recordContent === true && {
             'gen_ai.input.messages': this.#messages([{ role: 'user', content: text }]),
           }),
@@ -224,7 +225,7 @@ export class SessionSpans {
       span?.setAttributes({
         'gen_ai.response.finish_reasons': [event.result.finish],
         'capstan.run.rounds': event.result.rounds,
-        ...(event.result.costUsd !== undefined && { 'capstan.cost_usd': event.result.costUsd }),
+        ...omitUndefined({ 'capstan.cost_usd': event.result.costUsd }),
         ...(this.#options.recordContent === true && {
           'gen_ai.output.messages': this.#messages([{ role: 'assistant', content: event.result.text }]),
         }),
@@ -238,7 +239,7 @@ export class SessionSpans {
     if (startedAt === undefined) return
     this.#durations?.run.record((performance.now() - startedAt) / 1000, {
       'gen_ai.agent.name': this.#agentName,
-      ...(failure !== undefined && { 'error.type': failure }),
+      ...omitUndefined({ 'error.type': failure }),
     })
   }
 
@@ -252,8 +253,10 @@ export class SessionSpans {
         attributes: {
           ...this.#base('chat'),
           ...modelAttributes(model),
-          ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
-          ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
+          ...omitUndefined({
+            'gen_ai.request.temperature': temperature,
+            'gen_ai.request.max_tokens': maxTokens,
+          }),
           ...(recordContent === true && {
             'gen_ai.system_instructions': this.#text(instructions),
             'gen_ai.input.messages': this.#messages(chatHistory),
@@ -270,16 +273,13 @@ export class SessionSpans {
     return {
       'gen_ai.usage.input_tokens': usage.inputTokens,
       'gen_ai.usage.output_tokens': usage.outputTokens,
-      ...(cachedInputTokens !== undefined && {
+      ...omitUndefined({
         'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
-      }),
-      ...(written !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': written }),
-      ...(reasoningTokens !== undefined && {
+        'gen_ai.usage.cache_creation.input_tokens': written,
         'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
       }),
       'gen_ai.response.finish_reasons': [finish],
-      ...(response.id !== undefined && { 'gen_ai.response.id': response.id }),
-      ...(response.model !== undefined && { 'gen_ai.response.model': response.model }),
+      ...omitUndefined({ 'gen_ai.response.id': response.id, 'gen_ai.response.model': response.model }),
       ...(this.#options.recordContent === true && {
         'gen_ai.output.messages': this.#messages([{ role: 'assistant', content }]),
       }),
@@ -296,9 +296,9 @@ export class SessionSpans {
         tool !== undefined && 'mcp' in tool && tool.mcp !== undefined ? 'extension' : 'function',
       'capstan.call.origin': record.origin,
       'capstan.gate.step': record.endedAt,
-      ...(verdict !== undefined && { 'capstan.verdict': verdict.action }),
+      ...omitUndefined({ 'capstan.verdict': verdict?.action }),
       ...(rules !== undefined && rules.length > 0 && { 'capstan.rule': rules.map(formatRule) }),
-      ...(approval !== undefined && { 'capstan.approval': approval }),
+      ...omitUndefined({ 'capstan.approval': approval }),
       ...(this.#options.recordContent === true && {
         'gen_ai.tool.call.arguments': this.#text(args),
         'gen_ai.tool.call.result': this.#text(

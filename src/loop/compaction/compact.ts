@@ -48,7 +48,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
       message_count: conversation.view.length,
       tokens: used,
       trigger: forced === undefined ? 'threshold' : manual ? 'command' : 'overflow',
-      ...(focus !== undefined && { focus }),
+      ...omitUndefined({ focus }),
     })
   } catch (error) {
     parts.emit({ type: 'compaction_failed', error: `a hook held it back: ${messageOf(error)}` })

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { PromptCache } from '../model.js'
 import type { AiSdkCallOptions, AiSdkMessage, AiSdkProviderOptions } from './ai-sdk-model.js'
 
@@ -26,8 +27,8 @@ export function markForCache(options: AiSdkCallOptions, wanted?: PromptCache | u
   return {
     ...options,
     prompt: prompt.map((message, index) => (marked.has(index) ? mark(message) : message)),
-    ...(tools !== undefined && {
-      tools: tools.map((tool, index) => (index === tools.length - 1 ? mark(tool) : tool)),
+    ...omitUndefined({
+      tools: tools?.map((tool, index) => (index === tools.length - 1 ? mark(tool) : tool)),
     }),
   }
 }

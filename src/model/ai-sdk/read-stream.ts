@@ -1,4 +1,5 @@
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import type { AnswerBuilder, AnswerEnd, OpenToolCall } from '../answer-builder.js'
 import type { FinishReason, ModelUsage } from '../model.js'
@@ -160,9 +161,7 @@ function usageOf(usage: unknown): ModelUsage | undefined {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
     totalTokens: countOf(usage['totalTokens']) ?? (inputTokens ?? 0) + (outputTokens ?? 0),
-    ...(cached !== undefined && { cachedInputTokens: cached }),
-    ...(written !== undefined && { cacheWriteTokens: written }),
-    ...(reasoning !== undefined && { reasoningTokens: reasoning }),
+    ...omitUndefined({ cachedInputTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { isStrictSchema } from '../chat/strict-schema.js'
 import { budgetOfEffort, effortFor } from '../effort.js'
 import type { ModelCall, ModelFacts, PromptCache } from '../model.js'
@@ -36,7 +37,7 @@ export function toCallOptions(
     abortSignal,
     ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, specification)) }),
     ...(tools.length > 0 && request.toolChoice !== undefined && { toolChoice: toChoice(request.toolChoice) }),
-    ...(request.maxTokens !== undefined && { maxOutputTokens: request.maxTokens }),
+    ...omitUndefined({ maxOutputTokens: request.maxTokens }),
     ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),
     ...(facts.structuredOutput !== false &&
       request.outputSchema !== undefined && {

@@ -1,5 +1,6 @@
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { jsonTextOf } from '../../tool/serialize.js'
 import { ModelError } from '../errors.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
@@ -56,7 +57,7 @@ function badResponse(place: ModelPlace, what: string, emitted: boolean, cause?: 
   return new ModelError('model_bad_response', `${nameOf(place)} ${what}; try again`, {
     retryable: true,
     emitted,
-    ...(cause !== undefined && { cause }),
+    ...omitUndefined({ cause }),
   })
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ModelFacts, ModelPrice, PriceTier, ReasoningLevel } from '../model.js'
 import { snapshot } from './snapshot.js'
 
@@ -43,15 +44,14 @@ export function catalogueEntries(): CatalogueEntry[] {
 export function factsOfEntry(entry: CatalogueEntry): Partial<ModelFacts> {
   const { provider, contextTokens, outputTokens, images, reasoningLevels, price } = entry
   return {
-    ...(contextTokens !== undefined && { contextTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
+    ...omitUndefined({ contextTokens, outputTokens }),
     images,
     documents: images,
     reasoning: reasoningLevels !== undefined,
-    ...(reasoningLevels !== undefined && { reasoningLevels }),
+    ...omitUndefined({ reasoningLevels }),
     // OpenAI's models with reasoning reject a temperature.
     ...(reasoningLevels !== undefined && openaiHosts.has(provider) && { temperature: false }),
-    ...(price !== undefined && { price }),
+    ...omitUndefined({ price }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ReasoningEffort } from '../effort.js'
 import type { ModelFacts, PromptCache } from '../model.js'
 import { type EffortForm, wellKnownProvider } from '../well-known.js'
@@ -78,7 +79,7 @@ export function cacheFields(
         }
   if (form === undefined || wanted === undefined || wanted === 'off') return {}
   return {
-    ...(sessionId !== undefined && { prompt_cache_key: sessionId }),
+    ...omitUndefined({ prompt_cache_key: sessionId }),
     ...(wanted !== '5m' && { prompt_cache_retention: '24h' }),
   }
 }

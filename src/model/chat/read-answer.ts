@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AnswerBuilder } from '../answer-builder.js'
 import { answerTooLarge, defaultAnswerLimits } from '../answer-limits.js'
 import type { AttemptWatch } from '../attempt-watch.js'
@@ -62,8 +63,7 @@ export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
     finish,
     usage,
     response: {
-      ...(id !== undefined && { id }),
-      ...(model !== undefined && { model }),
+      ...omitUndefined({ id, model }),
       url: place.url.replace(/[?#].*/, ''),
     },
   })

@@ -1,4 +1,5 @@
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ModelUsage } from '../model.js'
 
 /**
@@ -20,9 +21,7 @@ export function readUsage(chunk: Record<string, unknown>, choice: unknown): Mode
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
     totalTokens: count(usage['total_tokens']) ?? (inputTokens ?? 0) + (outputTokens ?? 0),
-    ...(cached !== undefined && { cachedInputTokens: cached }),
-    ...(written !== undefined && { cacheWriteTokens: written }),
-    ...(reasoning !== undefined && { reasoningTokens: reasoning }),
+    ...omitUndefined({ cachedInputTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
   }
 }
 

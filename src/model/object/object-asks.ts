@@ -1,5 +1,6 @@
 import type { CompletionRequest, Message } from '../../tool/completion.js'
 import { ToolContent } from '../../tool/message.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ModelAnswer, ModelFacts } from '../model.js'
 import type { ObjectTask } from './object-task.js'
 
@@ -80,7 +81,7 @@ export function askAgain(
     ToolContent.toolResult(id, at === 0 ? why : 'Only one call is accepted.', {
       toolName: name,
       isError: true,
-      ...(callId !== undefined && { callId }),
+      ...omitUndefined({ callId }),
     }),
   )
   return [...answered, { role: 'tool', content: results }]

@@ -4,6 +4,7 @@ import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { QueueError } from '../errors.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { WorkerMethod } from '../serve/worker-protocol.js'
@@ -27,7 +28,7 @@ export function askOverHttp({ url, token }: { readonly url: string; readonly tok
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify(params),
-        ...(signal !== undefined && { signal }),
+        ...omitUndefined({ signal }),
       })
       const answer: unknown = parseJsonText(await response.text())
       if (response.ok) return answer

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { QueryConfig, QueryResultRow } from 'pg'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { StoreError } from '../errors.js'
 import { type ConnectionOptions, openPool, type Pool, type PoolClient } from './driver.js'
 import { fromDriver, isPassing, storeErrorOf } from './faults.js'
@@ -98,7 +99,7 @@ export class Database {
       text,
       values: [...values],
       ...(name !== undefined && this.#options.prepare && { name }),
-      ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
+      ...omitUndefined({ query_timeout: timeoutMs }),
     }
   }
 

@@ -3,6 +3,7 @@ import { compilePolicy, type PermissionPolicy } from '../../authority/policy.js'
 import { readToolList, toolsOf } from '../../authority/tool-list.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { RequirementSet } from '../../tool/requirement.js'
 import type { AgentDefinition } from '../agent-definition.js'
 import { AgentFileError } from './errors.js'
@@ -92,7 +93,7 @@ export function permissionsOf(given: unknown): PermissionPolicy | undefined {
     ...listField(given, 'allow'),
     ...listField(given, 'ask'),
     ...listField(given, 'deny'),
-    ...(fallback !== undefined && { defaultDecision: fallback }),
+    ...omitUndefined({ defaultDecision: fallback }),
   }
 }
 
@@ -106,8 +107,7 @@ export function manifestOf(given: unknown): Pick<AgentDefinition, 'manifest'> {
   const permissions = permissionsOf(fieldOf(given, 'permissions'))
   const requires = fieldOf(given, 'requires') as RequirementSet | undefined
   const manifest = {
-    ...(requires !== undefined && { requires }),
-    ...(permissions !== undefined && { permissions }),
+    ...omitUndefined({ requires, permissions }),
   }
   try {
     checkManifest(manifest)
@@ -142,7 +142,7 @@ export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permi
     ...(deny.length > 0 && { deny }),
   }
   return {
-    ...(tools !== undefined && { tools: tools.filter((tool) => !barred.includes(tool)) }),
+    ...omitUndefined({ tools: tools?.filter((tool) => !barred.includes(tool)) }),
     permissions: checked(own),
   }
 }

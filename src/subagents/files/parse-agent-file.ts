@@ -1,4 +1,5 @@
 import { nearestNames } from '../../tool/nearest.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { visibleText } from '../../toolbox/untrusted-text.js'
 import { readFrontMatter } from '../../workspace/front-matter.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
@@ -66,10 +67,7 @@ export function parseAgentFile(
       ...modelOf(fieldOf(fields, 'model'), problems),
       ...flagField(fields, 'hidden'),
       ...flagField(fields, 'inspectable'),
-      ...(mode !== undefined && { mode }),
-      ...(isolation !== undefined && { isolation }),
-      ...(caller !== undefined && { caller }),
-      ...(inheritance !== undefined && { confirmationInheritance: inheritance }),
+      ...omitUndefined({ mode, isolation, caller, confirmationInheritance: inheritance }),
     },
     problems,
   }

@@ -1,5 +1,6 @@
 import type { PermissionPolicy } from '../../authority/policy.js'
 import { type Action, strictness } from '../../authority/verdict.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type AgentDefinition, agentNamed } from '../agent-definition.js'
 import {
   checked,
@@ -81,7 +82,7 @@ export function workerAgent(
     caller: 'agent',
     ...(base?.tools !== undefined && { tools: base.tools }),
     ...(permissions !== undefined && { permissions: checked(permissions) }),
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...omitUndefined({ maxSteps }),
     ...model,
     ...flagField(fields, 'hidden'),
   }
@@ -106,7 +107,7 @@ function rulesFor(
     allow: kindly(allow).filter((rule) => !ask.includes(rule)),
     ...(ask.length > 0 && { ask: kindly(ask) }),
     ...(deny.length > 0 && { deny }),
-    ...(fallback !== undefined && { defaultDecision: fallback }),
+    ...omitUndefined({ defaultDecision: fallback }),
   }
 }
 

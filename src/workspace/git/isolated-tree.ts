@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { isInside } from '../inside.js'
 import { safeBase } from '../scratch/base-directory.js'
 import type { LocalShell } from '../shell/index.js'
@@ -128,7 +129,7 @@ async function describeRepository(
   const { exitCode, output } = await shell.run(command, {
     timeoutMs,
     guardGit: true,
-    ...(signal !== undefined && { signal }),
+    ...omitUndefined({ signal }),
   })
   const [format, common = '', own = '', top = '', prefix = '', commit = ''] = output.split('\n')
   if (exitCode !== 0 || !/^[\da-f]{40,64}$/.test(commit) || (format !== 'sha1' && format !== 'sha256'))

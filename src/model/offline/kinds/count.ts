@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { call, done, failureOf, type Kind, type Plan } from '../plan.js'
 import { looksLikeGlob, looksLikePath, quotedIn, splitPlace, unquoted } from '../sentence.js'
 import { literal } from './find.js'
@@ -61,7 +62,7 @@ function countFiles(kind: string, place: string | undefined): Plan {
     if (found === undefined)
       return call(
         'glob',
-        { pattern, ...(place !== undefined && { path: place }) },
+        { pattern, ...omitUndefined({ path: place }) },
         `Counting files that match ${pattern}.`,
       )
     if (found.failed) return failureOf(found, `counting files that match ${pattern}`)

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { filesIn } from '../listing.js'
 import {
   call,
@@ -48,7 +49,7 @@ function findFiles(pattern: string, place: string | undefined): Plan {
     if (found === undefined)
       return call(
         'glob',
-        { pattern, ...(place !== undefined && { path: place }) },
+        { pattern, ...omitUndefined({ path: place }) },
         `Looking for files named ${pattern}.`,
       )
     if (found.failed) return failureOf(found, `looking for files named ${pattern}`)
