@@ -20,10 +20,11 @@ const policies = new Recent<CompiledPolicy>(maxPolicies)
 
 /** Copies each list once: the cache key is what was read. */
 function copyOf({ deny, ask, allow, defaultDecision, enabled }: PermissionPolicy): PermissionPolicy {
-  return {
-    ...(deny !== undefined && { deny: [...deny] }),
-    ...(ask !== undefined && { ask: [...ask] }),
-    ...(allow !== undefined && { allow: [...allow] }),
-    ...omitUndefined({ defaultDecision, enabled }),
-  }
+  return omitUndefined({
+    deny: deny && [...deny],
+    ask: ask && [...ask],
+    allow: allow && [...allow],
+    defaultDecision,
+    enabled,
+  })
 }
