@@ -2,8 +2,8 @@ import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 
 /**
- * The problem when a value cannot be used; `%` is replaced by the option's name. Each option is one row of a table made of
- * these checks. A schema library would not shorten the table, and `import 'capstan'` would load it.
+ * The problem when a value cannot be used; `%` is replaced by the option's name. Each option is one row of a table made
+ * of these checks. A schema library would not shorten the table, and `import 'capstan'` would load it.
  */
 export type Check = (value: unknown) => string | undefined
 

@@ -195,8 +195,8 @@ export type GateParts = {
     | ((
         call: LaneCall,
         /**
-         * Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows
-         * it.
+         * Runs the tool in this process, within this many milliseconds if given. More than once only where the tool
+         * allows it.
          */
         run: (timeoutMs?: number) => Promise<Envelope>,
       ) => Promise<Envelope>)

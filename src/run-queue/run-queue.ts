@@ -88,7 +88,7 @@ export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
 /** A message to a run: a steering text, an answer to a question. A queue does not read its body. */
 export type RunMessage = { readonly id: string; readonly body: JsonObject }
 
-/** What became of a message. `known`: one with this id waits already. `ended`: there is no such run, or it has ended. */
+/** What became of a message. `known`: one with this id waits already. `ended`: there is no such run, or it ended. */
 export type PostOutcome = 'posted' | 'known' | 'ended'
 
 /** An event of a run under its sequence number, for readers on other nodes. */

@@ -1,6 +1,6 @@
 /**
- * FT-41 to FT-44: workers whose database is restarted, cut off or migrated, and tenants that share workers. Short forms;
- * `FAULT_FACTOR=50` makes 1,000 lost connections and 1,000 lost answers.
+ * FT-41 to FT-44: workers whose database is restarted, cut off or migrated, and tenants that share workers. Short
+ * forms; `FAULT_FACTOR=50` makes 1,000 lost connections and 1,000 lost answers.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'

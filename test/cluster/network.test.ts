@@ -33,7 +33,7 @@ describe.skipIf(!hasPostgres() || !hasNetworks())('FT-45: a worker that is cut o
       await expect.poll(() => lines().length, poll).toBeGreaterThan(3)
       hosts[0]?.setDatabaseLink('down')
       const others = [await start(1), await start(2)]
-      // It still reaches the model, so it would go on with what it has.
+      // It still reaches the model, so it would continue with what it has.
       const isCompleted = async (runId: string) => (await client.get(runId))?.state === 'completed'
       for (const { runId } of runs) await expect.poll(() => isCompleted(runId), poll).toBe(true)
       const { takeovers, nodes } = await queue.status()
