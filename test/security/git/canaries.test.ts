@@ -188,13 +188,7 @@ const operations = [
   { command: 'worktree', subcommand: 'remove', path: 'tree', force: true },
 ]
 
-/** Where each half has what it needs: nothing is restored or removed before it is made. */
-const halves = [operations.slice(0, 8), operations.slice(8)] as const
-
-async function runAll(
-  how: 'required' | 'off',
-  operations: readonly Record<string, string | boolean>[],
-): Promise<readonly string[]> {
+async function runAll(how: 'required' | 'off'): Promise<readonly string[]> {
   const { server, agent } = await openAgent(
     [...operations.map((args) => calls(['git', args])), 'done'],
     userDir,
@@ -207,15 +201,12 @@ async function runAll(
 }
 
 describe('the git tool and the programs that a repository names', () => {
-  // Every place with half of the operations, and every operation with half of the places: where there is a sandbox, the
-  // test below tries all of them with all places. `npm run faults` does so here too.
-  it.each(Object.keys(places).map((place, at) => [place, halves[at % 2]] as const))(
+  it.each(Object.keys(places))(
     'starts none of %s, without a sandbox',
-    async (place, half) => {
+    async (place) => {
       prepare()
       places[place]?.()
-      const everything = factor > 1 || sandbox.kind !== 'bubblewrap' || half === undefined
-      await runAll('off', everything ? operations : half)
+      await runAll('off')
       expect(readdirSync(join(base, 'ran'))).toEqual([])
     },
     120_000,
@@ -233,7 +224,7 @@ describe('the git tool and the programs that a repository names', () => {
     async (_, chosen) => {
       prepare()
       for (const place of chosen) places[place]?.()
-      const results = await runAll('required', operations)
+      const results = await runAll('required')
       expect(readdirSync(join(base, 'ran'))).toEqual([])
       for (const [at, result] of results.entries())
         expect(result, JSON.stringify(operations[at])).not.toMatch(/failed: (?!Saved)|fatal:/)
