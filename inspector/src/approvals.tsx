@@ -88,9 +88,9 @@ function ApprovalCard({
   }
   return (
     <section class="card waits" aria-label={`Approval of ${toolName}`}>
-      <h3>
+      <h2 class="title">
         <code>{toolName}</code> waits for your approval
-      </h3>
+      </h2>
       <ul>
         {reasons.map((reason) => (
           <li key={reason}>
@@ -186,7 +186,7 @@ function QuestionCard({
   }
   return (
     <section class="card waits" aria-label="Question of the model">
-      <h3>The model asks{question.agent === undefined ? '' : ` (${question.agent})`}</h3>
+      <h2 class="title">The model asks{question.agent === undefined ? '' : ` (${question.agent})`}</h2>
       <form
         onSubmit={(event) => {
           event.preventDefault()

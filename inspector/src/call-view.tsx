@@ -58,17 +58,17 @@ export function CallView({
             </button>
           </div>
           {isExplained.value && <Why sessionId={sessionId} call={call} />}
-          <h4>Input</h4>
+          <h2 class="label">Input</h2>
           <Json label={`Input of ${toolName}`} value={argsOf(call)} />
           {typeof diff === 'string' && (
             <>
-              <h4>Changes</h4>
+              <h2 class="label">Changes</h2>
               <Diff label="Changes" text={diff} />
             </>
           )}
           {(call.output !== '' || end !== undefined) && (
             <>
-              <h4>Output</h4>
+              <h2 class="label">Output</h2>
               <Plain label={`Output of ${toolName}`} text={call.output === '' ? '(none)' : call.output} />
             </>
           )}
@@ -91,7 +91,8 @@ function aboutCall(call: CallItem): string {
     const value = args[name]
     if (typeof value === 'string' && value !== '') return value
   }
-  return call.args
+  const [first] = Array.isArray(args['questions']) ? args['questions'] : []
+  return typeof first?.question === 'string' ? first.question : call.args
 }
 
 /** The rule that decided, if there is one, for the line of the call. */

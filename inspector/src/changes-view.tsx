@@ -84,7 +84,7 @@ export function ChangesView({
       {changes.value?.length === 0 && <p class="empty">Tools changed no files in this run.</p>}
       {changes.value?.map((change) => (
         <section key={change.path} class="change" aria-label={change.path}>
-          <h3>
+          <h2 class="title">
             <code>
               <Line text={change.path} max={200} />
             </code>{' '}
@@ -93,7 +93,7 @@ export function ChangesView({
               <span class="removed">−{change.removed ?? 0}</span>
               {change.undone === true && ' · undone'}
             </small>
-          </h3>
+          </h2>
           {change.whyNot !== undefined && (
             <p class="note">
               <Line text={change.whyNot} max={300} />

@@ -21,7 +21,7 @@ export function Diff({ text, label }: { readonly text: string; readonly label: s
         Side by side
       </button>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
-      <section class="scroll" tabIndex={0} aria-label={label}>
+      <div class="scroll" tabIndex={0} title={label}>
         <table class={isSplit.value ? 'split' : 'unified'}>
           <tbody>
             {isSplit.value
@@ -38,7 +38,7 @@ export function Diff({ text, label }: { readonly text: string; readonly label: s
                 ))}
           </tbody>
         </table>
-      </section>
+      </div>
       {lines.length > maxLines && <p class="quiet">{lines.length - maxLines} more lines are not shown.</p>}
     </div>
   )

@@ -147,7 +147,7 @@ const tabNames = { timeline: 'Timeline', usage: 'Usage', changes: 'File changes'
 
 function TimelineView({
   sessionId,
-  loaded: { events },
+  loaded: { events, runs },
   call,
 }: {
   readonly sessionId: string
@@ -157,6 +157,7 @@ function TimelineView({
   /** How many events are shown; undefined: all, also those that come. */
   const upTo = useSignal<number | undefined>(undefined)
   const open = useSignal<ReadonlySet<string>>(new Set())
+  const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
   const items = itemsOf(events, upTo.value)
   const linked =
     call === undefined ? undefined : items.find((item) => item.kind === 'call' && item.toolId === call)
@@ -175,7 +176,7 @@ function TimelineView({
         label="Timeline"
         rows={items}
         scrollTo={linked?.key}
-        followsEnd={upTo.value === undefined && call === undefined}
+        followsEnd={isRunning && upTo.value === undefined && call === undefined}
         render={(item) => (
           <ItemView
             sessionId={sessionId}
@@ -279,11 +280,15 @@ export function ItemView({
       )
     case 'event':
       return (
-        <details class="event">
+        <details
+          class="event"
+          open={isOpen}
+          onToggle={({ currentTarget }) => currentTarget.open !== isOpen && onToggle()}
+        >
           <summary>
             <span class="type">{item.event.type}</span> <Line text={summaryOf(item.event)} max={160} />
           </summary>
-          <Json label={item.event.type} value={item.event} />
+          {isOpen && <Json label={item.event.type} value={item.event} />}
         </details>
       )
   }

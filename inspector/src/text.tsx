@@ -15,9 +15,9 @@ export function Plain({ text, label }: { readonly text: string; readonly label: 
   return (
     <div class="plain">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
-      <section tabIndex={0} aria-label={label} class="code">
+      <pre tabIndex={0} title={label}>
         {safeText(text.slice(0, shown))}
-      </section>
+      </pre>
       {text.length > shown && (
         <button type="button" onClick={() => setShown(shown + nextPart)}>
           Show more ({(text.length - shown).toLocaleString()} characters left)

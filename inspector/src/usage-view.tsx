@@ -34,8 +34,8 @@ export function UsageView({ events }: { readonly events: readonly TimedEvent[] }
         <Figure name="Output" value={tokens(sum(({ output }) => output))} />
         <Figure name="Of it reasoning" value={tokens(sum(({ reasoning }) => reasoning))} />
         <Figure name="Largest context" value={tokens(Math.max(...rounds.map(({ input }) => input)))} />
-        <Figure name="Models" value={duration(model)} />
-        <Figure name="Tools" value={duration(tool)} />
+        <Figure name="Time of models" value={duration(model)} />
+        <Figure name="Time of tools, with waiting" value={duration(tool)} />
       </dl>
       <h2>Tokens of each round</h2>
       <RoundChart rounds={rounds} />

@@ -204,9 +204,9 @@ export function Why({
   }
   return (
     <section class="why" aria-label="Explanation">
-      <h4>Under the rules of now</h4>
+      <h2 class="label">Under the rules of now</h2>
       <Tree explained={now.value} />
-      <h4>What if</h4>
+      <h2 class="label">What if</h2>
       <form
         class="what-if"
         onSubmit={(event) => {

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 const estimatedHeight = 48
 const margin = 600
+const usersActions = ['wheel', 'pointerdown', 'keydown'] as const
 
 /** A list of which only the rows near the visible part are in the document. Rows can have any height. */
 export function VirtualList<Row extends { readonly key: string }>({
@@ -36,16 +37,23 @@ export function VirtualList<Row extends { readonly key: string }>({
   useEffect(() => {
     const element = box.current
     if (element === null) return
+    if (element.scrollTop === 0) isAtEnd.current = followsEnd
     const read = (): void => {
-      isAtEnd.current = followsEnd && element.scrollTop + element.clientHeight >= element.scrollHeight - 40
+      if (element.scrollTop + element.clientHeight >= element.scrollHeight - 40) isAtEnd.current = followsEnd
       setView({ top: element.scrollTop, height: element.clientHeight })
     }
     read()
+    // What the user opens or scrolls to must not move away.
+    const stay = (): void => {
+      isAtEnd.current = false
+    }
     element.addEventListener('scroll', read, { passive: true })
+    for (const type of usersActions) element.addEventListener(type, stay, { passive: true })
     const sizes = new ResizeObserver(read)
     sizes.observe(element)
     return () => {
       element.removeEventListener('scroll', read)
+      for (const type of usersActions) element.removeEventListener(type, stay)
       sizes.disconnect()
     }
   }, [followsEnd])
@@ -87,7 +95,7 @@ export function VirtualList<Row extends { readonly key: string }>({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
     <section class="virtual" ref={box} tabIndex={0} aria-label={label}>
-      <ol class="rows" style={{ paddingTop: offsets[first], height: total }}>
+      <ol class="rows" style={{ paddingTop: `${offsets[first] ?? 0}px`, height: `${total}px` }}>
         {rows.slice(first, last).map((row, at) => (
           <li key={row.key} data-key={row.key} aria-setsize={rows.length} aria-posinset={first + at + 1}>
             {render(row)}

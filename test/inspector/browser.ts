@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium as engine, type Page } from 'playwright-core'
+import { afterAll, expect } from 'vitest'
+
+/** The path of Chromium on this machine; undefined when there is none. */
+export const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+if (chromium === undefined)
+  console.warn('Chromium is not installed here: the tests of the inspector in a browser are SKIPPED.')
+
+let browser: Promise<Browser> | undefined
+afterAll(async () => {
+  await (await browser)?.close()
+  browser = undefined
+})
+
+export type PageOptions = {
+  readonly colorScheme?: 'light' | 'dark'
+  readonly viewport?: { readonly width: number; readonly height: number }
+}
+
+/** A page of its own, with the problems that the browser reported. One Chromium serves all tests of a file. */
+export async function openPage({
+  colorScheme = 'light',
+  viewport = { width: 1280, height: 800 },
+}: PageOptions = {}): Promise<{
+  readonly page: Page
+  readonly problems: string[]
+}> {
+  browser ??= engine.launch({
+    executablePath: chromium ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  })
+  const context = await (await browser).newContext({ colorScheme, viewport, reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  page.setDefaultTimeout(90_000)
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  return { page, problems }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Checks the page with axe-core. The page's policy forbids scripts in markup, so it is evaluated by the browser itself. */
+export async function expectNoViolations(page: Page, where: string): Promise<void> {
+  await page.evaluate(axe)
+  const found = await page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      axe: {
+        run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>
+      }
+    }
+    const { violations } = await checker.run()
+    return violations.map(
+      ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary ?? ''}`,
+    )
+  })
+  expect({ where, found }).toEqual({ where, found: [] })
+}
