@@ -11,6 +11,7 @@ export {
   isAiSdkModel,
 } from './ai-sdk/index.js'
 export { AnswerBuilder, type AnswerEnd, type OpenToolCall } from './answer-builder.js'
+export type { AwsAccess } from './bedrock/sign.js'
 export { type CatalogueEntry, catalogueEntries, catalogueEntry } from './catalogue/catalogue.js'
 export { type ChatDialect, type ChatModelOptions, createChatModel } from './chat/index.js'
 export { assertCompletionRequestSupported, CompletionCapabilityError } from './completion-capability.js'

@@ -15,6 +15,7 @@ function clock(): { now(): number; sleep(ms: number): Promise<void> } {
 }
 
 const { signal } = new AbortController()
+const call = () => ({ signal })
 const headers = (given: Record<string, string>) => ({ get: (name: string) => given[name] ?? null })
 
 /** When each of so many requests of this size is sent. */
@@ -24,7 +25,7 @@ async function sentAt(limit: RateLimit, count: number, tokens = 0): Promise<numb
   const at: number[] = []
   await Promise.all(
     Array.from({ length: count }, async () => {
-      await pacer.admit(() => tokens, signal)
+      await pacer.admit(() => tokens, call())
       at.push(time.now())
     }),
   )
@@ -48,8 +49,8 @@ describe('requests to a model with a rate limit', () => {
   it('count the tokens that they really had', async () => {
     const time = clock()
     const pacer = new Pacer({ tokensPerMinute: 1_000 }, time)
-    ;(await pacer.admit(() => 900, signal)).ended(100)
-    await pacer.admit(() => 900, signal)
+    ;(await pacer.admit(() => 900, call())).ended(100)
+    await pacer.admit(() => 900, call())
     expect(time.now()).toBe(0)
   })
 
@@ -64,31 +65,31 @@ describe('requests to a model with a rate limit', () => {
   ])('wait when a response of %s says that nothing is left', async (_name, given, resetMs) => {
     const time = clock()
     const pacer = new Pacer({}, time)
-    const first = await pacer.admit(() => 0, signal)
+    const first = await pacer.admit(() => 0, call())
     // This one was sent before the response, and is not counted in it.
-    await pacer.admit(() => 0, signal)
+    await pacer.admit(() => 0, call())
     first.heard(headers(given))
-    await pacer.admit(() => 0, signal)
+    await pacer.admit(() => 0, call())
     expect(time.now()).toBe(0)
-    await pacer.admit(() => 0, signal)
+    await pacer.admit(() => 0, call())
     expect(time.now()).toBe(resetMs)
   })
 
   it('all wait when one of them was refused', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
-    ;(await pacer.admit(() => 0, signal)).limited(9_000)
-    await pacer.admit(() => 0, signal)
+    ;(await pacer.admit(() => 0, call())).limited(9_000)
+    await pacer.admit(() => 0, call())
     expect(time.now()).toBe(9_000)
   })
 
   it('are not sent when they are cancelled while they wait, and those after them are', async () => {
     const time = clock()
     const pacer = new Pacer({ requestsPerMinute: 1 }, { now: time.now, sleep: (ms) => time.sleep(ms) })
-    await pacer.admit(() => 0, signal)
+    await pacer.admit(() => 0, call())
     const cancelled = new AbortController()
-    const second = pacer.admit(() => 0, cancelled.signal)
-    const third = pacer.admit(() => 0, signal)
+    const second = pacer.admit(() => 0, { signal: cancelled.signal })
+    const third = pacer.admit(() => 0, call())
     cancelled.abort(new Error('not needed any more'))
     await expect(second).rejects.toThrow('not needed any more')
     await third

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { ModelError } from './errors.js'
-import { sleepUnlessAborted } from './retry.js'
+import type { ModelCall } from './model.js'
+import { type RetryTiming, sleepUnlessAborted } from './retry.js'
 
 /** How much a model is asked at most, over all sessions that share it. */
 export type RateLimit = {
@@ -10,10 +11,11 @@ export type RateLimit = {
   readonly tokensPerMinute?: number | undefined
 }
 
-type Time = {
-  now(): number
-  sleep(ms: number, signal: AbortSignal): Promise<void>
-}
+/** The call of a model that a request belongs to; its retries are requests of the same call. */
+type PacedCall = Pick<ModelCall, 'signal' | 'retry'>
+
+type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+type Time = { now(): number; readonly sleep: Sleep }
 
 /** One request that was admitted. */
 export type Pace = {
@@ -39,6 +41,8 @@ export class Pacer {
   readonly #unheard = new Set<Sent>()
   readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
   #pausedUntil = 0
+  /** Calls whose last request was refused because of the rate. */
+  readonly #refused = new WeakSet<PacedCall>()
   #queue: Promise<unknown> | undefined
   #count = 0
   #awaited: Promise<void> | undefined
@@ -52,12 +56,17 @@ export class Pacer {
     this.#time = time
   }
 
-  /** Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. */
-  admit(tokens: () => number, signal: AbortSignal): Pace | Promise<Pace> {
+  /**
+   * Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. With a
+   * `sleep` of the host, the host decides how long that is.
+   */
+  admit(tokens: () => number, call: PacedCall, own?: RetryTiming | undefined): Pace | Promise<Pace> {
     const isLimited = this.#limit.tokensPerMinute !== undefined || this.#left.tokens !== undefined
     const size = isLimited ? tokens() : 0
-    if (this.#queue === undefined && this.#waitMs(size) <= 0) return this.#start(size)
-    const turn = this.#wait(this.#queue, size, signal)
+    // One that was refused has waited by itself.
+    const hasWaited = this.#refused.delete(call)
+    if (this.#queue === undefined && this.#waitMs(size, hasWaited) <= 0) return this.#start(size, call)
+    const turn = this.#wait(this.#queue, size, call, hasWaited, call.retry?.sleep ?? own?.sleep)
     const settled = turn.catch(() => undefined)
     this.#queue = settled
     void settled.then(() => {
@@ -66,12 +75,23 @@ export class Pacer {
     return turn
   }
 
-  async #wait(before: Promise<unknown> | undefined, size: number, signal: AbortSignal): Promise<Pace> {
+  async #wait(
+    before: Promise<unknown> | undefined,
+    size: number,
+    call: PacedCall,
+    hasWaited: boolean,
+    sleep: Sleep | undefined,
+  ): Promise<Pace> {
+    const { signal } = call
     if (before !== undefined) await unlessAborted(before, signal)
     for (;;) {
       signal.throwIfAborted()
-      const wait = this.#waitMs(size)
-      if (wait <= 0) return this.#start(size)
+      const wait = this.#waitMs(size, hasWaited)
+      if (wait <= 0) return this.#start(size, call)
+      if (sleep !== undefined) {
+        await unlessAborted(sleep(wait, signal), signal)
+        return this.#start(size, call)
+      }
       // Looked at again meanwhile: a response can say that there is more.
       await Promise.race([this.#time.sleep(Math.min(wait, lookAgainMs), signal), this.#news()])
     }
@@ -89,7 +109,7 @@ export class Pacer {
     return this.#awaited
   }
 
-  #start(tokens: number): Pace {
+  #start(tokens: number, call: PacedCall): Pace {
     const sent: Sent = { number: ++this.#count, at: this.#time.now(), tokens }
     const { requestsPerMinute, tokensPerMinute } = this.#limit
     if (requestsPerMinute !== undefined || tokensPerMinute !== undefined) this.#sent.push(sent)
@@ -101,6 +121,7 @@ export class Pacer {
       limited: (retryAfterMs = defaultPauseMs) => {
         const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
+        this.#refused.add(call)
       },
       ended: (used) => {
         this.#unheard.delete(sent)
@@ -140,10 +161,10 @@ export class Pacer {
   }
 
   /** How long a request of this size has to wait now; 0 or less: not at all. */
-  #waitMs(size: number): number {
+  #waitMs(size: number, hasWaited: boolean): number {
     const now = this.#time.now()
     return Math.max(
-      this.#pausedUntil - now,
+      hasWaited ? 0 : this.#pausedUntil - now,
       this.#waitForLeft('requests', 1, now),
       this.#waitForLeft('tokens', size, now),
       this.#waitForWindow(size, now),

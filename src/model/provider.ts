@@ -1,5 +1,6 @@
 import type { AccessToken } from './access-token.js'
 import type { AiSdkKind } from './ai-sdk/index.js'
+import type { AwsAccess } from './bedrock/sign.js'
 import { catalogueEntry, factsOfEntry } from './catalogue/catalogue.js'
 import {
   azureEndpoint,
@@ -38,6 +39,8 @@ export type ModelConfig = {
    * can refresh the token.
    */
   readonly accessToken?: AccessToken
+  /** The region and the credentials of Bedrock. */
+  readonly aws?: AwsAccess
   /** The version of the API, for Azure. Absent: its current one. */
   readonly apiVersion?: string
   /** How long the provider retains the beginning of requests. Default: its own choice. */
@@ -73,6 +76,7 @@ export function createModel(config: ModelConfig): Model {
   if (missing !== undefined) return unusable(config, facts, missing)
   if (family === 'chat' || family === 'zhipu' || family === 'azure')
     return chatModel(config, family, facts, baseUrl ?? '')
+  if (family === 'bedrock') return bedrockModel(config, facts)
   return aiSdkModel(config, family, facts)
 }
 
@@ -124,6 +128,8 @@ function missingIn(
   known: WellKnown | undefined,
 ): ModelError | undefined {
   const { provider, apiKey, accessToken, headers = {} } = config
+  const missingAws = family === 'bedrock' ? missingForBedrock(config) : undefined
+  if (missingAws !== undefined) return missingAws
   if (family === 'azure' && !baseUrl) {
     return new ModelError(
       'model_unavailable',
@@ -143,7 +149,7 @@ function missingIn(
       `${nameOf(config)} has a baseUrl that is not an http(s) URL: write it as https://host/v1`,
     )
   }
-  if (accessToken !== undefined) return undefined
+  if (accessToken !== undefined || config.aws?.secretAccessKey !== undefined) return undefined
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
   // A local server may need no key; if it does, its error says so.
   if (hasKey || hasAuthorization(headers) || known === undefined || isLoopback(baseUrl)) return undefined
@@ -184,11 +190,34 @@ function chatModel(
   })
 }
 
+function missingForBedrock(config: ModelConfig): ModelError | undefined {
+  const { baseUrl, aws = {}, apiKey } = config
+  const { region, accessKeyId, secretAccessKey } = aws
+  if (!region && (baseUrl === undefined || !apiKey))
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has no region: set aws.region, for example from the environment variable AWS_REGION`,
+    )
+  if (apiKey || (accessKeyId && secretAccessKey)) return undefined
+  return new ModelError(
+    'model_auth',
+    `${nameOf(config)} has no credentials: set aws.accessKeyId and aws.secretAccessKey, or apiKey, for example from the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK`,
+  )
+}
+
+/** Loaded with the first call, like the packages of other providers. */
+function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
+  const { provider, id } = config
+  return loadedOnUse({ provider, id, facts }, async () => {
+    const { createBedrockModel } = await import('./bedrock/bedrock-model.js')
+    return createBedrockModel({ ...config, facts })
+  })
+}
+
 /** Loaded with the first call: a program that never uses such a provider does not load its packages. */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
   const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry, promptCache, rateLimit } = config
-  let loading: Promise<Model> | undefined
-  const load = async (): Promise<Model> => {
+  return loadedOnUse({ provider, id, facts }, async () => {
     const { createAiSdkModel } = await import('./ai-sdk/index.js')
     return createAiSdkModel({
       provider,
@@ -203,11 +232,13 @@ function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Mo
       promptCache,
       rateLimit,
     })
-  }
+  })
+}
+
+function loadedOnUse(known: Pick<Model, 'provider' | 'id' | 'facts'>, load: () => Promise<Model>): Model {
+  let loading: Promise<Model> | undefined
   return {
-    provider,
-    id,
-    facts,
+    ...known,
     async answer(request, call) {
       loading ??= load()
       return (await loading).answer(request, call)

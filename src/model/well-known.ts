@@ -1,5 +1,12 @@
 /** The protocols of providers. */
-export type ProviderFamily = 'anthropic' | 'google' | 'openai-responses' | 'zhipu' | 'chat' | 'azure'
+export type ProviderFamily =
+  | 'anthropic'
+  | 'google'
+  | 'openai-responses'
+  | 'zhipu'
+  | 'chat'
+  | 'azure'
+  | 'bedrock'
 
 /** How a provider is asked for a level of reasoning; the names are those of the fields in its requests. */
 export type EffortForm =
@@ -70,6 +77,14 @@ export const providers: readonly WellKnown[] = [
     cache: 'marks',
     hosts: /^api\.anthropic\.com$/,
     nativeOutput: true,
+  },
+  {
+    names: ['bedrock', 'amazon-bedrock'],
+    protocol: 'bedrock',
+    env: 'AWS_BEARER_TOKEN_BEDROCK',
+    effort: 'own',
+    cache: 'marks',
+    hosts: /^bedrock-runtime(?:-fips)?\.[a-z\d-]+\.amazonaws\.com$/,
   },
   {
     names: ['google', 'gemini'],

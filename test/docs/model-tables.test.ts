@@ -49,6 +49,7 @@ const protocols: Readonly<Record<ProviderFamily, string>> = {
   anthropic: 'Anthropic messages',
   google: 'Google generate-content',
   'openai-responses': 'OpenAI responses',
+  bedrock: 'Bedrock Converse',
 }
 
 const addresses: Readonly<Record<ProviderFamily, string>> = {
@@ -58,6 +59,7 @@ const addresses: Readonly<Record<ProviderFamily, string>> = {
   anthropic: "the package's",
   google: "the package's",
   'openai-responses': "the package's",
+  bedrock: 'that of the region',
 }
 
 const caches: Readonly<Record<CacheForm, string>> = {

@@ -1,4 +1,5 @@
 import type { Manifest } from '../../authority/manifest.js'
+import type { AwsAccess } from '../../model/bedrock/sign.js'
 import type { ReasoningEffort } from '../../model/effort.js'
 import type { ModelPrice, PromptCache } from '../../model/model.js'
 import type { RateLimit } from '../../model/pacer.js'
@@ -60,6 +61,8 @@ export type Reach = {
   /** A token in place of a key, for Azure. */
   readonly accessToken?: string
   readonly apiVersion?: string
+  /** The region and the credentials of Bedrock. */
+  readonly aws?: AwsAccess
   readonly promptCache?: PromptCache
   readonly rateLimit?: RateLimit
   /** The name of the header with the session id. */

@@ -80,6 +80,7 @@ function combine(provider: ProviderConfig, model: ModelEntry): ModelConfig {
     apiKey: model.apiKey ?? provider.apiKey,
     baseUrl: model.baseUrl ?? provider.baseUrl,
     accessToken: model.accessToken ?? provider.accessToken,
+    aws: model.aws ?? provider.aws,
     apiVersion: model.apiVersion ?? provider.apiVersion,
     promptCache: model.promptCache ?? provider.promptCache,
     rateLimit: model.rateLimit ?? provider.rateLimit,

@@ -1,8 +1,8 @@
 import type { AgentConfig } from '../../agent/config/index.js'
 import type { Model } from '../../model/model.js'
 import { offlineModel } from '../../model/offline/index.js'
-import { createModel } from '../../model/provider.js'
-import { wellKnownProvider } from '../../model/well-known.js'
+import { createModel, type ModelConfig } from '../../model/provider.js'
+import { type ProviderFamily, wellKnownProvider } from '../../model/well-known.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
@@ -75,14 +75,35 @@ export function namedModel(
     )
   const keyed = keyedProviders.find((each) => each.provider === provider)
   const apiKey = keyIn(env, keyed?.variables ?? [known.env])
-  if (apiKey === undefined && !isOnThisMachine(known.baseUrl))
+  const access = accessIn(known.protocol, env)
+  if (apiKey === undefined && access === undefined && !isOnThisMachine(known.baseUrl))
     throw new UsageError(
       `${named} needs an API key, and ${known.env} is not set.`,
       `Set ${known.env} in the environment.`,
     )
   const reach = keyed === undefined ? {} : reachOf(keyed)
-  const model = createModel(omitUndefined({ provider, id, ...reach, apiKey }))
+  const model = createModel(omitUndefined({ provider, id, ...reach, apiKey, ...access }))
   return { name: named, model, from: 'flag' }
+}
+
+/** What Azure and Bedrock need in addition to a key, or in place of one. */
+function accessIn(protocol: ProviderFamily, env: Io['env']): Partial<ModelConfig> | undefined {
+  const of = (...names: readonly string[]): string | undefined => keyIn(env, names)
+  if (protocol === 'azure')
+    return omitUndefined({
+      baseUrl: of('AZURE_OPENAI_ENDPOINT'),
+      apiVersion: of('AZURE_OPENAI_API_VERSION', 'OPENAI_API_VERSION'),
+      accessToken: of('AZURE_OPENAI_AD_TOKEN'),
+    })
+  if (protocol !== 'bedrock') return undefined
+  return {
+    aws: {
+      region: of('AWS_REGION', 'AWS_DEFAULT_REGION'),
+      accessKeyId: of('AWS_ACCESS_KEY_ID'),
+      secretAccessKey: of('AWS_SECRET_ACCESS_KEY'),
+      sessionToken: of('AWS_SESSION_TOKEN'),
+    },
+  }
 }
 
 function fromEnvironment({ env }: ModelRequest): ChosenModel | undefined {

@@ -49,7 +49,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     promptCache: parts.promptCache,
   }
   const builder = new AnswerBuilder(request, call, nameOf(place))
-  const admitted = parts.pacer.admit(() => estimateTokens(request), call.signal)
+  const admitted = parts.pacer.admit(() => estimateTokens(request), call, parts.retry)
   const pace = admitted instanceof Promise ? await admitted : admitted
   const watch = watchAttempt(call)
   let used: number | undefined

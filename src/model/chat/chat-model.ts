@@ -61,7 +61,7 @@ export function createChatModel(options: ChatModelOptions): Model {
 
   const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
     const builder = new AnswerBuilder(request, call, nameOf(place))
-    const admitted = pacer.admit(() => estimateTokens(request), call.signal)
+    const admitted = pacer.admit(() => estimateTokens(request), call, options.retry)
     const pace = admitted instanceof Promise ? await admitted : admitted
     const watch = watchAttempt(call)
     let used: number | undefined

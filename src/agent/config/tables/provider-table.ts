@@ -1,3 +1,4 @@
+import type { AwsAccess } from '../../../model/bedrock/sign.js'
 import type { ModelPrice } from '../../../model/model.js'
 import type { RateLimit } from '../../../model/pacer.js'
 import { omitUndefined } from '../../../tool/omit-undefined.js'
@@ -17,11 +18,19 @@ const rateLimit: Shape<RateLimit> = {
   tokensPerMinute: field(whole(1), 'tokens of requests and answers in each minute'),
 }
 
+const aws: Shape<AwsAccess> = {
+  region: field(text, 'region, such as `us-east-1`'),
+  accessKeyId: field(text, 'id of the access key'),
+  secretAccessKey: field(secret, 'secret access key; write `env("AWS_SECRET_ACCESS_KEY")`'),
+  sessionToken: field(secret, 'token of temporary credentials'),
+}
+
 const reach: Shape<Reach> = {
   api: field(word(modelApis), 'protocol of the endpoint, if the name of the provider does not determine it'),
   apiKey: field(secret, 'API key; write `env("NAME")`, not the key itself'),
   baseUrl: field(address, 'URL of the endpoint'),
   accessToken: field(secret, 'token in place of a key, such as of Microsoft Entra for Azure'),
+  aws: field(group(aws), 'region and credentials of Bedrock'),
   apiVersion: field(text, 'version of the API, for Azure (default: the current one)'),
   promptCache: field(
     word(['off', '5m', '1h', '24h']),

@@ -1,0 +1,171 @@
+import type { CompletionRequest } from '../../tool/completion.js'
+import { isRecord } from '../../tool/json.js'
+import { AnswerBuilder } from '../answer-builder.js'
+import { answerTooLarge, defaultAnswerLimits, maxEventChars } from '../answer-limits.js'
+import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
+import { post, postWith, type Reply } from '../chat/post.js'
+import { readRefusal } from '../chat/read-refusal.js'
+import { secretsIn } from '../chat/request-headers.js'
+import { ModelError } from '../errors.js'
+import { estimateTokens } from '../estimate-tokens.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
+import { noteLimit, Pacer, type RateLimit } from '../pacer.js'
+import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
+import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
+import { converseBody } from './converse-body.js'
+import { StreamFormatError, type StreamMessage, StreamMessages } from './event-stream.js'
+import { ConverseReader } from './read-converse.js'
+import { type AwsAccess, signedHeaders } from './sign.js'
+
+export type BedrockModelOptions = {
+  readonly provider: string
+  readonly id: string
+  readonly baseUrl?: string | undefined
+  /** A key of Bedrock, in place of signatures. */
+  readonly apiKey?: string | undefined
+  readonly aws?: AwsAccess | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly facts: ModelFacts
+  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly retry?: RetryTiming | undefined
+  readonly promptCache?: PromptCache | undefined
+  readonly rateLimit?: RateLimit | undefined
+}
+
+/** Creates a model of Amazon Bedrock, which is asked over its Converse API. */
+export function createBedrockModel(options: BedrockModelOptions): Model {
+  const { provider, id, facts, aws = {}, apiKey = '' } = options
+  const base = options.baseUrl ?? `https://bedrock-runtime.${aws.region}.amazonaws.com`
+  const url = `${base.replace(/\/+$/, '')}/model/${encodeURIComponent(id)}/converse-stream`
+  const own = [aws.secretAccessKey, aws.sessionToken].filter((secret) => secret !== undefined)
+  const place: ModelPlace = { provider, id, url, secrets: [...secretsIn(options, url), ...own] }
+  const pacer = new Pacer(options.rateLimit)
+
+  const headersFor = (body: string, call: ModelCall): Record<string, string> => {
+    const headers = { ...call.headersFor?.(url), 'content-type': 'application/json', ...options.headers }
+    if (apiKey.trim() !== '') return { ...headers, authorization: `Bearer ${apiKey.trim()}` }
+    return signedHeaders(aws, { url: new URL(url), headers, body, service: 'bedrock', now: new Date() })
+  }
+
+  const send = async (request: CompletionRequest, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
+    const body = JSON.stringify(converseBody(request, options))
+    const sent = { url, headers: headersFor(body, call), body, signal }
+    try {
+      return await (options.fetch === undefined ? post(sent) : postWith(options.fetch, sent))
+    } catch (error) {
+      throw connectionError(place, error, false)
+    }
+  }
+
+  const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
+    const builder = new AnswerBuilder(request, call, nameOf(place))
+    const admitted = pacer.admit(() => estimateTokens(request), call, options.retry)
+    const pace = admitted instanceof Promise ? await admitted : admitted
+    const watch = watchAttempt(call)
+    let used: number | undefined
+    try {
+      const reply = await send(request, call, watch.signal)
+      pace.heard(reply.headers)
+      if (reply.status !== 200) throw refusalError(place, await readRefusal(reply, undefined))
+      const answer = await readAnswer(place, reply, builder, watch, call)
+      used = answer.usage.totalTokens
+      return answer
+    } catch (error) {
+      noteLimit(pace, error)
+      throw watchError(place, watch.ended, call, builder.emitted) ?? error
+    } finally {
+      watch.stop()
+      pace.ended(used)
+    }
+  }
+
+  return {
+    provider,
+    id,
+    facts,
+    answer: (request, call) => withRetries(() => attempt(request, call), retryPolicy(call, options.retry)),
+  }
+}
+
+async function readAnswer(
+  place: ModelPlace,
+  reply: Reply,
+  builder: AnswerBuilder,
+  watch: AttemptWatch,
+  call: ModelCall,
+): Promise<ModelAnswer> {
+  const { maxResponseBytes } = { ...defaultAnswerLimits, ...call.limits }
+  const messages = new StreamMessages(maxEventChars)
+  const reader = new ConverseReader(builder)
+  let bytes = 0
+  let pieces = 0
+  let isOpen = true
+  try {
+    for (;;) {
+      const chunk = await nextBytes(place, reply, builder)
+      if (chunk === undefined) break
+      bytes += chunk.length
+      if (bytes > maxResponseBytes)
+        throw answerTooLarge(
+          nameOf(place),
+          `a response of more than ${maxResponseBytes} bytes`,
+          'maxResponseBytes',
+          builder.emitted,
+        )
+      for (const message of messages.feed(chunk)) take(place, reader, builder, message)
+      if (builder.pieces === pieces) continue
+      pieces = builder.pieces
+      watch.alive()
+      const full = call.drain?.()
+      if (full !== undefined) await watch.pause(full)
+    }
+    isOpen = false
+  } catch (error) {
+    if (!(error instanceof StreamFormatError)) throw error
+    throw bad(place, builder, 'sent something that is not an event stream of Bedrock')
+  } finally {
+    if (isOpen) reply.drop()
+  }
+  const { finish, usage } = reader
+  if (finish === undefined) throw bad(place, builder, 'stopped in the middle of its answer')
+  return builder.finish({ finish, usage, response: { url: place.url } })
+}
+
+async function nextBytes(
+  place: ModelPlace,
+  reply: Reply,
+  builder: AnswerBuilder,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await reply.read()
+  } catch (error) {
+    throw connectionError(place, error, builder.emitted)
+  }
+}
+
+function take(
+  place: ModelPlace,
+  reader: ConverseReader,
+  builder: AnswerBuilder,
+  { headers, payload }: StreamMessage,
+): void {
+  const exception = headers[':exception-type'] ?? headers[':error-code']
+  if (exception !== undefined) {
+    const status = statuses[exception.toLowerCase()] ?? 500
+    throw refusalError(place, { status, body: payload, emitted: builder.emitted })
+  }
+  const event: unknown = JSON.parse(payload)
+  if (isRecord(event)) reader.read(headers[':event-type'] ?? '', event)
+}
+
+/** The statuses of exceptions inside a stream. */
+const statuses: Readonly<Record<string, number>> = {
+  throttlingexception: 429,
+  validationexception: 400,
+  accessdeniedexception: 403,
+  serviceunavailableexception: 503,
+}
+
+function bad(place: ModelPlace, { emitted }: AnswerBuilder, problem: string): ModelError {
+  return new ModelError('model_bad_response', `${nameOf(place)} ${problem}`, { emitted, retryable: true })
+}
