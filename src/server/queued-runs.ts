@@ -207,7 +207,7 @@ const maxNewest = 200
 /** In case a queue missed a call. */
 const lookEveryMs = 30_000
 
-/** A run of the log. The first run of a chain stands for all of it, and the queue knows its state. */
+/** A run of the log. The first run of a chain represents all of it, and the queue knows its state. */
 function shownRun(
   run: RunSnapshot,
   all: readonly RunSnapshot[],
