@@ -303,6 +303,7 @@ describe('principals', () => {
     '{toolName}': { args: {} },
     'side-questions': { question: 'x' },
     objects: { prompt: 'x', schema: {} },
+    links: { minutes: 1 },
   }
   const as = (at: number) => ({ authorization: `Bearer ${tokens[at]?.token}` })
 
