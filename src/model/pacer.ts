@@ -57,8 +57,8 @@ export class Pacer {
   }
 
   /**
-   * Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. With a
-   * `sleep` of the host, the host decides how long that is.
+   * Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. With
+   * a `sleep` of the host, the host decides how long that is.
    */
   admit(tokens: () => number, call: PacedCall, own?: RetryTiming | undefined): Pace | Promise<Pace> {
     const isLimited = this.#limit.tokensPerMinute !== undefined || this.#left.tokens !== undefined
