@@ -44,7 +44,7 @@ export async function openPage({
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Checks the page with axe-core. The page's policy forbids scripts in markup, so it is evaluated by the browser itself. */
+/** Checks the page with axe-core, evaluated by the browser itself: the policy of the page forbids other scripts. */
 export async function expectNoViolations(page: Page, where: string): Promise<void> {
   await page.evaluate(axe)
   const found = await page.evaluate(async () => {
