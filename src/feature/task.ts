@@ -65,6 +65,10 @@ export type TaskChanges = {
   readonly patchPath: string
   /** Changed files that are not what they were in the commit in the workspace: the patch may not fit them. */
   readonly conflicts: readonly string[]
+  /** Changed files that rules deny the parent to read: the patch leaves them out. */
+  readonly hidden?: readonly string[] | undefined
+  /** What git could not read in the worktree: it is not in the patch. */
+  readonly problem?: string | undefined
 }
 
 /** The result of a task. */

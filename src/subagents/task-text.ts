@@ -49,8 +49,12 @@ function outputOf({ output, error }: TaskOutcome): string[] {
 /** What the task changed in its own worktree. A file name and a patch are data, like all output. */
 function changesOf({ changes }: TaskOutcome): string[] {
   if (changes === undefined) return []
-  const { base, files, patch, patchPath, conflicts } = changes
-  if (files.length === 0) return ['Changes: none in its worktree.']
+  const { base, files, patch, patchPath, conflicts, hidden = [], problem } = changes
+  const left =
+    problem === undefined
+      ? []
+      : [`Not in the patch, because git cannot read it: ${visibleLine(problem, 1_000)}`]
+  if (files.length === 0) return ['Changes: none in its worktree.', ...left]
   const shown = files.slice(0, maxFiles).map(({ path, status }) => `${status} ${visibleLine(path, 300)}`)
   const more = files.length > maxFiles ? [`and ${files.length - maxFiles} more`] : []
   return [
@@ -62,6 +66,15 @@ function changesOf({ changes }: TaskOutcome): string[] {
       : [
           `Conflicts: these differ in the workspace from what the worktree was made from: ${conflicts.map((path) => visibleLine(path, 300)).join(', ')}`,
         ]),
+    ...(hidden.length === 0
+      ? []
+      : [
+          `Not in the patch, because a rule denies reading them: ${hidden
+            .slice(0, maxFiles)
+            .map((path) => visibleLine(path, 300))
+            .join(', ')}`,
+        ]),
+    ...left,
     `Patch (whole: ${patchPath}):`,
     patch.length <= maxPatchLength ? patch : `${patch.slice(0, maxPatchLength)}\n[cut: read the file]`,
   ]

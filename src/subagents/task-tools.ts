@@ -190,6 +190,8 @@ function metadataOf(outcome: TaskOutcome): JsonObject {
         files: changes.files.map((file) => ({ ...file })),
         conflicts: [...changes.conflicts],
         patch_path: changes.patchPath,
+        ...(changes.hidden !== undefined && { hidden: [...changes.hidden] }),
+        ...(changes.problem !== undefined && { problem: changes.problem }),
       },
     }),
   }

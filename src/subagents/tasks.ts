@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import type { Engine } from '../feature/feature-context.js'
 import type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } from '../feature/task.js'
+import { permitFor } from '../loop/call-permit.js'
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
@@ -323,20 +325,31 @@ export class Tasks implements RuntimeTasks {
 }
 
 /** What was changed in a worktree, and where the workspace is not what the worktree was made from. */
-async function collectChanges({ workspace }: Engine, tree: IsolatedTree): Promise<TaskChanges> {
-  const { files, patch } = await tree.changes()
+async function collectChanges({ workspace, authority }: Engine, tree: IsolatedTree): Promise<TaskChanges> {
+  // A patch has the old text of what it changes, which the parent must not read where a rule denies it.
+  const unreadable = permitFor(
+    { tool: 'read', args: {}, subjects: [] },
+    authority.agent(),
+    false,
+  ).unreadable()
+  const { files, patch, problem } = await tree.changes(
+    (path) => unreadable?.denies(join(workspace.root, path)) ?? false,
+  )
   const conflicts: string[] = []
   for (const { path, status, wasBase } of files) {
     const there = await workspace.files.read(path).catch(() => undefined)
     const isSame = status === 'added' ? there === undefined : there !== undefined && wasBase(there.bytes)
     if (!isSame) conflicts.push(path)
   }
+  const hidden = files.filter(({ isHidden }) => isHidden).map(({ path }) => path)
   return {
     base: tree.base,
     files: files.map(({ path, status }) => ({ path, status })),
     patch,
     patchPath: await workspace.scratch.write('task-changes.patch', patch),
     conflicts,
+    ...omitUndefined({ problem }),
+    ...(hidden.length > 0 && { hidden }),
   }
 }
 

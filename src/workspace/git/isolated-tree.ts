@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, posix, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { isInside } from '../inside.js'
@@ -17,8 +17,11 @@ export type IsolatedTree = {
   readonly root: string
   /** The commit that it was made from. */
   readonly base: string
-  /** What differs from that commit, with untracked files, without ignored ones. */
-  changes(): Promise<TreeChanges>
+  /**
+   * What differs from that commit, with untracked files, without ignored ones and without submodules. Files that
+   * `isHidden` names, by their path from the workspace root, are listed, and the patch leaves them out.
+   */
+  changes(isHidden?: (path: string) => boolean): Promise<TreeChanges>
   /** Removes it from the disk. */
   remove(): Promise<void>
 }
@@ -28,11 +31,15 @@ export type TreeChanges = {
   readonly files: readonly TreeChange[]
   /** A patch as git writes and applies it. Paths are relative to the workspace root. */
   readonly patch: string
+  /** What git could not read, such as a repository without a commit: it is not in the patch. */
+  readonly problem?: string | undefined
 }
 
 export type TreeChange = {
   readonly path: string
   readonly status: 'added' | 'modified' | 'deleted'
+  /** The patch leaves it out. */
+  readonly isHidden: boolean
   /** Whether these bytes are what the commit had under this name. */
   wasBase(bytes: Uint8Array): boolean
 }
@@ -45,6 +52,17 @@ export class IsolationError extends CapstanError {
 }
 
 markErrorClass(IsolationError, 'IsolationError')
+
+class GitFailedError extends IsolationError {
+  readonly exitCode: unknown
+  readonly words: string
+
+  constructor(exitCode: unknown, words: string) {
+    super(`git failed: ${words}`)
+    this.exitCode = exitCode
+    this.words = words
+  }
+}
 
 /**
  * Checks out the last commit of the workspace's repository. It becomes a repository of its own that only shares the
@@ -81,7 +99,7 @@ export async function createIsolatedTree(
     return {
       root: await realpath(root),
       base: source.commit,
-      changes: () => changesOf(judge, tree, root, source),
+      changes: (isHidden = () => false) => changesOf({ judge, tree, root }, source, isHidden),
       remove,
     }
   } catch (error) {
@@ -92,23 +110,21 @@ export async function createIsolatedTree(
 
 /** Removes what processes that were killed left. Returns how many there were. */
 export async function removeDeadTrees(): Promise<number> {
-  const base = join(treesBase(), 'worktrees')
-  let names: string[]
-  try {
-    names = await readdir(base)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
-    throw error
-  }
+  if (!existsSync(join(treesBase(), 'worktrees'))) return 0
+  // Another user could have made the directory in /tmp, with a link in it to files of this user.
+  const base = await treesDirectory()
   let removed = 0
-  for (const name of names) {
+  for (const name of await readdir(base)) {
     const directory = join(base, name)
-    if (isOwned(directory)) continue
+    if (!treeName.test(name) || isOwned(directory)) continue
     await rm(directory, { recursive: true, force: true, maxRetries: 3 })
     removed++
   }
   return removed
 }
+
+/** The number of the process, and random characters. */
+const treeName = /^(\d+)-[\da-z]+$/
 
 type Source = {
   readonly commit: string
@@ -136,27 +152,61 @@ async function describeRepository(
     throw new IsolationError(
       `The workspace ${workspace} cannot be checked out a second time: it must be in a git repository with at least one commit.`,
     )
-  const objects = await realpath(join(common, 'objects'))
-  if (!isInside(await realpath(common), objects) || !(await belongsTo(common, own, top)))
+  if (!(await belongsTo(common, own, top)) || (await leadsOut(common, own)))
     throw new IsolationError(
       'The workspace cannot be checked out a second time: its .git leads to a repository that does not name this workspace.',
     )
+  const objects = await realpath(join(common, 'objects'))
   return { commit, objects, objectFormat: format, prefix: prefix.replace(/\/$/, '') }
 }
 
-/** A `.git` file could name any repository of this machine; only a worktree is named by its repository in turn. */
+/**
+ * A `.git` could name any repository of this machine. Only a repository that has this worktree in its own list is
+ * its repository: the files of the workspace's `.git` can say anything.
+ */
 async function belongsTo(common: string, own: string, top: string): Promise<boolean> {
   const root = await realpath(top)
-  if (isInside(root, await realpath(common))) return true
-  const back = await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')
-  return back !== '' && dirname(resolve(own, back.trim())) === root
+  const repository = await realpath(common)
+  if (isInside(root, repository)) return true
+  const listed = await realpath(own)
+  if (dirname(listed) !== join(repository, 'worktrees')) return false
+  const back = await readFile(join(listed, 'gitdir'), 'utf8').catch(() => '')
+  return back !== '' && dirname(resolve(listed, back.trim())) === root
 }
 
-async function changesOf(judge: string, tree: string, root: string, source: Source): Promise<TreeChanges> {
-  const { commit, objectFormat } = source
+/** Whether a link in the repository makes a commit or objects of another repository its own. */
+async function leadsOut(common: string, own: string): Promise<boolean> {
+  const repository = await realpath(common)
+  const links = await Promise.all([
+    linksIn(repository, ['packed-refs', 'refs', 'objects']),
+    linksIn(await realpath(own), ['HEAD', 'refs']),
+    linksIn(join(repository, 'objects')),
+    linksBelow(join(repository, 'refs')),
+  ])
+  return links.includes(true)
+}
+
+async function linksIn(directory: string, names?: readonly string[]): Promise<boolean> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  return entries.some((entry) => entry.isSymbolicLink() && (names?.includes(entry.name) ?? true))
+}
+
+async function linksBelow(directory: string): Promise<boolean> {
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true })
+  return entries.some((entry) => entry.isSymbolicLink())
+}
+
+type Places = { readonly judge: string; readonly tree: string; readonly root: string }
+
+async function changesOf(
+  { judge, tree, root }: Places,
+  source: Source,
+  isHidden: (path: string) => boolean,
+): Promise<TreeChanges> {
+  const { commit, objectFormat, prefix } = source
   const own = [`--git-dir=${judge}`, `--work-tree=${tree}`]
   await git(tree, [...own, 'read-tree', commit])
-  await git(tree, [...own, 'add', '--all', '--', '.'])
+  const problem = await addAll(tree, own, commit)
   const diff = [
     ...own,
     'diff',
@@ -168,16 +218,43 @@ async function changesOf(judge: string, tree: string, root: string, source: Sour
     '--relative',
   ]
   const raw = await git(root, [...diff, '--raw', '-z', '--no-abbrev', commit, '--'])
-  const patch = await git(root, [...diff, '--binary', '--full-index', commit, '--'])
   const fields = raw.toString('utf8').split('\0')
   const files: TreeChange[] = []
+  const asBefore: string[] = []
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, , before = '', , letter = ''] = (fields[at] ?? '').split(' ')
+    const [mode = '', , before = '', , letter = ''] = (fields[at] ?? '').split(' ')
     const path = fields[at + 1] ?? ''
     const status = letter === 'A' ? 'added' : letter === 'D' ? 'deleted' : 'modified'
-    files.push({ path, status, wasBase: (bytes) => blobId(bytes, objectFormat) === before })
+    const hidden = isHidden(path)
+    files.push({
+      path,
+      status,
+      isHidden: hidden,
+      wasBase: (bytes) => blobId(bytes, objectFormat) === before,
+    })
+    if (hidden) asBefore.push(`${mode.replace(/^:0*(?=.)/, '')} ${before}\t${posix.join(prefix, path)}\0`)
   }
-  return { files, patch: patch.toString('utf8') }
+  if (asBefore.length > 0) await git(tree, [...own, 'update-index', '-z', '--index-info'], asBefore.join(''))
+  const patch = await git(root, [...diff, '--binary', '--full-index', commit, '--'])
+  return { files, patch: patch.toString('utf8'), problem }
+}
+
+/**
+ * Adds what is in the tree, except submodules: git would ask each for its state, with the settings and filters of its
+ * own repository. Returns what could not be added.
+ */
+async function addAll(tree: string, own: readonly string[], commit: string): Promise<string | undefined> {
+  const entries = (await git(tree, [...own, 'ls-tree', '-r', '-z', commit])).toString('utf8').split('\0')
+  const submodules = entries.flatMap((entry) => /^160000 commit [\da-f]+\t(.+)$/s.exec(entry)?.[1] ?? [])
+  const paths = ['.', ...submodules.map((path) => `:(exclude,top,literal)${path}`)].join('\0')
+  const add = ['add', '--all', '--ignore-errors', '--pathspec-from-file=-', '--pathspec-file-nul']
+  try {
+    await git(tree, [...own, ...add], paths)
+    return undefined
+  } catch (error) {
+    if (error instanceof GitFailedError && error.exitCode === 1) return error.words
+    throw error
+  }
 }
 
 function blobId(bytes: Uint8Array, format: 'sha1' | 'sha256'): string {
@@ -188,7 +265,7 @@ const timeoutMs = 60_000
 const maxPatchBytes = 64 * 1024 * 1024
 
 /** Runs git without the settings of the user and the machine. No repository of a user is its working repository. */
-function git(directory: string, args: readonly string[]): Promise<Buffer> {
+function git(directory: string, args: readonly string[], input = ''): Promise<Buffer> {
   const off = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'submodule.recurse=false', 'gc.auto=0']
   const all = [...off.flatMap((setting) => ['-c', setting]), ...args]
   const env = {
@@ -202,16 +279,19 @@ function git(directory: string, args: readonly string[]): Promise<Buffer> {
     LC_ALL: 'C',
   }
   return new Promise((done, failed) => {
-    execFile(
+    const child = execFile(
       'git',
       all,
       { cwd: directory, env, encoding: 'buffer', maxBuffer: maxPatchBytes, timeout: timeoutMs * 5 },
       (error, stdout, stderr) => {
         if (error === null) return done(stdout)
         const words = stderr.toString('utf8').trim().slice(0, 1_000)
-        failed(new IsolationError(`git ${args[0]} failed: ${words === '' ? messageOf(error) : words}`))
+        failed(new GitFailedError(error.code, words === '' ? messageOf(error) : words))
       },
     )
+    // Git can end before it has read all of it.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(input)
   })
 }
 
@@ -234,7 +314,7 @@ function ownerText(): string {
 function isOwned(directory: string): boolean {
   const owner = readOwner(directory)
   // It was killed before it wrote its owner, or is just about to write it: the number is in the name.
-  if (owner === undefined) return isRunning(Number(/(\d+)-[^/]*$/.exec(directory)?.[1]))
+  if (owner === undefined) return isRunning(Number(treeName.exec(basename(directory))?.[1]))
   const [boot, namespace] = owner.scope.split('/')
   const [ownBoot, ownNamespace] = processScope().split('/')
   // Before the last start of the machine. In another container, its number says nothing here.

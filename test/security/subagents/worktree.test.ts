@@ -1,7 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { SessionOptions } from '../../../src/session/options.js'
+import { removeDeadTrees } from '../../../src/workspace/git/isolated-tree.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { calls, makeRepository, makeWorkspace, openAgent, toolResults } from '../../contract/open-session.js'
 
@@ -137,19 +139,120 @@ describe('the worktree of a task', () => {
     expect(other).toContain('one')
   })
 
-  it('is not made from a repository that the .git of the workspace only points to', async () => {
+  it('gives the parent no text of files that its rules deny', async () => {
+    const { task } = await isolated(
+      (place) => makeRepository(place.root),
+      () => [
+        calls(['write', { file_path: 'secret/key.txt', content: 'other\n' }]),
+        calls(['edit', { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' }]),
+      ],
+      { sandbox: 'off', permissionPolicy: { allow: ['write(*)', 'edit(*)'], deny: ['read(secret/**)'] } },
+    )
+    expect(task.output).toContain('modified secret/key.txt')
+    expect(task.output).toMatch(/rule denies reading them: secret\/key\.txt/)
+    expect(task.output).toMatch(/^\+ONE$/m)
+    expect(task.output).not.toContain('KEY')
+  })
+
+  it('is compared without the filters of a repository in the directory of a submodule', async () => {
+    const { task, ...place } = await isolated(
+      (place) => {
+        makeRepository(place.root)
+        const git = (...args: string[]) =>
+          execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: place.root })
+        const head = git('rev-parse', 'HEAD').toString().trim()
+        git('update-index', '--add', '--cacheinfo', `160000,${head},sub`)
+        git('commit', '-qm', 'with a submodule')
+        program(join(place.base, 'evil'), place, 'evil', 'cat\n')
+      },
+      ({ base, root, ran }) => [
+        calls([
+          'bash',
+          {
+            command: `cd sub && git init -q . && echo '${root}/.git/objects' > .git/objects/info/alternates && git update-ref HEAD $(git -C '${root}' rev-parse HEAD~1) && git reset -q --hard && git config filter.evil.clean '${base}/evil' && echo '* filter=evil' > .gitattributes && echo two > a.txt && rm -f '${ran}/evil' && : > '${ran}/written'`,
+          },
+        ]),
+        calls(['edit', { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' }]),
+      ],
+      { sandbox: 'off', onAsk: async () => ({ decision: 'once' }) },
+    )
+    expect(existsSync(join(place.ran, 'written'))).toBe(true)
+    expect(task.output).toContain('modified a.txt')
+    expect(ranIn(place)).toEqual([])
+  })
+
+  it('keeps its changes when a repository without a commit was made in it', async () => {
+    const { task } = await isolated(
+      (place) => makeRepository(place.root),
+      () => [
+        calls(['bash', { command: 'git init -q nested' }]),
+        calls(['write', { file_path: 'z.txt', content: 'last\n' }]),
+      ],
+      { sandbox: 'off', onAsk: async () => ({ decision: 'once' }) },
+    )
+    expect(task.exitCode).toBe(0)
+    expect(task.output).toContain('added z.txt')
+    expect(task.output).toMatch(/git cannot read it: .*nested/)
+  })
+
+  it.each<[string, (root: string, other: string) => void]>([
+    [
+      'the .git file of the workspace only points to',
+      (root, other) => writeFileSync(join(root, '.git'), `gitdir: ${other}\n`),
+    ],
+    [
+      'the .git directory of the workspace names as its own',
+      (root, other) => {
+        mkdirSync(join(root, '.git'))
+        writeFileSync(join(root, '.git/HEAD'), readFileSync(join(other, 'HEAD')))
+        writeFileSync(join(root, '.git/commondir'), other)
+        writeFileSync(join(root, '.git/gitdir'), join(root, '.git'))
+      },
+    ],
+    [
+      'links in the .git directory of the workspace lead to',
+      (root, other) => {
+        makeRepository(root)
+        const [, ref = ''] = /^ref: (\S+)/.exec(readFileSync(join(root, '.git/HEAD'), 'utf8')) ?? []
+        const [, otherRef = ''] = /^ref: (\S+)/.exec(readFileSync(join(other, 'HEAD'), 'utf8')) ?? []
+        execFileSync('rm', [join(root, '.git', ref)])
+        symlinkSync(join(other, otherRef), join(root, '.git', ref))
+        writeFileSync(join(root, '.git/objects/info/alternates'), `${join(other, 'objects')}\n`)
+      },
+    ],
+  ])('is not made from a repository that %s', async (_, point) => {
     const { task } = await isolated(
       ({ base, root }) => {
         const other = join(base, 'private')
         mkdirSync(other)
         writeFileSync(join(other, 'private.txt'), 'PRIVATE\n')
         makeRepository(other)
-        writeFileSync(join(root, '.git'), `gitdir: ${other}/.git\n`)
+        point(root, join(other, '.git'))
       },
       () => [calls(['bash', { command: 'cat private.txt' }])],
       { sandbox: 'off' },
     )
     expect(task.exitCode).not.toBe(0)
     expect(task.output).toMatch(/cannot be checked out a second time/)
+  })
+})
+
+describe('the removal of worktrees that killed processes left', () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it.each<[string, (base: string, home: string) => void]>([
+    ['a link to other files', (base, home) => symlinkSync(home, join(base, 'worktrees'))],
+    ['files with other names', (base) => mkdirSync(join(base, 'worktrees/documents'), { recursive: true })],
+  ])('leaves %s in its directory alone', async (_, prepare) => {
+    const { base: place } = await makeWorkspace({})
+    const base = join(place, `capstan-${process.getuid?.() ?? 'user'}`)
+    const home = join(place, 'home')
+    mkdirSync(join(home, 'documents'), { recursive: true })
+    mkdirSync(base, { mode: 0o700 })
+    prepare(base, home)
+    vi.stubEnv('TMPDIR', dirname(base))
+    await removeDeadTrees().catch(() => 0)
+    expect(existsSync(join(home, 'documents'))).toBe(true)
+    expect(existsSync(join(base, 'worktrees/documents'))).toBe(true)
   })
 })
