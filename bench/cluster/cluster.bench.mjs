@@ -105,7 +105,11 @@ async function withClient(work) {
   }
 }
 
-/** Rounds a second of so many workers, and the CPU time of all of them and of the database. @param {number} count @param {number} runs */
+/**
+ * Rounds a second of so many workers, and the CPU time of all of them and of the database.
+ * @param {number} count
+ * @param {number} runs
+ */
 async function measureWorkers(count, runs) {
   const rounds = 10
   const workers = await Promise.all(Array.from({ length: count }, () => startWorker(8)))
@@ -160,7 +164,10 @@ function statOf(pid) {
   }
 }
 
-/** One idle worker: from `submit` to the first request to the model, and from an event to its reader. @param {number} runs */
+/**
+ * One idle worker: from `submit` to the first request to the model, and from an event to its reader.
+ * @param {number} runs
+ */
 async function measureLatency(runs) {
   const worker = await startWorker(8)
   /** @type {{ start: number[], stream: number[] }} */

@@ -1,5 +1,5 @@
-// A worker of the benchmark. Its model makes as many calls as the prompt says (`NAME x10`), and takes no time unless the
-// prompt says so (`NAME x10 200ms`). Reports each request to the model, and its CPU time when it is asked.
+// A worker of the benchmark. Its model makes as many calls as the prompt says (`NAME x10`), and takes no time unless
+// the prompt says so (`NAME x10 200ms`). Reports each request to the model, and its CPU time when it is asked.
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent } from 'capstan'
 import { Worker } from 'capstan/cluster'
