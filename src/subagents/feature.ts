@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   between,
   both,
@@ -12,6 +13,8 @@ import {
   strings,
 } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
+import { namesIfReadable } from '../workspace/if-readable.js'
+import { worktreeBase } from '../workspace/scratch/base-directory.js'
 import { agentLines } from './agent-definition.js'
 import { findAgents, readAgentFiles } from './agent-files.js'
 import type { AgentRegistry } from './agent-registry.js'
@@ -108,8 +111,9 @@ export class Subagents {
   }
 }
 
-/** Once in a process: removes worktrees of tasks whose process was killed. */
-function removeLeftTrees(): Promise<void> {
+/** Once in a process: removes worktrees of tasks whose process was killed. Loads nothing where there are none. */
+function removeLeftTrees(): void | Promise<void> {
+  if (leftTrees === undefined && namesIfReadable(join(worktreeBase(), 'worktrees')).length === 0) return
   leftTrees ??= import('../workspace/git/isolated-tree.js').then(async ({ removeDeadTrees }) => {
     // What cannot be removed now is tried again by the next process.
     await removeDeadTrees().catch(() => 0)

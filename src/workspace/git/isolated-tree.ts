@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { isInside } from '../inside.js'
-import { safeBase } from '../scratch/base-directory.js'
+import { safeBase, worktreeBase } from '../scratch/base-directory.js'
 import type { LocalShell } from '../shell/index.js'
 import { isAlive, processScope, readProcess } from '../shell/process-table.js'
 
@@ -110,7 +109,7 @@ export async function createIsolatedTree(
 
 /** Removes what processes that were killed left. Returns how many there were. */
 export async function removeDeadTrees(): Promise<number> {
-  if (!existsSync(join(treesBase(), 'worktrees'))) return 0
+  if (!existsSync(join(worktreeBase(), 'worktrees'))) return 0
   // Another user could have made the directory in /tmp, with a link in it to files of this user.
   const base = await treesDirectory()
   let removed = 0
@@ -295,13 +294,8 @@ function git(directory: string, args: readonly string[], input = ''): Promise<Bu
   })
 }
 
-/** On disk, unlike the base of scratch directories: a checkout can be large. */
-function treesBase(): string {
-  return join(tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
-}
-
 async function treesDirectory(): Promise<string> {
-  const directory = join(await safeBase(treesBase()), 'worktrees')
+  const directory = join(await safeBase(worktreeBase()), 'worktrees')
   return safeBase(directory)
 }
 

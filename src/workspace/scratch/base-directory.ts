@@ -18,6 +18,11 @@ export async function safeBase(baseDir: string): Promise<string> {
   return realpath(baseDir)
 }
 
+/** The directory of this user for worktrees of tasks: on disk, unlike that of scratch directories, for large checkouts. */
+export function worktreeBase(): string {
+  return join(tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
+}
+
 /** A directory of this user for scratch directories, for hosts that name none. */
 export function defaultScratchBase(): string {
   return join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
