@@ -116,9 +116,12 @@ export async function memoryOf(session: MemorySession): Promise<Memory> {
 async function createMemory(session: MemorySession): Promise<Memory> {
   const { memoryStore: store, memory: options = {} } = session.options
   if (store === undefined) throw new TypeError('A session without a memoryStore has no memory.')
-  const { Memory } = await import('./memory.js')
+  const [{ Memory }, { tenantStore }] = await Promise.all([
+    import('./memory.js'),
+    import('./tenant-store.js'),
+  ])
   return new Memory({
-    store,
+    store: tenantStore(store, session.labels.tenantId),
     options,
     now: () => session.now(),
     newId: () => session.newId(),

@@ -42,6 +42,27 @@ describe('text in a memory', () => {
     expect(existsSync(join(root, 'pwned'))).toBe(false)
   })
 
+  it('is neither shown nor deleted in a session of another tenant', async () => {
+    const memoryStore = new InProcessMemoryStore()
+    const shared = { memoryStore, memory: { tools: true } }
+    const text = 'the deploy command of blue'
+    const first = await openSession([calls(['remember', { text }]), 'ok'], { ...shared, tenantId: 'blue' })
+    await first.session.send('save it')
+    const [id = ''] = (await memoryStore.list()).keys()
+    const script = () => [calls(['recall', { query: 'deploy command' }], ['forget', { id }]), 'ok']
+    for (const tenantId of ['red', undefined]) {
+      const { server, session } = await openSession(script(), { ...shared, ...(tenantId && { tenantId }) })
+      await session.send('what is the deploy command?')
+      expect(toolResults(server, 1)[0]).toContain('No note matches')
+      expect(JSON.stringify(server.requests.map(({ body }) => body))).not.toContain('of blue')
+      expect((await memoryStore.list()).size).toBe(1)
+    }
+    const own = await openSession(script(), { ...shared, tenantId: 'blue' })
+    await own.session.send('what is the deploy command?')
+    expect(toolResults(own.server, 1)[0]).toContain('of blue')
+    expect((await memoryStore.list()).size).toBe(0)
+  })
+
   it('is not saved when it holds a secret', async () => {
     const memoryStore = new InProcessMemoryStore()
     const token = `ghp_${'a1B2c3D4e5'.repeat(4)}`
