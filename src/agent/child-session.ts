@@ -184,8 +184,8 @@ function ownRules({ permissions, confirmationInheritance }: AgentDefinition): Pe
 }
 
 /**
- * The rules of all parents apply in a worktree, relative to its root. What they name by an absolute path in the
- * workspace is denied under its name in the worktree, too.
+ * The rules of all parents apply in a worktree, relative to its root, and so do their absolute paths in the workspace.
+ * Rules for commands compare texts: what they name in the workspace is denied under its name in the worktree, too.
  */
 function inTree({ setup }: SessionKernel, { root }: ChildTask, own: PermissionPolicy): PermissionPolicy {
   if (root === undefined) return own

@@ -99,6 +99,17 @@ describe('a path pattern that restricts', () => {
     expect(matches('src/x', '/any/src/x', 'restrict', { variables: {} })).toBe(true)
     expect(matches('src/x', '/any/src/x', 'permit', { variables: {} })).toBe(false)
   })
+
+  it.each(['/ship/app/secret/**', '~/app/secret', '/ship/*/secret', '/**/secret/', '/s*/**/{secret,other}'])(
+    'applies %s to the same paths in a copy of the workspace',
+    (pattern) => {
+      const copy = { variables: { workspace: ['/tmp/copy'] }, home: '/ship', copyOf: ['/ship/app'] }
+      expect(matches(pattern, '/tmp/copy/secret/key', 'restrict', copy)).toBe(true)
+      expect(matches(pattern, '/ship/app/secret/key', 'restrict', copy)).toBe(true)
+      expect(matches(pattern, '/tmp/copy/public/key', 'restrict', copy)).toBe(false)
+      expect(matches(pattern, '/tmp/copy/secret/key', 'permit', copy)).toBe(pattern.startsWith('/**'))
+    },
+  )
 })
 
 describe('spelling', () => {

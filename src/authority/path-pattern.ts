@@ -61,7 +61,8 @@ export function compilePathPattern(text: string, options: PathPatternOptions): P
   // Roots of variables can be long; the written pattern is already limited.
   const parsed = texts.flatMap((one) => parseGlob(one, maxLength + maxRootLength))
   const reach: Reach = { text, scope, use, comparison }
-  const sequences = parsed.flatMap((tokens) => anchor(tokens, reach)).map((one) => finish(one, use))
+  const anchored = parsed.flatMap((tokens) => anchor(tokens, reach)).map((one) => finish(one, use))
+  const sequences = [...anchored, ...anchored.flatMap((one) => inCopies(one, reach))]
   if (sequences.length > globLimits.alternatives * 4)
     throw new PatternError(text, 0, `More than ${globLimits.alternatives * 4} alternatives`)
   const roots = insideRoots(scope).map((root) => literalSegments(root, comparison))
@@ -231,6 +232,42 @@ function unglue(name: readonly GlobToken[], comparison: NameComparison): PathSeg
   return before.length === 0
     ? tails
     : [...unglue([...before, { kind: 'star' }, ...after], comparison), ...tails]
+}
+
+/** The sequences that match in the workspace what this one matches in the directories that it is a copy of. */
+function inCopies(sequence: readonly PathSegment[], { scope, use, comparison }: Reach): PathSegment[][] {
+  const { copyOf = [] } = scope
+  // One that starts anywhere matches in the workspace as it is.
+  if (use === 'permit' || sequence[0]?.kind === 'deep') return []
+  const [root = ''] = workspaceRoots(scope)
+  return copyOf.flatMap((directory) =>
+    remainders(sequence, preparePath(directory).names(comparison), comparison).map((rest) => [
+      ...literalSegments(root, comparison),
+      ...rest,
+    ]),
+  )
+}
+
+/** What is left of a sequence after these names, in every way that it can match them. */
+function remainders(
+  sequence: readonly PathSegment[],
+  names: readonly string[],
+  comparison: NameComparison,
+): (readonly PathSegment[])[] {
+  let places = new Set([0])
+  for (const name of names) {
+    const next = new Set<number>()
+    for (const place of places) {
+      const segment = sequence[place]
+      if (segment === undefined) continue
+      if (segment.kind === 'deep') {
+        next.add(place)
+        places.add(place + 1)
+      } else if (matchesSegments([segment], [name], comparison)) next.add(place + 1)
+    }
+    places = next
+  }
+  return [...places].map((place) => sequence.slice(place))
 }
 
 function finish(sequence: readonly PathSegment[], use: PathPatternUse): PathSegment[] {

@@ -8,6 +8,11 @@ export type Scope = {
   readonly home?: string
   /** The volume treats `.ENV` as `.env`; patterns do too. */
   readonly ignoreCase?: boolean
+  /**
+   * Directories that the workspace is a copy of. A restriction of a path in one of them applies to the same path in
+   * the workspace.
+   */
+  readonly copyOf?: readonly string[]
 }
 
 /** Returns the directories that a bare `*` means: those of the session. */

@@ -38,7 +38,8 @@ export function startEngine(kernel: SessionKernel): Promise<Engine> {
   const { root, userDir, options } = kernel
   // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
   // real paths come first.
-  const rules = options.roots === undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
+  const isPlain = options.roots === undefined && copiedBy(kernel).length === 0
+  const rules = isPlain ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
   return limitConcurrency(() => openEngine(kernel, rules))
 }
 
@@ -56,6 +57,7 @@ async function openEngine(
     roots: options.roots,
     places: kernel.places.current,
     closed: options.sessionStore?.paths,
+    copyOf: copiedBy(kernel),
   })
   const place = { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
@@ -84,6 +86,13 @@ async function openEngine(
     kernel.emit({ type: 'notice', source: 'permissionPolicy', message })
   const gate = gateFor(kernel, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
+}
+
+/** The workspaces of its parents that a session works on a copy of: their rules apply to the same paths in it. */
+function copiedBy({ parent }: SessionKernel): readonly string[] {
+  if (parent === undefined) return []
+  const above = copiedBy(parent.session)
+  return parent.isolated ? [parent.session.root, ...above] : above
 }
 
 type FoundRules = { readonly ruleFiles: RuleFiles; readonly loaded: LoadedRules }

@@ -55,6 +55,8 @@ export type WorkspaceOptions = {
     | undefined
   /** Files and directories that no tool and no command may read or change, such as the session store. */
   readonly closed?: readonly string[] | undefined
+  /** Directories that the workspace is a copy of: what is denied there is denied here. */
+  readonly copyOf?: readonly string[] | undefined
   /** Where scratch directories are made. */
   readonly scratchDir?: string | undefined
   /** Where this host keeps track of the processes it started. */
@@ -140,7 +142,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
   const shell = openShell(common, scratch, options)
   const servers = new Set<Promise<PipedProcess>>()
   let seen = places()
-  let scope = scopeOf(roots, seen, undefined)
+  let scope = scopeOf(roots, seen, undefined, options.copyOf)
 
   return {
     root,
@@ -153,7 +155,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       const isNew = scratch.path !== undefined && scope.variables.scratch === undefined
       if (now === seen && !isNew) return scope
       seen = now
-      scope = scopeOf(roots, now, scratch.path)
+      scope = scopeOf(roots, now, scratch.path, options.copyOf)
       return scope
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
@@ -201,6 +203,7 @@ function scopeOf(
   roots: readonly string[],
   { adHoc, userData }: OpenPlaces,
   scratch: string | undefined,
+  copyOf: readonly string[] = [],
 ): Scope {
   return {
     variables: {
@@ -210,6 +213,7 @@ function scopeOf(
       ...(userData.length > 0 && { 'user-data': userData }),
     },
     home: homedir(),
+    ...(copyOf.length > 0 && { copyOf }),
   }
 }
 

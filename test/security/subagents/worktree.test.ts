@@ -125,6 +125,7 @@ describe('the worktree of a task', () => {
   it.each([
     ['by a relative path', () => 'read(secret/**)'],
     ['by an absolute path', (root: string) => `read(${root}/secret/**)`],
+    ['by an absolute path with a wildcard', (root: string) => `read(${dirname(root)}/*/secret/**)`],
   ])('is bound by the denies of the parent %s', async (_, rule) => {
     const { base, root, userDir } = await makeWorkspace({ 'secret/key.txt': 'KEY\n', 'a.txt': 'one\n' })
     expect(base).not.toBe('')
