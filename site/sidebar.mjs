@@ -44,6 +44,7 @@ export const sidebar = [
     items: [
       { text: 'Agents and sessions', link: '/sessions' },
       { text: 'Events', link: '/events' },
+      { text: 'Inspector', link: '/inspector' },
       { text: 'Telemetry', link: '/telemetry' },
       { text: 'Persistence and resume', link: '/persistence' },
       { text: 'The database', link: '/postgres' },

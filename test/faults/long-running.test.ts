@@ -1,6 +1,6 @@
 /**
  * A served schedule that works for many rounds with compaction, fallback models, wake-ups and telemetry on. Short form:
- * 60 rounds; `npm run faults -- 34 long-running` makes it 2,000. Memory does not grow with the rounds, the log
+ * 60 rounds; `npm run faults -- 34 long-running` makes it 2,000. Memory grows by little more than the history, the log
  * can be read again and agrees with the session, and the cost is the sum of the requests.
  */
 import { join } from 'node:path'
@@ -161,9 +161,9 @@ it(`a schedule works for ${rounds} rounds with compaction, fallback, wake-ups an
   const woken = [...state.runs.values()].filter(({ trigger }) => trigger?.source === 'wake_up')
   expect(woken).toHaveLength(collected.ran().length - 1)
   expect(worked).toBe(state.runs.size * perRun)
-  // The history stays, so memory grows by its messages: about 2 KB a round here, and by nothing else.
+  // The history stays in memory: about 3 KB a round here. The short form has few rounds, so its bound is wide.
   const grown = (memory.at(-1) ?? 0) - (memory[1] ?? 0)
-  expect(grown / rounds).toBeLessThan(20_000)
+  expect(grown / rounds).toBeLessThan(rounds < 1_000 ? 20_000 : 6_000)
 }, 1_200_000)
 
 function pick(counts: Readonly<Record<string, number>>) {

@@ -18,7 +18,7 @@ export async function safeBase(baseDir: string): Promise<string> {
   return realpath(baseDir)
 }
 
-/** The directory of this user for worktrees of tasks: on disk, unlike that of scratch directories, for large checkouts. */
+/** The directory of this user for worktrees of tasks. It is on disk, since checkouts can be large. */
 export function worktreeBase(): string {
   return join(tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
 }
