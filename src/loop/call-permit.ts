@@ -79,6 +79,11 @@ export function permitFor(
   }
 }
 
+/** The files that rules deny the tool `read`: their text must not reach a reader in another way either. */
+export function unreadableFiles(authority: Authority): DeniedReads | undefined {
+  return deniedReads({ tool: 'read', args: {}, subjects: [] }, booksOf(authority))
+}
+
 function hostText(host: string, port: number): string {
   return port === 80 || port === 443 ? host : `${host}:${port}`
 }

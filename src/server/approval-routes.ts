@@ -1,7 +1,11 @@
+import { resolve } from 'node:path'
 import { formatRule } from '../authority/rule.js'
+import { unreadableFiles } from '../loop/call-permit.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
-import { dryRun } from '../session/history/dry-run.js'
+import { diffOf } from '../session/history/dry-run.js'
+import { previewEdits } from '../session/history/preview-edits.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
@@ -190,15 +194,25 @@ async function shownApproval(
     reasons,
     rules: request.suggestion?.map(formatRule) ?? [],
     notes: request.notes,
-    diff: request.diff ?? (await previewOf(toolName, args, session.workspace)),
+    diff: request.diff ?? (await previewOf(toolName, args, session)),
     digest,
     remainingMs,
     fromBefore,
   }
 }
 
-/** What a call would do to files, as a user of the terminal sees it too. */
-async function previewOf(toolName: string, args: unknown, root: string): Promise<string | undefined> {
-  const preview = await dryRun(toolName, args, root)
-  return preview === undefined || 'whyNot' in preview ? undefined : preview.diffs.join('\n')
+/**
+ * What a call would do to files, as a user of the terminal sees it too. A client that can answer cannot read every file
+ * of the workspace: a file that rules deny is not shown.
+ */
+async function previewOf(toolName: string, args: unknown, session: Session): Promise<string | undefined> {
+  const preview = await previewEdits(toolName, args, session.workspace)
+  if (preview === undefined || 'whyNot' in preview) return undefined
+  const { authority, workspace } = await kernelOf(session).engine()
+  const unreadable = unreadableFiles(authority.agent())
+  for (const { path } of preview.edits) {
+    const real = (await workspace.realPath(path)) ?? resolve(workspace.root, path)
+    if (unreadable?.denies(real)) return undefined
+  }
+  return (await Promise.all(preview.edits.map(diffOf))).join('\n')
 }

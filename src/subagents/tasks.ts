@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Engine } from '../feature/feature-context.js'
 import type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } from '../feature/task.js'
-import { permitFor } from '../loop/call-permit.js'
+import { unreadableFiles } from '../loop/call-permit.js'
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
@@ -327,11 +327,7 @@ export class Tasks implements RuntimeTasks {
 /** What was changed in a worktree, and where the workspace is not what the worktree was made from. */
 async function collectChanges({ workspace, authority }: Engine, tree: IsolatedTree): Promise<TaskChanges> {
   // A patch has the old text of what it changes, which the parent must not read where a rule denies it.
-  const unreadable = permitFor(
-    { tool: 'read', args: {}, subjects: [] },
-    authority.agent(),
-    false,
-  ).unreadable()
+  const unreadable = unreadableFiles(authority.agent())
   const { files, patch, problem } = await tree.changes(
     (path) => unreadable?.denies(join(workspace.root, path)) ?? false,
   )

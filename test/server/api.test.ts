@@ -85,6 +85,36 @@ describe('the server', () => {
     expect(types.at(-1)).toBe('agent_end')
   })
 
+  it('shows the change that a call asks for, and nothing of a file that rules deny', async () => {
+    const root = directory()
+    const call = (file_path: string) => ({ name: 'write', args: { file_path, content: 'new\n' } })
+    const model = scriptedModel([{ toolCalls: [call('a.txt'), call('private.txt')] }, 'Done.'])
+    const server = await startServer({
+      workspaces: [root],
+      session: { model, permissionPolicy: { deny: ['read(private.txt)'] } },
+    })
+    for (const name of ['a.txt', 'private.txt']) writeFileSync(join(root, name), `old text of ${name}\n`)
+    const { sessionId } = (await server.call('POST', '/v1/sessions', {})).body
+    await server.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'Write.' })
+    const shown = new Map<string, string | undefined>()
+    for (const name of ['a.txt', 'private.txt']) {
+      const path = `/v1/sessions/${sessionId}/approvals`
+      const waiting = async () => {
+        const { approvals } = (await server.call('GET', path)).body
+        for (const { callId, args, diff } of approvals)
+          if (args.file_path === name) {
+            shown.set(name, diff)
+            return String(callId)
+          }
+        throw new Error('not asked yet')
+      }
+      const callId = await vi.waitFor(waiting, { timeout: 60_000 })
+      await server.call('POST', `${path}/${callId}`, { decision: 'reject' })
+    }
+    expect(shown.get('a.txt')).toContain('old text of a.txt')
+    expect(shown.get('private.txt')).toBeUndefined()
+  })
+
   it('puts a question of the model to the client and takes its answers', async () => {
     const questions = [{ question: 'Which color?', options: [{ label: 'red' }, { label: 'blue' }] }]
     const { call, url } = await startServer({
