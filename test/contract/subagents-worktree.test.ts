@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -127,6 +127,11 @@ describe('worktrees of killed processes', () => {
     const living = join(trees, `${process.pid}-living`)
     const elsewhere = join(trees, `${process.pid}-elsewhere`)
     for (const directory of [dead, living, elsewhere]) mkdirSync(join(directory, 'tree'), { recursive: true })
+    // As a cache of Go modules is.
+    const closed = join(dead, 'tree/cache')
+    mkdirSync(closed)
+    writeFileSync(join(closed, 'module'), '')
+    chmodSync(closed, 0o555)
     const [boot] = processScope().split('/')
     // A process of the same number that started at another time.
     writeFileSync(join(dead, 'owner'), `${process.pid}\n1\n${processScope()}\n`)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
@@ -81,7 +81,7 @@ export async function createIsolatedTree(
   const tree = join(directory, 'tree')
   // The settings of `tree/.git` may be those of the work that was done in it, so it is compared by another repository.
   const judge = join(directory, 'judge.git')
-  const remove = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 })
+  const remove = (): Promise<void> => removeTree(directory)
   try {
     await writeFile(join(directory, 'owner'), ownerText())
     const init = ['init', '--quiet', '--template=', `--object-format=${source.objectFormat}`]
@@ -116,10 +116,33 @@ export async function removeDeadTrees(): Promise<number> {
   for (const name of await readdir(base)) {
     const directory = join(base, name)
     if (!treeName.test(name) || isOwned(directory)) continue
-    await rm(directory, { recursive: true, force: true, maxRetries: 3 })
-    removed++
+    // One that cannot be removed does not keep the others.
+    const isRemoved = await removeTree(directory).then(
+      () => true,
+      () => false,
+    )
+    if (isRemoved) removed++
   }
   return removed
+}
+
+/** Removes a directory, also one with directories that cannot be changed, such as a cache of Go modules. */
+async function removeTree(directory: string): Promise<void> {
+  const remove = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 })
+  try {
+    await remove()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    await openDirectories(directory)
+    await remove()
+  }
+}
+
+async function openDirectories(directory: string): Promise<void> {
+  await chmod(directory, 0o700)
+  for (const entry of await readdir(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) await openDirectories(join(directory, entry.name))
 }
 
 /** The number of the process, and random characters. */
