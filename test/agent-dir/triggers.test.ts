@@ -71,6 +71,7 @@ describe('a webhook', () => {
       expect(await status(signed('{}', now + 400))).toBe(401)
       expect(await status({ method: 'GET' })).toBe(405)
       expect(await status(signed('{}'), `${listening.url}/v1/hooks/other`)).toBe(404)
+      expect(await status(signed('{}'), `${listening.url}/v1/hooks/%E0%A4%A`)).toBe(404)
       expect(await status(signed('x'.repeat(300_000)))).toBe(413)
       expect(collected.reports).toEqual([])
       const request = signed(order, now + 1)

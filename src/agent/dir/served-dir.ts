@@ -134,7 +134,7 @@ export class ServedDir implements AgentDirHandle {
   }
 
   async webhook(request: Request): Promise<Response> {
-    const name = decodeURIComponent(/[^/]*$/.exec(new URL(request.url).pathname)?.[0] ?? '')
+    const name = nameIn(new URL(request.url))
     const runner = this.#runners.get(name)
     const hook = this.#hooks.get(name)?.hook
     if (this.#state !== 'serving') return answer(503, 'stopped')
@@ -335,6 +335,15 @@ const refusals = {
   413: 'too_large',
   429: 'too_many',
 } as const
+
+/** The name of the schedule at the end of the path. One that is not encoded correctly names none. */
+function nameIn({ pathname }: URL): string {
+  try {
+    return decodeURIComponent(/[^/]*$/.exec(pathname)?.[0] ?? '')
+  } catch {
+    return ''
+  }
+}
 
 function answer(status: number, code: string): Response {
   return Response.json({ code }, { status, headers: { 'cache-control': 'no-store' } })

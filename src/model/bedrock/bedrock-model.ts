@@ -154,8 +154,16 @@ function take(
     const status = statuses[exception.toLowerCase()] ?? 500
     throw refusalError(place, { status, body: payload, emitted: builder.emitted })
   }
-  const event: unknown = JSON.parse(payload)
+  const event = parsed(payload)
   if (isRecord(event)) reader.read(headers[':event-type'] ?? '', event)
+}
+
+function parsed(payload: string): unknown {
+  try {
+    return JSON.parse(payload)
+  } catch {
+    throw new StreamFormatError()
+  }
 }
 
 /** The statuses of exceptions inside a stream. */

@@ -8,7 +8,7 @@ import { createModel, type ModelConfig } from '../provider.js'
 import { signedHeaders } from './sign.js'
 
 /** A message as Bedrock frames it: prelude, headers, payload, each with a checksum. */
-function framed(headers: Readonly<Record<string, string>>, payload: object): Buffer {
+function framed(headers: Readonly<Record<string, string>>, payload: object | string): Buffer {
   const fields = Object.entries(headers).map(([name, value]) => {
     const head = Buffer.alloc(name.length + 4)
     head.writeUInt8(name.length, 0)
@@ -17,7 +17,10 @@ function framed(headers: Readonly<Record<string, string>>, payload: object): Buf
     head.writeUInt16BE(Buffer.byteLength(value), name.length + 2)
     return Buffer.concat([head, Buffer.from(value)])
   })
-  const [head, body] = [Buffer.concat(fields), Buffer.from(JSON.stringify(payload))]
+  const [head, body] = [
+    Buffer.concat(fields),
+    Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)),
+  ]
   const prelude = Buffer.alloc(12)
   prelude.writeUInt32BE(16 + head.length + body.length, 0)
   prelude.writeUInt32BE(head.length, 4)
@@ -245,14 +248,16 @@ describe('a model of Bedrock', () => {
 
   it('has errors that say what to do and contain no secret', async () => {
     const denied = `{"message":"The security token ${aws.secretAccessKey} is invalid"}`
-    const { url } = await serve([{ status: 403, body: denied }, { body: 'not a stream of events at all' }])
+    const broken = ['not a stream of events at all', framed({ ':event-type': 'messageStart' }, '{"role":')]
+    const { url } = await serve([{ status: 403, body: denied }, ...broken.map((body) => ({ body }))])
     const refused: unknown = await ask({ id: claude, baseUrl: url, aws }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'model_auth', status: 403 })
     expect(String(refused)).not.toContain(aws.secretAccessKey)
     const once = { retry: { maxAttempts: 1 } }
-    await expect(ask({ id: claude, baseUrl: url, aws, ...once })).rejects.toMatchObject({
-      code: 'model_bad_response',
-    })
+    for (const _ of broken)
+      await expect(ask({ id: claude, baseUrl: url, aws, ...once })).rejects.toMatchObject({
+        code: 'model_bad_response',
+      })
     await expect(ask({ id: claude, aws: { region: 'us-east-1' } })).rejects.toMatchObject({
       code: 'model_auth',
     })

@@ -51,8 +51,18 @@ function messageIn(bytes: Buffer): StreamMessage {
   const headersEnd = preludeBytes + bytes.readUInt32BE(4)
   if (headersEnd > end) throw new StreamFormatError()
   return {
-    headers: headersIn(bytes.subarray(preludeBytes, headersEnd)),
+    headers: checkedHeaders(bytes.subarray(preludeBytes, headersEnd)),
     payload: bytes.toString('utf8', headersEnd, end),
+  }
+}
+
+function checkedHeaders(bytes: Buffer): Record<string, string> {
+  try {
+    return headersIn(bytes)
+  } catch (error) {
+    // A length leads out of the message.
+    if (error instanceof RangeError) throw new StreamFormatError()
+    throw error
   }
 }
 
