@@ -99,6 +99,7 @@ export const sidebar = [
       { text: 'The session', link: '/design/session' },
       { text: 'The gate', link: '/design/gate' },
       { text: 'The loop', link: '/design/loop' },
+      { text: 'Models', link: '/design/models' },
       { text: 'The log', link: '/design/log' },
       { text: 'Sessions in Postgres', link: '/design/postgres' },
       { text: 'Stored formats', link: '/design/formats' },

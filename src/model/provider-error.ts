@@ -93,6 +93,7 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
 
 /** Creates the error for a connection that failed or broke. */
 export function connectionError(place: ModelPlace, thrown: unknown, emitted: boolean): ModelError {
+  if (thrown instanceof ModelError) return thrown
   const { code, message } = rootCause(thrown)
   const detail = scrubbed(place, code === '' || message.includes(code) ? message : `${code}: ${message}`)
   // An error without a code is about how the request was built, and may quote a header.
@@ -160,6 +161,7 @@ const brokenConnection = new Set([
   'ENETUNREACH',
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
+  'PROXY_FAILED',
 ])
 
 /** `fetch` has its own limits for silence: five minutes for the head, five between two pieces of the body. */

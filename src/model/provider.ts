@@ -10,6 +10,8 @@ import {
   zhipuEndpoint,
 } from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
+import type { ConnectionOptions } from './connection/create-sender.js'
+import { isLoopback } from './connection/proxy-for.js'
 import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
 import type { RateLimit } from './pacer.js'
@@ -53,6 +55,13 @@ export type ModelConfig = {
   readonly price?: ModelPrice
   /** Differences of a chat-completions server. */
   readonly dialect?: ChatDialect
+  /**
+   * The URL of an HTTP proxy, or `off`. Default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment decide.
+   */
+  readonly proxy?: string
+  /** A file with certificates (PEM) that are trusted in addition to the usual ones. */
+  readonly caFile?: string
+  /** Sends the requests in place of Node's client; `proxy` and `caFile` do not apply to it. */
   readonly fetch?: typeof globalThis.fetch
   readonly retry?: RetryTiming
 }
@@ -152,7 +161,7 @@ function missingIn(
   if (accessToken !== undefined || config.aws?.secretAccessKey !== undefined) return undefined
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
   // A local server may need no key; if it does, its error says so.
-  if (hasKey || hasAuthorization(headers) || known === undefined || isLoopback(baseUrl)) return undefined
+  if (hasKey || hasAuthorization(headers) || known === undefined || isLocal(baseUrl)) return undefined
   return new ModelError(
     'model_auth',
     `${nameOf(config)} has no API key: set apiKey of provider "${provider}", for example from the environment variable ${known.env}`,
@@ -165,7 +174,7 @@ function chatModel(
   facts: ModelFacts,
   baseUrl: string,
 ): Model {
-  const { provider, id, apiKey, accessToken, apiVersion, headers, sessionIdHeader, fetch, retry } = config
+  const { provider, id, apiKey, accessToken, apiVersion, headers, sessionIdHeader, retry } = config
   const endpoints = {
     chat: () => chatEndpoint(baseUrl),
     zhipu: () => zhipuEndpoint(baseUrl),
@@ -185,8 +194,8 @@ function chatModel(
     headers,
     sessionIdHeader,
     dialect,
-    fetch,
     retry,
+    ...connectionOf(config),
   })
 }
 
@@ -231,8 +240,13 @@ function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Mo
       retry,
       promptCache,
       rateLimit,
+      ...connectionOf(config),
     })
   })
+}
+
+function connectionOf({ proxy, caFile, fetch }: ModelConfig): ConnectionOptions {
+  return { proxy, caFile, fetch }
 }
 
 function loadedOnUse(known: Pick<Model, 'provider' | 'id' | 'facts'>, load: () => Promise<Model>): Model {
@@ -258,13 +272,6 @@ function carriesKey(header: string): boolean {
   return /^(?:x-)?(?:goog-)?api-key$/i.test(header)
 }
 
-function isLoopback(url: string | undefined): boolean {
-  if (url === undefined) return false
-  const { hostname } = new URL(url)
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    hostname.startsWith('127.')
-  )
+function isLocal(url: string | undefined): boolean {
+  return url !== undefined && isLoopback(new URL(url))
 }

@@ -63,6 +63,10 @@ export type Reach = {
   readonly apiVersion?: string
   /** The region and the credentials of Bedrock. */
   readonly aws?: AwsAccess
+  /** The URL of an HTTP proxy, or `off`. */
+  readonly proxy?: string
+  /** A file with additional trusted certificates. */
+  readonly caFile?: string
   readonly promptCache?: PromptCache
   readonly rateLimit?: RateLimit
   /** The name of the header with the session id. */

@@ -7,10 +7,11 @@ const { config } = await loadConfig(
   `default_model = "openai/gpt-4"
   providers "openai" {
     api_key = "outer" base_url = "https://outer.test/v1" session_id_header = "x-session"
+    proxy = "http://proxy.test:3128" ca_file = "company.pem"
     headers = { "X-Team" = "red", "x-kept" = "1" }
     models "gpt-4" {}
     models "org/large" {
-      name = "Large" api = "responses" api_key = "inner" base_url = "https://inner.test" session_id_header = "x-inner"
+      name = "Large" api = "responses" api_key = "inner" base_url = "https://inner.test" session_id_header = "x-inner" proxy = "off"
       headers = { "x-team" = "blue" }
       tool_call = false reasoning = true temperature = false
       limit = { context = 1000, output = 10 } cost = { input = 1, output = 2, cache_write = 3 }
@@ -29,6 +30,8 @@ describe('a model by its name', () => {
       id: 'gpt-4',
       apiKey: 'outer',
       baseUrl: 'https://outer.test/v1',
+      proxy: 'http://proxy.test:3128',
+      caFile: '/company.pem',
       sessionIdHeader: 'x-session',
       headers: { 'X-Team': 'red', 'x-kept': '1' },
     })
@@ -42,6 +45,8 @@ describe('a model by its name', () => {
       api: 'responses',
       apiKey: 'inner',
       baseUrl: 'https://inner.test',
+      proxy: 'off',
+      caFile: '/company.pem',
       sessionIdHeader: 'x-inner',
       headers: { 'x-kept': '1', 'x-team': 'blue' },
       facts: {

@@ -82,6 +82,8 @@ function combine(provider: ProviderConfig, model: ModelEntry): ModelConfig {
     accessToken: model.accessToken ?? provider.accessToken,
     aws: model.aws ?? provider.aws,
     apiVersion: model.apiVersion ?? provider.apiVersion,
+    proxy: model.proxy ?? provider.proxy,
+    caFile: model.caFile ?? provider.caFile,
     promptCache: model.promptCache ?? provider.promptCache,
     rateLimit: model.rateLimit ?? provider.rateLimit,
     sessionIdHeader: model.sessionIdHeader ?? provider.sessionIdHeader,

@@ -1,6 +1,7 @@
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { secretsIn } from '../chat/request-headers.js'
+import { type ConnectionOptions, createFetch } from '../connection/create-sender.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelFacts, PromptCache } from '../model.js'
 import { Pacer, type RateLimit } from '../pacer.js'
@@ -14,7 +15,7 @@ import { aiSdkModel, unknownFacts } from './from-ai-sdk.js'
 export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'
 
 /** The settings of {@link createAiSdkModel}. */
-export type AiSdkModelOptions = {
+export type AiSdkModelOptions = ConnectionOptions & {
   readonly provider: string
   readonly kind: AiSdkKind
   readonly id: string
@@ -29,7 +30,6 @@ export type AiSdkModelOptions = {
   readonly retry?: RetryTiming | undefined
   readonly promptCache?: PromptCache | undefined
   readonly rateLimit?: RateLimit | undefined
-  readonly fetch?: typeof globalThis.fetch
   /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
 }
@@ -55,11 +55,13 @@ export type LibrarySettings = {
 export function createAiSdkModel(options: AiSdkModelOptions): Model {
   const { provider, kind, id, sessionIdHeader, retry, promptCache, load = loadLibrary } = options
   const url = options.baseUrl === undefined ? homes[kind] : versioned(options.baseUrl, kind)
-  const place = { provider, id, url, secrets: secretsIn(options, url) }
+  const secrets = secretsIn(options, url)
+  const place = { provider, id, url, secrets }
+  const fetch = createFetch(options, url, secrets)
   let made: Promise<AiSdkModel> | undefined
   const make = async (): Promise<AiSdkModel> => {
     try {
-      return (await load(kind))(settingsOf(options, url, nameOf(place)))(id)
+      return (await load(kind))(settingsOf({ ...options, fetch }, url, nameOf(place)))(id)
     } catch (error) {
       // The next request tries again: the package may have been installed meanwhile.
       made = undefined
@@ -124,7 +126,7 @@ function versioned(baseUrl: string, kind: AiSdkKind): string {
 }
 
 function settingsOf(
-  { apiKey, headers, fetch = globalThis.fetch }: AiSdkModelOptions,
+  { apiKey, headers, fetch }: AiSdkModelOptions & Pick<LibrarySettings, 'fetch'>,
   url: string,
   name: string,
 ): LibrarySettings {

@@ -3,9 +3,10 @@ import { isRecord } from '../../tool/json.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { answerTooLarge, defaultAnswerLimits, maxEventChars } from '../answer-limits.js'
 import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
-import { post, postWith, type Reply } from '../chat/post.js'
 import { readRefusal } from '../chat/read-refusal.js'
 import { secretsIn } from '../chat/request-headers.js'
+import { type ConnectionOptions, createSender } from '../connection/create-sender.js'
+import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
 import { estimateTokens } from '../estimate-tokens.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
@@ -17,7 +18,7 @@ import { StreamFormatError, type StreamMessage, StreamMessages } from './event-s
 import { ConverseReader } from './read-converse.js'
 import { type AwsAccess, signedHeaders } from './sign.js'
 
-export type BedrockModelOptions = {
+export type BedrockModelOptions = ConnectionOptions & {
   readonly provider: string
   readonly id: string
   readonly baseUrl?: string | undefined
@@ -26,7 +27,6 @@ export type BedrockModelOptions = {
   readonly aws?: AwsAccess | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly facts: ModelFacts
-  readonly fetch?: typeof globalThis.fetch | undefined
   readonly retry?: RetryTiming | undefined
   readonly promptCache?: PromptCache | undefined
   readonly rateLimit?: RateLimit | undefined
@@ -38,7 +38,9 @@ export function createBedrockModel(options: BedrockModelOptions): Model {
   const base = options.baseUrl ?? `https://bedrock-runtime.${aws.region}.amazonaws.com`
   const url = `${base.replace(/\/+$/, '')}/model/${encodeURIComponent(id)}/converse-stream`
   const own = [aws.secretAccessKey, aws.sessionToken].filter((secret) => secret !== undefined)
-  const place: ModelPlace = { provider, id, url, secrets: [...secretsIn(options, url), ...own] }
+  const secrets = [...secretsIn(options, url), ...own]
+  const place: ModelPlace = { provider, id, url, secrets }
+  const post = createSender(options, url, secrets)
   const pacer = new Pacer(options.rateLimit)
 
   const headersFor = (body: string, call: ModelCall): Record<string, string> => {
@@ -49,9 +51,8 @@ export function createBedrockModel(options: BedrockModelOptions): Model {
 
   const send = async (request: CompletionRequest, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
     const body = JSON.stringify(converseBody(request, options))
-    const sent = { url, headers: headersFor(body, call), body, signal }
     try {
-      return await (options.fetch === undefined ? post(sent) : postWith(options.fetch, sent))
+      return await post({ url, headers: headersFor(body, call), body, signal })
     } catch (error) {
       throw connectionError(place, error, false)
     }

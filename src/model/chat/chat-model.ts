@@ -2,6 +2,8 @@ import type { CompletionRequest } from '../../tool/completion.js'
 import { type AccessToken, bearerOf } from '../access-token.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { watchAttempt } from '../attempt-watch.js'
+import { type ConnectionOptions, createSender } from '../connection/create-sender.js'
+import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
 import { estimateTokens } from '../estimate-tokens.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
@@ -10,14 +12,13 @@ import { connectionError, type ModelPlace, nameOf, refusalError, watchError } fr
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
-import { post, postWith, type Reply } from './post.js'
 import { readAnswer } from './read-answer.js'
 import { readRefusal } from './read-refusal.js'
 import { createBodyWriter } from './request-body.js'
 import { chatHeaders, secretsIn } from './request-headers.js'
 
 /** The settings of {@link createChatModel}. */
-export type ChatModelOptions = {
+export type ChatModelOptions = ConnectionOptions & {
   readonly provider: string
   readonly id: string
   readonly baseUrl: string
@@ -35,7 +36,6 @@ export type ChatModelOptions = {
   readonly rateLimit?: RateLimit | undefined
   /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
   readonly accessToken?: AccessToken | undefined
-  readonly fetch?: typeof globalThis.fetch | undefined
   readonly retry?: RetryTiming | undefined
   readonly now?: () => number
 }
@@ -55,6 +55,7 @@ export function createChatModel(options: ChatModelOptions): Model {
   const url = options.endpoint ?? chatEndpoint(options.baseUrl)
   const secrets = secretsIn(options, url)
   const place: ModelPlace = { provider, id, url, secrets }
+  const post = createSender(options, url, secrets)
   const write = createBodyWriter(id, facts, dialect, options.promptCache)
   const pacer = new Pacer(options.rateLimit)
   let streamUsage = dialect.streamUsage ?? true
@@ -89,11 +90,8 @@ export function createChatModel(options: ChatModelOptions): Model {
       ...chatHeaders({ ...options, keyHeader: dialect.keyHeader }, call.sessionId),
       ...authorization,
     }
-    // If the host replaced the global `fetch`, its replacement is used.
-    const fetch = options.fetch ?? (globalThis.fetch === nodeFetch ? undefined : globalThis.fetch)
     try {
-      const request = { url, headers, body, signal }
-      return await (fetch === undefined ? post(request) : postWith(fetch, request))
+      return await post({ url, headers, body, signal })
     } catch (error) {
       throw connectionError(place, error, false)
     }
@@ -115,8 +113,6 @@ export function createChatModel(options: ChatModelOptions): Model {
       ),
   }
 }
-
-const nodeFetch = globalThis.fetch
 
 /** Servers that do not support `stream_options` reject the whole request. */
 function refusesStreamOptions(error: unknown): boolean {

@@ -4,12 +4,12 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AnswerBuilder } from '../answer-builder.js'
 import { answerTooLarge, defaultAnswerLimits } from '../answer-limits.js'
 import type { AttemptWatch } from '../attempt-watch.js'
+import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
 import type { FinishReason, ModelAnswer, ModelCall } from '../model.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { ChunkReader } from './chunk-reader.js'
 import { createEventText } from './event-text.js'
-import type { Reply } from './post.js'
 
 export type AnswerSource = {
   readonly place: ModelPlace

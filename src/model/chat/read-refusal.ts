@@ -1,6 +1,6 @@
 import { maxRefusalBytes } from '../answer-limits.js'
+import type { Reply } from '../connection/post.js'
 import type { Refusal } from '../provider-error.js'
-import type { Reply } from './post.js'
 
 /** Reads an error response, up to a limit: a page of an unknown server can have any length. */
 export async function readRefusal(reply: Reply, now: (() => number) | undefined): Promise<Refusal> {

@@ -5,7 +5,20 @@ import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { type Modalities, type ModelEntry, modelApis, type ProviderConfig, type Reach } from '../config.js'
 import { entries, type Origin } from '../entries.js'
 import { field, type Kind, type Shape } from '../field.js'
-import { address, amount, flag, group, header, headers, listOf, secret, text, whole, word } from '../kinds.js'
+import {
+  address,
+  amount,
+  flag,
+  group,
+  header,
+  headers,
+  listOf,
+  path,
+  secret,
+  text,
+  whole,
+  word,
+} from '../kinds.js'
 
 type Limit = { readonly context?: number; readonly output?: number }
 type ModelFields = Omit<ModelEntry, 'id' | 'cost'> & {
@@ -32,6 +45,11 @@ const reach: Shape<Reach> = {
   accessToken: field(secret, 'token in place of a key, such as of Microsoft Entra for Azure'),
   aws: field(group(aws), 'region and credentials of Bedrock'),
   apiVersion: field(text, 'version of the API, for Azure (default: the current one)'),
+  proxy: field(
+    secret,
+    'URL of an HTTP proxy, or `off` (default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment)',
+  ),
+  caFile: field(path, 'file with certificates (PEM) that are trusted in addition to the usual ones'),
   promptCache: field(
     word(['off', '5m', '1h', '24h']),
     'how long the provider retains the beginning of requests (default: its own choice)',

@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
 
 /** A server's response to a request; the body is read piece by piece. */
 export type Reply = {
   readonly status: number
-  readonly headers: { get(name: string): string | null }
+  readonly headers: { get(name: string): string | null; entries(): Iterable<[string, string]> }
   readonly url: string
   /** Returns the next bytes; undefined at the end. Rejects when the connection breaks. */
   read(): Promise<Uint8Array | undefined>
@@ -19,20 +19,24 @@ export type Post = {
   readonly signal: AbortSignal
 }
 
+/** Opens a request. The signal ends the connection while it is established. */
+export type OpenRequest = (address: URL, options: RequestOptions, signal: AbortSignal) => ClientRequest
+
 /**
  * Sends a request with Node's own client. The requests of a run take half the time of `fetch`, whose streams cost
  * more than the rest of a round. Follows no redirect: that would send the conversation, and perhaps the key, to an
  * address that is not configured.
  */
-export async function post({ url, headers, body, signal }: Post): Promise<Reply> {
-  const { request } = await clientFor(url)
+export async function post({ url, headers, body, signal }: Post, open?: OpenRequest): Promise<Reply> {
+  const start = open ?? (await directTo(url))
   signal.throwIfAborted()
   const address = new URL(url)
   // Like `fetch`: addresses end up in logs and messages.
   if (address.username !== '' || address.password !== '')
     throw new TypeError('the address contains a user name or password; put them into a header instead')
   return new Promise((resolve, reject) => {
-    const sent = request(address, { method: 'POST', headers: { 'user-agent': 'capstan', ...headers } })
+    const options = { method: 'POST', headers: { 'user-agent': 'capstan', ...headers } }
+    const sent = start(address, options, signal)
     const stop = (): void => void sent.destroy(asError(signal.reason))
     signal.addEventListener('abort', stop, { once: true })
     sent.once('close', () => signal.removeEventListener('abort', stop))
@@ -43,6 +47,11 @@ export async function post({ url, headers, body, signal }: Post): Promise<Reply>
     // As bytes: a long text would be joined to the head of the request and copied once more.
     sent.end(Buffer.from(body))
   })
+}
+
+async function directTo(url: string): Promise<OpenRequest> {
+  const { request } = await clientFor(url)
+  return (address, options) => request(address, options)
 }
 
 type Client = Pick<typeof import('node:http'), 'request'>
@@ -107,7 +116,10 @@ function replyFrom(message: IncomingMessage, body: Readable, url: string): Reply
   })
   return {
     status: message.statusCode ?? 0,
-    headers: { get: (name) => headerOf(message, name) },
+    headers: {
+      get: (name) => headerOf(message, name),
+      entries: () => Object.keys(message.headers).map((name) => [name, headerOf(message, name) ?? '']),
+    },
     url,
     async read() {
       for (;;) {
@@ -129,6 +141,6 @@ function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return (Array.isArray(value) ? value.join(', ') : value) ?? null
 }
 
-function asError(reason: unknown): Error {
+export function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new DOMException('aborted', 'AbortError')
 }

@@ -1,0 +1,314 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { sharedDirectory, temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import { ModelError } from '../errors.js'
+import type { ModelAnswer, ModelEvent } from '../model.js'
+import { createModel, type ModelConfig } from '../provider.js'
+
+const waitLimit = { timeout: 60_000 }
+const directory = sharedDirectory()
+const caFile = join(directory, 'cert')
+const password = 'hidden-word/7'
+
+beforeAll(() => {
+  const args =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=model.example'
+  execFileSync(
+    'openssl',
+    [...args.split(' '), '-addext', 'subjectAltName=DNS:model.example', '-keyout', 'key', '-out', 'cert'],
+    { cwd: directory, stdio: 'ignore' },
+  )
+})
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A provider over TLS, with a certificate that only the test trusts. */
+async function secureServer(handler: Handler): Promise<number> {
+  const [cert, key] = ['cert', 'key'].map((name) => readFileSync(join(directory, name), 'utf8'))
+  return listen(createTlsServer({ cert, key }, handler))
+}
+
+type Proxy = {
+  readonly url: string
+  /** The first line and the credentials of each request. */
+  readonly asked: { readonly line: string; readonly authorization: string | undefined }[]
+  readonly sockets: Socket[]
+}
+
+/** An HTTP proxy that connects every name to this machine. `answer` replaces its first responses to CONNECT. */
+async function startProxy(...answers: readonly (number | 'hang')[]): Promise<Proxy> {
+  const asked: Proxy['asked'] = []
+  const sockets: Socket[] = []
+  const note = ({ method, url, headers }: IncomingMessage): void => {
+    asked.push({ line: `${method} ${url}`, authorization: headers['proxy-authorization'] })
+  }
+  const server = createServer((request, response) => {
+    note(request)
+    const { port, pathname } = new URL(request.url ?? '')
+    const { 'proxy-authorization': _, ...headers } = request.headers
+    const onwards = httpRequest({ host: '127.0.0.1', port, path: pathname, method: 'POST', headers })
+    onwards.on('response', (reply) => reply.pipe(response.writeHead(reply.statusCode ?? 0, reply.headers)))
+    request.pipe(onwards)
+  })
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    const answer = answers[asked.length]
+    note(request)
+    sockets.push(socket)
+    socket.on('error', () => socket.destroy())
+    if (answer === 'hang') {
+      socket.resume().on('end', () => socket.destroy())
+      return
+    }
+    if (answer !== undefined) {
+      socket.end(`HTTP/1.1 ${answer} Refused ${password}\r\n\r\n`)
+      return
+    }
+    const onwards = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      socket.pipe(onwards).pipe(socket)
+    })
+    onwards.on('error', () => socket.destroy())
+    socket.on('close', () => onwards.destroy())
+    onwards.on('close', () => socket.destroy())
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  const port = await listen(server)
+  return { url: `http://user:${encodeURIComponent(password)}@127.0.0.1:${port}`, asked, sockets }
+}
+
+async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    server.closeAllConnections?.()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+const done = `${chunk({ content: 'Ahoy.' })}${chunk({}, 'stop')}data: [DONE]\n\n`
+const answers: Handler = (request, response) => {
+  request.resume()
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(done)
+}
+
+function ask(
+  config: Partial<ModelConfig> & Pick<ModelConfig, 'baseUrl'>,
+  on: (event: ModelEvent) => void = () => undefined,
+  signal = new AbortController().signal,
+): Promise<ModelAnswer> {
+  const retry = { baseDelayMs: 1, sleep: async () => undefined }
+  return createModel({ provider: 'openai', id: 'm', apiKey: 'key-1', caFile, retry, ...config }).answer(
+    {
+      chatHistory: [{ role: 'user', content: [{ type: 'text', text: 'Hello.' }] }],
+      documents: [],
+      tools: [],
+    },
+    { signal, on },
+  )
+}
+
+async function failure(answer: Promise<ModelAnswer>): Promise<ModelError> {
+  const error: unknown = await answer.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof ModelError)) throw new Error(`no ModelError: ${inspect(error)}`)
+  const shown = `${inspect(error, { depth: 9, showHidden: true })}${error.stack}`
+  expect(shown).not.toContain(password)
+  expect(shown).not.toContain(encodeURIComponent(password))
+  expect(shown).not.toContain(Buffer.from(`user:${password}`).toString('base64'))
+  return error
+}
+
+describe('requests through a proxy', { timeout: 120_000 }, () => {
+  it('are sent through a tunnel to the host, with the credentials of the proxy and none of the provider', async () => {
+    const seen: IncomingMessage['headers'][] = []
+    const port = await secureServer((request, response) => {
+      seen.push(request.headers)
+      answers(request, response)
+    })
+    const proxy = await startProxy()
+    vi.stubEnv('HTTPS_PROXY', proxy.url)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const model = createModel({
+      provider: 'openai',
+      id: 'm',
+      apiKey: 'key-1',
+      caFile,
+      baseUrl: `https://model.example:${port}`,
+    })
+    const request = { chatHistory: [], documents: [], tools: [] }
+    const call = { signal: new AbortController().signal, on: () => undefined }
+    for (const _ of [1, 2, 3]) {
+      const { text } = await model.answer(request, call)
+      expect(text).toBe('Ahoy.')
+    }
+    expect(proxy.asked[0]).toEqual({
+      line: `CONNECT model.example:${port}`,
+      authorization: `Basic ${Buffer.from(`user:${password}`).toString('base64')}`,
+    })
+    expect(seen).toHaveLength(3)
+    expect(seen[0]).toMatchObject({ authorization: 'Bearer key-1', host: `model.example:${port}` })
+    expect(seen[0]).not.toHaveProperty('proxy-authorization')
+  })
+
+  it('stream the answer, and an abort closes the tunnel', async () => {
+    let open: ServerResponse | undefined
+    const port = await secureServer((request, response) => {
+      request.resume()
+      open = response
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ content: 'First.' }))
+    })
+    const proxy = await startProxy()
+    const stop = new AbortController()
+    const heard: ModelEvent[] = []
+    const answer = ask(
+      { baseUrl: `https://model.example:${port}`, proxy: proxy.url },
+      (event) => heard.push(event),
+      stop.signal,
+    )
+    answer.catch(() => undefined)
+    await vi.waitFor(() => expect(JSON.stringify(heard)).toContain('First.'), waitLimit)
+    expect(open?.writableEnded).toBe(false)
+    stop.abort()
+    await expect(answer).rejects.toThrow()
+    await vi.waitFor(() => expect(proxy.sockets[0]?.destroyed).toBe(true), waitLimit)
+  })
+
+  it('end with an abort while the proxy does not answer', async () => {
+    const proxy = await startProxy('hang')
+    const stop = new AbortController()
+    const answer = ask({ baseUrl: 'https://model.example', proxy: proxy.url }, () => undefined, stop.signal)
+    answer.catch(() => undefined)
+    await vi.waitFor(() => expect(proxy.asked).toHaveLength(1), waitLimit)
+    stop.abort()
+    await expect(answer).rejects.toThrow()
+    await vi.waitFor(() => expect(proxy.sockets[0]?.destroyed).toBe(true), waitLimit)
+  })
+
+  it('work for the library of a provider', async () => {
+    const types = [
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          model: 'm',
+          role: 'assistant',
+          content: [],
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Ahoy.' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+      { type: 'message_stop' },
+    ]
+    const body = types.map((each) => `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`).join('')
+    const port = await secureServer((request, response) => {
+      request.resume()
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body)
+    })
+    const proxy = await startProxy()
+    const place = { baseUrl: `https://model.example:${port}`, proxy: proxy.url }
+    const { text } = await ask({ provider: 'anthropic', ...place })
+    expect(text).toBe('Ahoy.')
+    expect(proxy.asked.map(({ line }) => line)).toEqual([`CONNECT model.example:${port}`])
+  })
+
+  it('to an http address are sent to the proxy itself', async () => {
+    const port = await listen(createServer(answers))
+    const proxy = await startProxy()
+    const { text } = await ask({ baseUrl: `http://model.example:${port}`, proxy: proxy.url })
+    expect(text).toBe('Ahoy.')
+    expect(proxy.asked.map(({ line }) => line)).toEqual([
+      `POST http://model.example:${port}/v1/chat/completions`,
+    ])
+  })
+
+  it('follow no redirect', async () => {
+    const port = await secureServer((request, response) => {
+      request.resume()
+      response.writeHead(307, { location: 'https://other.example/' }).end()
+    })
+    const proxy = await startProxy()
+    await failure(ask({ baseUrl: `https://model.example:${port}`, proxy: proxy.url }))
+    expect(proxy.asked).toHaveLength(1)
+  })
+
+  it('are retried when the proxy fails for a while, and not when it refuses', async () => {
+    const port = await secureServer(answers)
+    const baseUrl = `https://model.example:${port}`
+    const failing = await startProxy(503)
+    await ask({ baseUrl, proxy: failing.url })
+    expect(failing.asked).toHaveLength(2)
+    const refusing = await startProxy(407)
+    const error = await failure(ask({ baseUrl, proxy: refusing.url }))
+    expect(error).toMatchObject({ code: 'model_unreachable', message: expect.stringContaining('407') })
+    expect(refusing.asked).toHaveLength(1)
+  })
+
+  it('fail without a word of the credentials when no proxy listens', async () => {
+    const closed = createServer()
+    await new Promise<void>((listening) => closed.listen(0, '127.0.0.1', listening))
+    const { port } = closed.address() as AddressInfo
+    await new Promise((end) => closed.close(end))
+    const proxy = `http://user:${encodeURIComponent(password)}@127.0.0.1:${port}`
+    for (const baseUrl of ['https://model.example', 'http://model.example']) {
+      const error = await failure(ask({ baseUrl, proxy }))
+      expect(error).toMatchObject({
+        code: 'model_unreachable',
+        message: expect.stringContaining(String(port)),
+      })
+    }
+  })
+})
+
+describe('the certificate of a provider', { timeout: 120_000 }, () => {
+  it('is accepted when caFile has its authority, and refused otherwise', async () => {
+    const port = await secureServer(answers)
+    const proxy = await startProxy()
+    const place = { baseUrl: `https://model.example:${port}`, proxy: proxy.url }
+    expect((await ask(place)).text).toBe('Ahoy.')
+    const { caFile: _, ...untrusting } = { caFile, ...place }
+    const plain = createModel({ provider: 'openai', id: 'm', apiKey: 'key-1', ...untrusting })
+    const call = { signal: new AbortController().signal, on: () => undefined }
+    const error = await failure(plain.answer({ chatHistory: [], documents: [], tools: [] }, call))
+    expect(error).toMatchObject({
+      code: 'model_unreachable',
+      message: expect.stringContaining('SELF_SIGNED'),
+    })
+  })
+
+  it('must be of the host, through a tunnel and without one', async () => {
+    const port = await secureServer(answers)
+    const proxy = await startProxy()
+    for (const place of [
+      { baseUrl: `https://other.example:${port}`, proxy: proxy.url },
+      { baseUrl: `https://127.0.0.1:${port}` },
+      { baseUrl: `https://127.0.0.1:${port}`, proxy: proxy.url },
+    ]) {
+      const error = await failure(ask(place))
+      expect(error).toMatchObject({ code: 'model_unreachable', message: expect.stringContaining('ALTNAME') })
+    }
+  })
+
+  it('cannot be checked with a file that is missing or no certificate', async () => {
+    const empty = await temporaryDirectory()
+    const port = await secureServer(answers)
+    for (const path of [join(empty, 'missing.pem'), join(directory, 'key')]) {
+      const error = await failure(ask({ baseUrl: `https://127.0.0.1:${port}`, caFile: path }))
+      expect(error).toMatchObject({ code: 'model_unavailable', message: expect.stringContaining(path) })
+    }
+  })
+})

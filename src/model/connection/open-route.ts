@@ -1,0 +1,181 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { type ClientRequest, request as httpRequest, type RequestOptions } from 'node:http'
+import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { rootCertificates, connect as tlsConnect } from 'node:tls'
+import { messageOf } from '../../tool/errors.js'
+import { ModelError } from '../errors.js'
+import { asError, type OpenRequest } from './post.js'
+import { basicToken, type Route } from './route.js'
+
+/**
+ * Returns what opens requests over a route. Requests to https addresses are sent through a tunnel (CONNECT), so that
+ * the proxy sees only the host name; connections are reused. Requests to http addresses are sent to the proxy itself.
+ */
+export function openRoute({ proxy, caFile }: Route): OpenRequest {
+  const ca = caFile === undefined ? undefined : trusted(caFile)
+  const agent = proxy === undefined ? undefined : new TunnelAgent(proxy, ca)
+  return (address, options, signal) => {
+    if (proxy === undefined)
+      return address.protocol === 'https:'
+        ? httpsRequest(address, { ...options, ca })
+        : httpRequest(address, options)
+    if (address.protocol === 'https:') {
+      const tunnelled: RequestOptions & Opening = { ...options, agent, opening: signal }
+      return httpsRequest(address, tunnelled)
+    }
+    const headers = { ...options.headers, host: address.host, ...authorization(proxy) }
+    return toProxy(proxy, { ...options, headers, path: address.href }, ca)
+  }
+}
+
+/** What a request adds to the options of its connection. */
+type Opening = { readonly opening: AbortSignal }
+
+/** Pools connections through the tunnels of one proxy. */
+class TunnelAgent extends HttpsAgent {
+  readonly #proxy: URL
+  readonly #ca: string[] | undefined
+
+  constructor(proxy: URL, ca: string[] | undefined) {
+    super({ keepAlive: true, scheduling: 'lifo', timeout: 5000 })
+    this.#proxy = proxy
+    this.#ca = ca
+  }
+
+  override createConnection(
+    options: AgentOptions & Partial<Opening> & { servername?: string },
+    done: (error: Error | null, socket?: Duplex) => void,
+  ): undefined {
+    const { opening, host = '', port = 443, servername } = options
+    void this.#connect(String(host), Number(port), servername, opening).then(
+      (socket) => done(null, socket),
+      (error: Error) => done(error),
+    )
+  }
+
+  async #connect(
+    host: string,
+    port: number,
+    servername: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Duplex> {
+    const socket = await openTunnel(
+      this.#proxy,
+      `${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+      this.#ca,
+      signal,
+    )
+    return new Promise((resolve, reject) => {
+      const secure = tlsConnect({
+        socket,
+        ca: this.#ca,
+        host,
+        ALPNProtocols: ['http/1.1'],
+        ...(isIP(host) === 0 && { servername: servername || host }),
+      })
+      const stop = (): void => void secure.destroy(asError(signal?.reason))
+      signal?.addEventListener('abort', stop, { once: true })
+      const settle = (): void => {
+        signal?.removeEventListener('abort', stop)
+        secure.removeListener('error', failed)
+      }
+      const failed = (error: Error): void => {
+        settle()
+        socket.destroy()
+        reject(error)
+      }
+      secure.once('error', failed)
+      secure.once('secureConnect', () => {
+        settle()
+        resolve(secure)
+      })
+      if (signal?.aborted) stop()
+    })
+  }
+}
+
+/** Returns a connection to a host and port through the proxy. */
+function openTunnel(
+  proxy: URL,
+  target: string,
+  ca: string[] | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const headers = { host: target, ...authorization(proxy) }
+    const asked = toProxy(proxy, { method: 'CONNECT', path: target, headers, agent: false }, ca)
+    const stop = (): void => void asked.destroy(asError(signal?.reason))
+    signal?.addEventListener('abort', stop, { once: true })
+    asked.once('close', () => signal?.removeEventListener('abort', stop))
+    asked.on('error', (error) => reject(signal?.aborted ? error : unreachable(proxy, error)))
+    asked.once('connect', ({ statusCode = 0 }, socket, head) => {
+      signal?.removeEventListener('abort', stop)
+      if (statusCode >= 200 && statusCode <= 299 && head.length === 0 && !signal?.aborted)
+        return resolve(socket)
+      socket.destroy()
+      reject(signal?.aborted ? asError(signal.reason) : refused(proxy, statusCode))
+    })
+    // A proxy that answers CONNECT like another request has no tunnel.
+    asked.once('response', (response) => {
+      response.destroy()
+      reject(refused(proxy, response.statusCode ?? 0))
+    })
+    if (signal?.aborted) stop()
+    else asked.end()
+  })
+}
+
+function toProxy(proxy: URL, options: RequestOptions, ca: string[] | undefined): ClientRequest {
+  const isSecure = proxy.protocol === 'https:'
+  const place = {
+    hostname: proxy.hostname.replace(/^\[|\]$/g, ''),
+    port: proxy.port || (isSecure ? 443 : 80),
+  }
+  return isSecure ? httpsRequest({ ...options, ...place, ca }) : httpRequest({ ...options, ...place })
+}
+
+function authorization({ username, password }: URL): Record<string, string> {
+  const token = basicToken(username, password)
+  return token === '' ? {} : { 'proxy-authorization': `Basic ${token}` }
+}
+
+/** A gateway error of a proxy may be over at the next attempt; a refusal is not. */
+function refused(proxy: URL, status: number): Error {
+  return Object.assign(new Error(`the proxy ${proxy.host} answered ${status} instead of opening a tunnel`), {
+    code: status >= 500 ? 'PROXY_FAILED' : 'PROXY_REFUSED',
+  })
+}
+
+/** Without the cause: only the host and the port of a proxy are shown. */
+function unreachable(proxy: URL, error: NodeJS.ErrnoException): Error {
+  const { code = 'PROXY_FAILED' } = error
+  return Object.assign(new Error(`the proxy ${proxy.host} cannot be reached, ${code}`), { code })
+}
+
+/** `ca` replaces the usual certificates, also those of NODE_EXTRA_CA_CERTS, so all of them are listed. */
+function trusted(caFile: string): string[] {
+  const extra = process.env['NODE_EXTRA_CA_CERTS']
+  return [
+    ...rootCertificates,
+    ...(extra && existsSync(extra) ? [readCertificates(extra)] : []),
+    readCertificates(caFile),
+  ]
+}
+
+function readCertificates(path: string): string {
+  try {
+    const text = readFileSync(path, 'utf8')
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  } catch (error) {
+    throw new ModelError(
+      'model_unavailable',
+      `The certificates in ${path} cannot be read (${messageOf(error)})`,
+    )
+  }
+  throw new ModelError(
+    'model_unavailable',
+    `The file ${path} contains no certificate: it must be in PEM format`,
+  )
+}
