@@ -17,6 +17,7 @@ import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
 import type { RateLimit } from './pacer.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
+import { type VertexAccess, vertexEndpoint } from './vertex/vertex-endpoint.js'
 import {
   isOwnAddress,
   type ProviderFamily,
@@ -37,12 +38,14 @@ export type ModelConfig = {
   readonly baseUrl?: string
   readonly apiKey?: string
   /**
-   * A token in place of a key, such as of Microsoft Entra for Azure. A function is called for each request, so that it
+   * A token in place of a key, such as of Microsoft Entra for Azure, or of Google for Vertex AI. A function is called for each request, so that it
    * can refresh the token.
    */
   readonly accessToken?: AccessToken
   /** The region and the credentials of Bedrock. */
   readonly aws?: AwsAccess
+  /** The project, the location and the credentials file of Vertex AI. */
+  readonly vertex?: VertexAccess
   /** The version of the API, for Azure. Absent: its current one. */
   readonly apiVersion?: string
   /** How long the provider retains the beginning of requests. Default: its own choice. */
@@ -86,6 +89,7 @@ export function createModel(config: ModelConfig): Model {
   if (family === 'chat' || family === 'zhipu' || family === 'azure')
     return chatModel(config, family, facts, baseUrl ?? '')
   if (family === 'bedrock') return bedrockModel(config, facts)
+  if (family === 'vertex') return vertexModel(config, facts)
   return aiSdkModel(config, family, facts)
 }
 
@@ -137,8 +141,13 @@ function missingIn(
   known: WellKnown | undefined,
 ): ModelError | undefined {
   const { provider, apiKey, accessToken, headers = {} } = config
-  const missingAws = family === 'bedrock' ? missingForBedrock(config) : undefined
-  if (missingAws !== undefined) return missingAws
+  const missingOwn =
+    family === 'bedrock'
+      ? missingForBedrock(config)
+      : family === 'vertex'
+        ? missingForVertex(config)
+        : undefined
+  if (missingOwn !== undefined) return missingOwn
   if (family === 'azure' && !baseUrl) {
     return new ModelError(
       'model_unavailable',
@@ -158,7 +167,7 @@ function missingIn(
       `${nameOf(config)} has a baseUrl that is not an http(s) URL: write it as https://host/v1`,
     )
   }
-  if (accessToken !== undefined || config.aws?.secretAccessKey !== undefined) return undefined
+  if (accessToken !== undefined || family === 'bedrock' || family === 'vertex') return undefined
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
   // A local server may need no key; if it does, its error says so.
   if (hasKey || hasAuthorization(headers) || known === undefined || isLocal(baseUrl)) return undefined
@@ -214,6 +223,37 @@ function missingForBedrock(config: ModelConfig): ModelError | undefined {
   )
 }
 
+function missingForVertex(config: ModelConfig): ModelError | undefined {
+  const { baseUrl, vertex = {}, apiKey, accessToken } = config
+  if (vertexEndpoint(vertex, baseUrl) === undefined)
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has no valid project and location: set vertex.project and vertex.location, for example from the environment variables GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION`,
+    )
+  if (accessToken || apiKey || vertex.credentialsFile) return undefined
+  return new ModelError(
+    'model_auth',
+    `${nameOf(config)} has no credentials: set accessToken or vertex.credentialsFile, for example from the environment variables VERTEX_ACCESS_TOKEN or GOOGLE_APPLICATION_CREDENTIALS`,
+  )
+}
+
+/** Gemini models over Google's own protocol, at the address of the project and with a token. */
+function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
+  const { provider, id, vertex = {}, baseUrl } = config
+  return loadedOnUse({ provider, id, facts }, async () => {
+    const { createGoogleTokens } = await import('./vertex/google-tokens.js')
+    const { credentialsFile } = vertex
+    const ofFile = credentialsFile && createGoogleTokens(config, credentialsFile, connectionOf(config))
+    const accessToken = config.accessToken || config.apiKey || ofFile
+    return createLibraryModel(
+      { ...config, accessToken: accessToken || '' },
+      'google',
+      facts,
+      vertexEndpoint(vertex, baseUrl),
+    )
+  })
+}
+
 /** Loaded with the first call, like the packages of other providers. */
 function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
   const { provider, id } = config
@@ -225,23 +265,34 @@ function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
 
 /** Loaded with the first call: a program that never uses such a provider does not load its packages. */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
-  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry, promptCache, rateLimit } = config
-  return loadedOnUse({ provider, id, facts }, async () => {
-    const { createAiSdkModel } = await import('./ai-sdk/index.js')
-    return createAiSdkModel({
-      provider,
-      kind,
-      id,
-      facts,
-      apiKey,
-      baseUrl,
-      headers,
-      sessionIdHeader,
-      retry,
-      promptCache,
-      rateLimit,
-      ...connectionOf(config),
-    })
+  const { provider, id } = config
+  return loadedOnUse({ provider, id, facts }, () => createLibraryModel(config, kind, facts))
+}
+
+async function createLibraryModel(
+  config: ModelConfig,
+  kind: AiSdkKind,
+  facts: ModelFacts,
+  endpoint?: string,
+): Promise<Model> {
+  const { provider, id, apiKey, accessToken, baseUrl, headers, sessionIdHeader, retry } = config
+  const { promptCache, rateLimit } = config
+  const { createAiSdkModel } = await import('./ai-sdk/index.js')
+  return createAiSdkModel({
+    provider,
+    kind,
+    id,
+    facts,
+    apiKey,
+    accessToken,
+    baseUrl,
+    endpoint,
+    headers,
+    sessionIdHeader,
+    retry,
+    promptCache,
+    rateLimit,
+    ...connectionOf(config),
   })
 }
 

@@ -7,6 +7,7 @@ export type ProviderFamily =
   | 'chat'
   | 'azure'
   | 'bedrock'
+  | 'vertex'
 
 /** How a provider is asked for a level of reasoning; the names are those of the fields in its requests. */
 export type EffortForm =
@@ -93,6 +94,15 @@ export const providers: readonly WellKnown[] = [
     effort: 'own',
     cache: 'automatic',
     hosts: /^generativelanguage\.googleapis\.com$/,
+    nativeOutput: true,
+  },
+  {
+    names: ['vertex', 'google-vertex'],
+    protocol: 'vertex',
+    env: 'VERTEX_ACCESS_TOKEN',
+    effort: 'own',
+    cache: 'automatic',
+    hosts: /^(?:[a-z\d-]+-)?aiplatform\.googleapis\.com$/,
     nativeOutput: true,
   },
   {

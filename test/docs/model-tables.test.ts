@@ -50,6 +50,7 @@ const protocols: Readonly<Record<ProviderFamily, string>> = {
   google: 'Google generate-content',
   'openai-responses': 'OpenAI responses',
   bedrock: 'Bedrock Converse',
+  vertex: 'Google generate-content, path of the project',
 }
 
 const addresses: Readonly<Record<ProviderFamily, string>> = {
@@ -60,6 +61,7 @@ const addresses: Readonly<Record<ProviderFamily, string>> = {
   google: "the package's",
   'openai-responses': "the package's",
   bedrock: 'that of the region',
+  vertex: 'that of the location',
 }
 
 const caches: Readonly<Record<CacheForm, string>> = {

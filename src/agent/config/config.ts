@@ -4,6 +4,7 @@ import type { ReasoningEffort } from '../../model/effort.js'
 import type { ModelPrice, PromptCache } from '../../model/model.js'
 import type { RateLimit } from '../../model/pacer.js'
 import type { ModelConfig } from '../../model/provider.js'
+import type { VertexAccess } from '../../model/vertex/vertex-endpoint.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
 
@@ -58,11 +59,13 @@ export type Reach = {
   readonly api?: (typeof modelApis)[number]
   readonly apiKey?: string
   readonly baseUrl?: string
-  /** A token in place of a key, for Azure. */
+  /** A token in place of a key, for Azure and Vertex AI. */
   readonly accessToken?: string
   readonly apiVersion?: string
   /** The region and the credentials of Bedrock. */
   readonly aws?: AwsAccess
+  /** The project, the location and the credentials file of Vertex AI. */
+  readonly vertex?: VertexAccess
   /** The URL of an HTTP proxy, or `off`. */
   readonly proxy?: string
   /** A file with additional trusted certificates. */

@@ -81,6 +81,7 @@ function combine(provider: ProviderConfig, model: ModelEntry): ModelConfig {
     baseUrl: model.baseUrl ?? provider.baseUrl,
     accessToken: model.accessToken ?? provider.accessToken,
     aws: model.aws ?? provider.aws,
+    vertex: model.vertex ?? provider.vertex,
     apiVersion: model.apiVersion ?? provider.apiVersion,
     proxy: model.proxy ?? provider.proxy,
     caFile: model.caFile ?? provider.caFile,

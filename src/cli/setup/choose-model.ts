@@ -86,7 +86,7 @@ export function namedModel(
   return { name: named, model, from: 'flag' }
 }
 
-/** What Azure and Bedrock need in addition to a key, or in place of one. */
+/** What Azure, Bedrock and Vertex AI need in addition to a key, or in place of one. */
 function accessIn(protocol: ProviderFamily, env: Io['env']): Partial<ModelConfig> | undefined {
   const of = (...names: readonly string[]): string | undefined => keyIn(env, names)
   if (protocol === 'azure')
@@ -94,6 +94,15 @@ function accessIn(protocol: ProviderFamily, env: Io['env']): Partial<ModelConfig
       baseUrl: of('AZURE_OPENAI_ENDPOINT'),
       apiVersion: of('AZURE_OPENAI_API_VERSION', 'OPENAI_API_VERSION'),
       accessToken: of('AZURE_OPENAI_AD_TOKEN'),
+    })
+  if (protocol === 'vertex')
+    return omitUndefined({
+      accessToken: of('VERTEX_ACCESS_TOKEN'),
+      vertex: {
+        project: of('GOOGLE_CLOUD_PROJECT', 'GOOGLE_VERTEX_PROJECT'),
+        location: of('GOOGLE_CLOUD_LOCATION', 'GOOGLE_VERTEX_LOCATION'),
+        credentialsFile: of('GOOGLE_APPLICATION_CREDENTIALS'),
+      },
     })
   if (protocol !== 'bedrock') return undefined
   return {

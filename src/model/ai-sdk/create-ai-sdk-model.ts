@@ -1,5 +1,6 @@
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { type AccessToken, bearerOf } from '../access-token.js'
 import { secretsIn } from '../chat/request-headers.js'
 import { type ConnectionOptions, createFetch } from '../connection/create-sender.js'
 import { ModelError } from '../errors.js'
@@ -23,6 +24,10 @@ export type AiSdkModelOptions = ConnectionOptions & {
   readonly apiKey?: string | undefined
   /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are equal. */
   readonly baseUrl?: string | undefined
+  /** The URL to which the library adds the model, if it cannot be derived from the base URL. */
+  readonly endpoint?: string | undefined
+  /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
+  readonly accessToken?: AccessToken | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly facts?: Partial<ModelFacts>
   /** The name of a header with the session's id. */
@@ -54,10 +59,11 @@ export type LibrarySettings = {
  */
 export function createAiSdkModel(options: AiSdkModelOptions): Model {
   const { provider, kind, id, sessionIdHeader, retry, promptCache, load = loadLibrary } = options
-  const url = options.baseUrl === undefined ? homes[kind] : versioned(options.baseUrl, kind)
+  const home = options.baseUrl === undefined ? homes[kind] : versioned(options.baseUrl, kind)
+  const url = options.endpoint ?? home
   const secrets = secretsIn(options, url)
   const place = { provider, id, url, secrets }
-  const fetch = createFetch(options, url, secrets)
+  const fetch = withToken(options.accessToken, secrets, createFetch(options, url, secrets))
   let made: Promise<AiSdkModel> | undefined
   const make = async (): Promise<AiSdkModel> => {
     try {
@@ -126,16 +132,34 @@ function versioned(baseUrl: string, kind: AiSdkKind): string {
 }
 
 function settingsOf(
-  { apiKey, headers, fetch }: AiSdkModelOptions & Pick<LibrarySettings, 'fetch'>,
+  { apiKey, accessToken, headers, fetch }: AiSdkModelOptions & Pick<LibrarySettings, 'fetch'>,
   url: string,
   name: string,
 ): LibrarySettings {
   return {
     baseURL: url,
     ...(apiKey !== undefined && { apiKey: apiKey.trim() }),
+    // The libraries insist on a key; the token replaces its header.
+    ...(accessToken !== undefined && { apiKey: 'token' }),
     ...(headers !== undefined && { headers: { ...headers } }),
     // A redirect would send the conversation, and perhaps the key, to an address that is not configured.
     fetch: async (input, init) => boundedResponse(name, await fetch(input, { ...init, redirect: 'manual' })),
+  }
+}
+
+/** Sends a token in place of the key of a library. */
+function withToken(
+  token: AccessToken | undefined,
+  secrets: string[],
+  fetch: typeof globalThis.fetch,
+): typeof globalThis.fetch {
+  if (token === undefined) return fetch
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    for (const name of ['x-goog-api-key', 'x-api-key']) headers.delete(name)
+    const bearer = await bearerOf(token, secrets)
+    if (bearer !== undefined) headers.set('authorization', bearer.authorization)
+    return fetch(input, { ...init, headers })
   }
 }
 

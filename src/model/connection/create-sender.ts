@@ -22,11 +22,12 @@ export type Sender = (request: Post) => Promise<Reply>
  */
 export function createSender(options: ConnectionOptions, url: string, secrets: string[]): Sender {
   const route = routeTo(url, options)
-  if (route instanceof Error) return () => Promise.reject(route)
-  if (route?.proxy !== undefined) secrets.push(...credentialsOf(route.proxy))
+  if (route !== undefined && !(route instanceof Error) && route.proxy !== undefined)
+    secrets.push(...credentialsOf(route.proxy))
   let routed: Promise<Sender> | undefined
   const send: Sender = async (request) => {
     if (route === undefined) return post(request)
+    if (route instanceof Error) throw route
     // The next request tries again: a missing file may be there then.
     routed ??= load(route).catch((error: unknown) => {
       routed = undefined

@@ -4,14 +4,18 @@ export type Route = { readonly proxy?: URL | undefined; readonly caFile?: string
 /** Returns the credentials of a proxy in every form in which they may be shown. */
 export function credentialsOf({ username, password }: URL): string[] {
   const token = basicToken(username, password)
-  return [password, username, decodeURIComponent(password), decodeURIComponent(username), token].filter(
-    (secret) => secret !== '',
-  )
+  return [password, username, decoded(password), decoded(username), token].filter((secret) => secret !== '')
 }
 
 /** Returns the credentials of a URL as `Proxy-Authorization` has them; an empty text when there are none. */
 export function basicToken(username: string, password: string): string {
   if (username === '' && password === '') return ''
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return Buffer.from(pair).toString('base64')
+  return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')
+}
+
+/** A password may contain a percent sign that encodes nothing. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
+  )
 }

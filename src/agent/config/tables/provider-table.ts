@@ -1,6 +1,7 @@
 import type { AwsAccess } from '../../../model/bedrock/sign.js'
 import type { ModelPrice } from '../../../model/model.js'
 import type { RateLimit } from '../../../model/pacer.js'
+import type { VertexAccess } from '../../../model/vertex/vertex-endpoint.js'
 import { omitUndefined } from '../../../tool/omit-undefined.js'
 import { type Modalities, type ModelEntry, modelApis, type ProviderConfig, type Reach } from '../config.js'
 import { entries, type Origin } from '../entries.js'
@@ -38,12 +39,22 @@ const aws: Shape<AwsAccess> = {
   sessionToken: field(secret, 'token of temporary credentials'),
 }
 
+const vertex: Shape<VertexAccess> = {
+  project: field(text, 'id of the project'),
+  location: field(text, 'location, such as `europe-west1` (default: `global`)'),
+  credentialsFile: field(path, 'credentials file of a service account or of a user'),
+}
+
 const reach: Shape<Reach> = {
   api: field(word(modelApis), 'protocol of the endpoint, if the name of the provider does not determine it'),
   apiKey: field(secret, 'API key; write `env("NAME")`, not the key itself'),
   baseUrl: field(address, 'URL of the endpoint'),
-  accessToken: field(secret, 'token in place of a key, such as of Microsoft Entra for Azure'),
+  accessToken: field(
+    secret,
+    'token in place of a key, such as of Microsoft Entra for Azure, or of Google for Vertex AI',
+  ),
   aws: field(group(aws), 'region and credentials of Bedrock'),
+  vertex: field(group(vertex), 'project, location and credentials file of Vertex AI'),
   apiVersion: field(text, 'version of the API, for Azure (default: the current one)'),
   proxy: field(
     secret,
