@@ -66,7 +66,9 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
     const [model = parts.model(), next] = models.slice(at)
     const heard: Heard = { text: '', any: false, over: false }
     try {
-      return await askThis(state, model, request, heard, held)
+      const answer = await askThis(state, model, request, heard, held)
+      state.fallbackModel = at === 0 ? undefined : labelOf(model)
+      return answer
     } catch (error) {
       heard.over = true
       if (next !== undefined && !signal.aborted && mayFallBack(error)) {

@@ -114,6 +114,8 @@ export type RunSummary = {
   readonly usage: Usage
   /** US dollars for the same; absent when no price is known. */
   readonly costUsd?: number | undefined
+  /** The fallback model that gave the last answer, as `provider/model`; absent when the session's own model did. */
+  readonly fallbackModel?: string | undefined
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
   /** How the goal of the run ended; absent when it had none. */

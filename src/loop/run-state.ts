@@ -39,6 +39,8 @@ export type RunState = {
   costUsd: number | undefined
   /** The model that gave the last answer. */
   answeredBy?: Model | undefined
+  /** The same as `provider/model`, if it is a fallback model. */
+  fallbackModel?: string | undefined
   /** What the model has answered since it last called a tool. */
   text: string
   continuations: number

@@ -18,6 +18,8 @@ export type RunOutcome = {
   readonly usage: Usage
   /** Absent when the model's price is not known. */
   readonly costUsd?: number | undefined
+  /** The fallback model that gave the last answer, as `provider/model`; absent when the model of the run gave it. */
+  readonly fallbackModel?: string | undefined
   readonly rounds: number
   readonly toolCallsCount: number
   /** The messages that this run added to the conversation, its prompt included. */
@@ -198,6 +200,6 @@ function outcomeOf(state: RunState, finish: RunOutcome['finish'], messages: read
     rounds: state.rounds,
     toolCallsCount: state.toolCallsCount,
     messages,
-    ...omitUndefined({ costUsd: state.costUsd }),
+    ...omitUndefined({ costUsd: state.costUsd, fallbackModel: state.fallbackModel }),
   }
 }

@@ -10,7 +10,7 @@ import {
   zhipuEndpoint,
 } from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
-import type { ConnectionOptions } from './connection/create-sender.js'
+import type { ConnectionOptions } from './connection/connection-options.js'
 import { isLoopback } from './connection/proxy-for.js'
 import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
@@ -38,8 +38,8 @@ export type ModelConfig = {
   readonly baseUrl?: string
   readonly apiKey?: string
   /**
-   * A token in place of a key, such as of Microsoft Entra for Azure, or of Google for Vertex AI. A function is called for each request, so that it
-   * can refresh the token.
+   * A token in place of a key, such as of Microsoft Entra for Azure, or of Google for Vertex AI. A function is called
+   * for each request, so that it can refresh the token.
    */
   readonly accessToken?: AccessToken
   /** The region and the credentials of Bedrock. */

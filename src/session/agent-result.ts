@@ -21,13 +21,13 @@ type Verified = Pick<
 /** The result of a run. `reports`: what was verified in the session by its end. */
 export function agentResult(
   runId: string,
-  outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd'> & {
+  outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd' | 'fallbackModel'> & {
     readonly finish: AgentResult['finish']
     readonly goal?: AgentResult['goal']
   },
   reports: readonly VerificationReport[] = [],
 ): AgentResult {
-  const { text, toolCallsCount, rounds, usage, costUsd, finish, goal } = outcome
+  const { text, toolCallsCount, rounds, usage, costUsd, fallbackModel, finish, goal } = outcome
   return {
     text,
     runId,
@@ -37,7 +37,7 @@ export function agentResult(
     completionTokens: usage.completionTokens,
     totalTokens: usage.totalTokens,
     usage,
-    ...omitUndefined({ costUsd }),
+    ...omitUndefined({ costUsd, fallbackModel }),
     finish,
     ...omitUndefined({ goal }),
     ...(reports.length === 0 ? nothingVerified : verified(reports)),

@@ -277,7 +277,24 @@ describe('fallback models', () => {
     expect(ofType(events, 'model_fallback')).toMatchObject([
       { turn: 1, from: 'openai/docs-model', to: 'openai/docs-alt', code: 'model_server_error' },
     ])
-    expect(events.at(-1)).toMatchObject({ type: 'agent_end', result: { text: 'fine' } })
+    expect(events.at(-1)).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'fine', fallbackModel: 'openai/docs-alt' },
+    })
+  })
+
+  it('are not named in the result when the model of the session gave the last answer', async () => {
+    const { hostEnv } = testTime()
+    const script = byModel({
+      'docs-model': ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'mine' : busy),
+      'docs-alt': () => calls(['ls', {}]),
+    })
+    const fallbackModels = ['openai/docs-alt']
+    const { server, session } = await openSession(script, { hostEnv, fallbackModels, ...noRetries })
+    const result = await session.send('x')
+    expect(modelsOf(server)).toEqual(['docs-model', 'docs-alt', 'docs-model'])
+    expect(result.text).toBe('mine')
+    expect(result).not.toHaveProperty('fallbackModel')
   })
 
   it('take the round at once while the circuit of the model is open', async () => {

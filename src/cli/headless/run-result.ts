@@ -18,6 +18,8 @@ export type RunReport = {
   readonly toolCalls?: number | undefined
   readonly usage?: RunSummary['usage'] | undefined
   readonly costUsd?: number | undefined
+  /** The fallback model that gave the last answer; absent when `model` gave it. */
+  readonly fallbackModel?: string | undefined
   /** How the goal ended; absent without --goal. */
   readonly goal?: RunSummary['goal']
   readonly verification?:
@@ -93,6 +95,7 @@ function endedReport(
     toolCalls: toolCallsCount,
     usage,
     costUsd,
+    fallbackModel: result.fallbackModel,
     goal: result.goal,
     verification:
       result.verificationReportCount > 0
