@@ -1,17 +1,15 @@
-import { resolve } from 'node:path'
 import { formatRule } from '../authority/rule.js'
-import { unreadableFiles } from '../loop/call-permit.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
 import { diffOf } from '../session/history/dry-run.js'
 import { previewEdits } from '../session/history/preview-edits.js'
 import type { Session } from '../session/session.js'
-import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { optionalText } from './session-routes.js'
+import { unreadableFor } from './unreadable-files.js'
 
 const tag = 'approvals'
 
@@ -201,18 +199,11 @@ async function shownApproval(
   }
 }
 
-/**
- * What a call would do to files, as a user of the terminal sees it too. A client that can answer cannot read every file
- * of the workspace: a file that rules deny is not shown.
- */
+/** What a call would do to files, as a user of the terminal sees it too. A file that rules deny is not shown. */
 async function previewOf(toolName: string, args: unknown, session: Session): Promise<string | undefined> {
   const preview = await previewEdits(toolName, args, session.workspace)
   if (preview === undefined || 'whyNot' in preview) return undefined
-  const { authority, workspace } = await kernelOf(session).engine()
-  const unreadable = unreadableFiles(authority.agent())
-  for (const { path } of preview.edits) {
-    const real = (await workspace.realPath(path)) ?? resolve(workspace.root, path)
-    if (unreadable?.denies(real)) return undefined
-  }
+  const isUnreadable = await unreadableFor(session)
+  for (const { path } of preview.edits) if (await isUnreadable(path)) return undefined
   return (await Promise.all(preview.edits.map(diffOf))).join('\n')
 }

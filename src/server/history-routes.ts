@@ -1,10 +1,13 @@
 import { explainCall } from '../session/explain-call.js'
 import { HistoryError } from '../session/history/errors.js'
+import type { FileChangeInfo } from '../session/history/undo.js'
+import type { Session } from '../session/session.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, text } from './route.js'
 import { optionalText } from './session-routes.js'
 import { readSupposedRules, supposedRules } from './supposed-rules.js'
+import { unreadableFor } from './unreadable-files.js'
 
 const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
@@ -92,9 +95,7 @@ export const historyRoutes: readonly Route[] = [
     handle: ({ session, query }) =>
       allowed(async () =>
         json(200, {
-          changes: await session.changes(query.get('runId') ?? undefined, {
-            diff: query.get('diff') === 'true',
-          }),
+          changes: await changesOf(session, query.get('runId') ?? undefined, query.get('diff') === 'true'),
         }),
       ),
   },
@@ -278,6 +279,22 @@ export const historyRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** The changes of a run. A file that rules deny to the agent is listed without its diff. */
+async function changesOf(
+  session: Session,
+  runId: string | undefined,
+  diff: boolean,
+): Promise<FileChangeInfo[]> {
+  const changes = await session.changes(runId, { diff })
+  if (!diff) return changes
+  const isUnreadable = await unreadableFor(session)
+  return Promise.all(
+    changes.map(async ({ diff: text, ...change }) =>
+      text === undefined || (await isUnreadable(change.path)) ? change : { ...change, diff: text },
+    ),
+  )
+}
 
 /** Turns an error of the history into the problem `history_conflict`, with the message of the session. */
 async function allowed(work: () => Promise<Response>): Promise<Response> {

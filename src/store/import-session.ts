@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { problemIn } from './record-problem.js'
-import type { PartRow, SessionRecord, SessionRow } from './records.js'
+import type { PartRow, RunEventRow, SessionRecord, SessionRow } from './records.js'
 import { refuseFutureSchema } from './schema.js'
 import type { SessionLog, SessionStore } from './session-store.js'
 
@@ -14,8 +14,8 @@ export type ImportSessionOptions = {
   readonly workspace?: string
   /**
    * The lines are as trustworthy as a log of this store. Otherwise nothing in them gains authority: rules, options,
-   * mode, owner and workspace are left out, and so are file contents for an undo and claims of what was verified or
-   * done.
+   * mode, owner and workspace are left out, and so are file contents for an undo and claims of what was verified, done
+   * or approved.
    */
   readonly trusted?: boolean
   /** The maximum length of a line, in characters. */
@@ -210,7 +210,7 @@ class Taker {
       const own = { ...this.#withoutAuthority(record.data), id }
       return { type: 'session', data: workspace === undefined ? own : { ...own, workspaceRoot: workspace } }
     }
-    if (record.type === 'run_event') return record
+    if (record.type === 'run_event') return { type: 'run_event', data: this.#withoutVerdict(record.data) }
     if (record.type === 'message' && record.data.role === 'system') {
       // No session writes system messages into its log, and a model would take them for the host's text.
       this.#systemMessages.add(record.data.id)
@@ -232,6 +232,15 @@ class Taker {
     // A workflow that starts here runs all of its steps.
     this.#leaveOut('workflow steps')
     return { ...content, workflow: null }
+  }
+
+  /** Untrusted lines must not say which rule allowed a call, or who approved it. */
+  #withoutVerdict(row: RunEventRow): RunEventRow {
+    if (this.#options.trusted || !isRecord(row.event)) return row
+    const { decision, by, ...event } = row.event
+    if (decision === undefined && by === undefined) return row
+    this.#leaveOut('verdicts')
+    return { ...row, event }
   }
 
   #withoutAuthority(row: SessionRow): SessionRow {

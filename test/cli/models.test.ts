@@ -1,20 +1,25 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startModelServer } from '../../src/testing/index.js'
 import { openPlace, type Place } from './drive.js'
 
-/** A server in place of OpenAI's, under the provider's own name. */
+/** A server in place of OpenAI's, at the provider's own address: prices count only there. */
 async function withModel(place: Place, id: string): Promise<string[]> {
   const server = await startModelServer(() => ({
     text: 'Done.',
     usage: { inputTokens: 1_000_000, outputTokens: 100_000 },
   }))
   onTestFinished(() => server.close())
+  const { fetch } = globalThis
+  const redirected: typeof fetch = (input, init) =>
+    fetch(String(input).replace('https://api.openai.com', server.url), init)
+  vi.stubGlobal('fetch', redirected)
+  onTestFinished(() => void vi.unstubAllGlobals())
   const config = join(place.home, '..', 'openai.acl')
   writeFileSync(
     config,
-    `default_model = "openai/${id}"\nproviders "openai" {\n  base_url = "${server.url}/v1"\n  models "${id}" {}\n}\n`,
+    `default_model = "openai/${id}"\nproviders "openai" {\n  api_key = "test"\n  models "${id}" {}\n}\n`,
   )
   return ['--config', config]
 }

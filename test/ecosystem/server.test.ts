@@ -136,6 +136,7 @@ describe('the OpenAPI document', () => {
       store,
       workspaces: [workspace],
       hostTools: ['glob', 'verify'],
+      inspector: true,
       session: { model: obedientModel() },
     })
     expect((await call('GET', '/v1/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(server.openapi)))
@@ -219,6 +220,7 @@ describe('the OpenAPI document', () => {
       '/mcp',
     ])
       await use('GET', `${base}${path}`, { params: params() })
+    await use('GET', `${base}/runs/{runId}/log`, { params: params({ runId }) })
     await use('POST', `${base}/undo`, { params: params(), body: { runId } })
     await use('POST', `${base}/messages`, { params: params(), body: { text: 'And again.' } }, 202)
     await use('PATCH', base, { params: params(), body: { title: 'Named' } })
@@ -257,6 +259,15 @@ describe('the OpenAPI document', () => {
     const question = { params: waiting.params({ questionId }), body: { answers: [['blue']] } }
     await use('POST', `${base}/questions/{questionId}`, question)
     await use('POST', `${base}/questions/{questionId}`, question, 409)
+
+    // The inspector's page.
+    await use('GET', '/v1/inspector')
+    const { code } = await use('POST', '/v1/inspector/codes', {}, 201)
+    await use('POST', '/v1/inspector/sign-in', { body: { code }, headers: { origin: url } })
+    await use('POST', '/v1/inspector/sign-out', {}, 204)
+    const { linkId } = await use('POST', `${base}/links`, { params: params(), body: { minutes: 5 } }, 201)
+    await use('GET', `${base}/links`, { params: params() })
+    await use('DELETE', `${base}/links/{linkId}`, { params: params({ linkId }) }, 204)
 
     // A run whose server ended.
     const [stopped] = (await use('GET', `${base}/runs`, { params: params() })).runs

@@ -79,10 +79,11 @@ describe.each<[string, () => SessionStore]>([
       sessionStore: store,
       id: 'copy',
     })
-    expect(outcome.leftOut).toMatchObject({ rules: 1, 'file changes': 1 })
+    expect(outcome.leftOut).toMatchObject({ rules: 1, 'file changes': 1, verdicts: expect.any(Number) })
     expect(outcome.leftOut['options']).toBeGreaterThan(0)
     const text = JSON.stringify((await store.read('copy'))?.records)
     expect(text).not.toContain('"rules"')
+    expect(text).not.toContain('"decision"')
     expect(text).not.toContain('bash(*)')
     expect(text).not.toContain('You are careful.')
     expect(text).not.toContain('file_change')

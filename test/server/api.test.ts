@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -109,10 +109,20 @@ describe('the server', () => {
         throw new Error('not asked yet')
       }
       const callId = await vi.waitFor(waiting, { timeout: 60_000 })
-      await server.call('POST', `${path}/${callId}`, { decision: 'reject' })
+      await server.call('POST', `${path}/${callId}`, { decision: 'once' })
     }
     expect(shown.get('a.txt')).toContain('old text of a.txt')
     expect(shown.get('private.txt')).toBeUndefined()
+
+    const done = async () => {
+      const { changes } = (await server.call('GET', `/v1/sessions/${sessionId}/changes?diff=true`)).body
+      expect(changes).toHaveLength(2)
+      return changes as { path: string; diff?: string }[]
+    }
+    const changes = await vi.waitFor(done, { timeout: 60_000 })
+    const diffs = new Map(changes.map(({ path, diff }) => [basename(path), diff]))
+    expect(diffs.get('a.txt')).toContain('old text of a.txt')
+    expect(diffs.get('private.txt')).toBeUndefined()
   })
 
   it('puts a question of the model to the client and takes its answers', async () => {

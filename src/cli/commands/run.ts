@@ -55,7 +55,7 @@ everything else to standard error.`,
       comment: 'Allow edits and one command',
     },
     {
-      line: 'capstan run --mode accept-edits --allow "bash(npm test)" --goal "All tests pass" --check "npm test"',
+      line: 'capstan run --allow "bash(npm test)" --goal "All tests pass" --check "npm test"',
       comment: 'Work until a command succeeds',
     },
     {

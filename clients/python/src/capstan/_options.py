@@ -53,6 +53,7 @@ class SessionOptions:
     temperature: Optional[float] = None
     max_tokens: Optional[int] = None
     thinking_budget: Optional[int] = None
+    reasoning_effort: Optional[str] = None
     role: Optional[str] = None
     guidelines: Optional[str] = None
     response_style: Optional[str] = None

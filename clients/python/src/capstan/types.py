@@ -85,6 +85,7 @@ EVENT_FIELDS: FrozenSet[str] = frozenset(
         "attempts",
         "before_messages",
         "before_tokens",
+        "by",
         "cached_tokens",
         "call_id",
         "check",
@@ -101,6 +102,7 @@ EVENT_FIELDS: FrozenSet[str] = frozenset(
         "cost_usd",
         "count",
         "deadline_ms",
+        "decision",
         "delay_ms",
         "description",
         "detail",
@@ -220,6 +222,23 @@ class SessionInfo(_SessionInfoAlways, total=False):
     createdAtMs: float
     updatedAtMs: float
     parentId: str
+    summary: "SessionSummary"
+
+
+class _SessionSummaryAlways(TypedDict):
+    status: Literal["running", "waiting", "interrupted", "failed", "cancelled", "completed", "idle"]
+    isSubagent: bool
+    runs: int
+    messages: int
+    totalTokens: int
+
+
+class SessionSummary(_SessionSummaryAlways, total=False):
+    agent: str
+    model: str
+    principal: str
+    costUsd: float
+    prompt: str
 
 
 class _RunAlways(TypedDict):
@@ -348,6 +367,8 @@ class ToolResult(_ToolResultAlways, total=False):
 class Explanation(TypedDict):
     action: Literal["allow", "ask", "deny"]
     text: str
+    judged: Dict[str, Any]
+    watchdog: Dict[str, Any]
 
 
 Trace = Dict[str, Any]
