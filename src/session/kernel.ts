@@ -19,7 +19,6 @@ import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
 import type { Confirmations } from './confirmations.js'
-import { contextUsage } from './context-usage.js'
 import { callTool } from './direct-tools.js'
 import { startEngine } from './engine.js'
 import { SessionClosedError } from './errors.js'
@@ -341,7 +340,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return compactNow(this, signal, options)
   }
 
-  contextUsage(signal: AbortSignal): Promise<ContextUsage> {
+  async contextUsage(signal: AbortSignal): Promise<ContextUsage> {
+    const { contextUsage } = await import('./context-usage.js')
     return contextUsage(this, signal)
   }
 
