@@ -11,13 +11,13 @@ import {
 } from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
 import type { ConnectionOptions } from './connection/connection-options.js'
-import { isLoopback } from './connection/proxy-for.js'
+import { isLoopback } from './connection/loopback.js'
 import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
 import type { RateLimit } from './pacer.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
-import { type VertexAccess, vertexEndpoint } from './vertex/vertex-endpoint.js'
+import type { VertexAccess } from './vertex/vertex-endpoint.js'
 import {
   isOwnAddress,
   type ProviderFamily,
@@ -141,13 +141,6 @@ function missingIn(
   known: WellKnown | undefined,
 ): ModelError | undefined {
   const { provider, apiKey, accessToken, headers = {} } = config
-  const missingOwn =
-    family === 'bedrock'
-      ? missingForBedrock(config)
-      : family === 'vertex'
-        ? missingForVertex(config)
-        : undefined
-  if (missingOwn !== undefined) return missingOwn
   if (family === 'azure' && !baseUrl) {
     return new ModelError(
       'model_unavailable',
@@ -208,49 +201,13 @@ function chatModel(
   })
 }
 
-function missingForBedrock(config: ModelConfig): ModelError | undefined {
-  const { baseUrl, aws = {}, apiKey } = config
-  const { region, accessKeyId, secretAccessKey } = aws
-  if (!region && (baseUrl === undefined || !apiKey))
-    return new ModelError(
-      'model_unavailable',
-      `${nameOf(config)} has no region: set aws.region, for example from the environment variable AWS_REGION`,
-    )
-  if (apiKey || (accessKeyId && secretAccessKey)) return undefined
-  return new ModelError(
-    'model_auth',
-    `${nameOf(config)} has no credentials: set aws.accessKeyId and aws.secretAccessKey, or apiKey, for example from the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK`,
-  )
-}
-
-function missingForVertex(config: ModelConfig): ModelError | undefined {
-  const { baseUrl, vertex = {}, apiKey, accessToken } = config
-  if (vertexEndpoint(vertex, baseUrl) === undefined)
-    return new ModelError(
-      'model_unavailable',
-      `${nameOf(config)} has no valid project and location: set vertex.project and vertex.location, for example from the environment variables GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION`,
-    )
-  if (accessToken || apiKey || vertex.credentialsFile) return undefined
-  return new ModelError(
-    'model_auth',
-    `${nameOf(config)} has no credentials: set accessToken or vertex.credentialsFile, for example from the environment variables VERTEX_ACCESS_TOKEN or GOOGLE_APPLICATION_CREDENTIALS`,
-  )
-}
-
-/** Gemini models over Google's own protocol, at the address of the project and with a token. */
+/** Loaded with the first call. Missing settings are reported then. */
 function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
-  const { provider, id, vertex = {}, baseUrl } = config
+  const { provider, id } = config
   return loadedOnUse({ provider, id, facts }, async () => {
-    const { createGoogleTokens } = await import('./vertex/google-tokens.js')
-    const { credentialsFile } = vertex
-    const ofFile = credentialsFile && createGoogleTokens(config, credentialsFile, connectionOf(config))
-    const accessToken = config.accessToken || config.apiKey || ofFile
-    return createLibraryModel(
-      { ...config, accessToken: accessToken || '' },
-      'google',
-      facts,
-      vertexEndpoint(vertex, baseUrl),
-    )
+    const { vertexConfig } = await import('./vertex/vertex-config.js')
+    const { endpoint, accessToken } = vertexConfig(config)
+    return createLibraryModel({ ...config, accessToken }, 'google', facts, endpoint)
   })
 }
 

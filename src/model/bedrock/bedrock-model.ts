@@ -33,8 +33,13 @@ export type BedrockModelOptions = ConnectionOptions & {
   readonly rateLimit?: RateLimit | undefined
 }
 
-/** Creates a model of Amazon Bedrock, which is asked over its Converse API. */
+/**
+ * Creates a model of Amazon Bedrock, which is asked over its Converse API. Throws a {@link ModelError} for a missing
+ * setting.
+ */
 export function createBedrockModel(options: BedrockModelOptions): Model {
+  const missing = missingIn(options)
+  if (missing !== undefined) throw missing
   const { provider, id, facts, aws = {}, apiKey = '' } = options
   const base = options.baseUrl ?? `https://bedrock-runtime.${aws.region}.amazonaws.com`
   const url = `${base.replace(/\/+$/, '')}/model/${encodeURIComponent(id)}/converse-stream`
@@ -87,6 +92,21 @@ export function createBedrockModel(options: BedrockModelOptions): Model {
     facts,
     answer: (request, call) => withRetries(() => attempt(request, call), retryPolicy(call, options.retry)),
   }
+}
+
+function missingIn(config: BedrockModelOptions): ModelError | undefined {
+  const { baseUrl, aws = {}, apiKey } = config
+  const { region, accessKeyId, secretAccessKey } = aws
+  if (!region && (baseUrl === undefined || !apiKey))
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has no region: set aws.region, for example from the environment variable AWS_REGION`,
+    )
+  if (apiKey || (accessKeyId && secretAccessKey)) return undefined
+  return new ModelError(
+    'model_auth',
+    `${nameOf(config)} has no credentials: set aws.accessKeyId and aws.secretAccessKey, or apiKey, for example from the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK`,
+  )
 }
 
 async function readAnswer(

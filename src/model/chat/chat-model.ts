@@ -14,7 +14,6 @@ import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
 import { readAnswer } from './read-answer.js'
-import { readRefusal } from './read-refusal.js'
 import { createBodyWriter } from './request-body.js'
 import { chatHeaders, secretsIn } from './request-headers.js'
 
@@ -70,8 +69,11 @@ export function createChatModel(options: ChatModelOptions): Model {
     try {
       const reply = await send(write(request, { streamUsage, sessionId: call.sessionId }), call, watch.signal)
       pace.heard(reply.headers)
-      if (reply.status < 200 || reply.status > 299)
+      if (reply.status < 200 || reply.status > 299) {
+        // Loaded on use: most runs have no refused request.
+        const { readRefusal } = await import('./read-refusal.js')
         throw refusalError(place, await readRefusal(reply, options.now))
+      }
       const answer = await readAnswer({ place, reply, builder, watch, call })
       used = answer.usage.totalTokens
       return answer

@@ -6,14 +6,30 @@ import type { Duplex } from 'node:stream'
 import { rootCertificates, connect as tlsConnect } from 'node:tls'
 import { messageOf } from '../../tool/errors.js'
 import { ModelError } from '../errors.js'
+import type { ConnectionOptions } from './connection-options.js'
 import { asError, type OpenRequest } from './post.js'
-import { basicToken, type Route } from './route.js'
+import { proxyFor } from './proxy-for.js'
+import { basicToken, credentialsOf, type Route } from './route.js'
+
+/**
+ * Returns what opens requests to a URL; undefined when they are sent directly. A proxy that cannot be used is an
+ * error, never skipped.
+ */
+export function routeTo(
+  url: string,
+  { proxy: configured, caFile }: ConnectionOptions,
+  secrets: string[],
+): OpenRequest | undefined {
+  const proxy = proxyFor(new URL(url), configured, process.env)
+  if (proxy !== undefined) secrets.push(...credentialsOf(proxy))
+  return proxy === undefined && caFile === undefined ? undefined : openRoute({ proxy, caFile })
+}
 
 /**
  * Returns what opens requests over a route. Requests to https addresses are sent through a tunnel (CONNECT), so that
  * the proxy sees only the host name; connections are reused. Requests to http addresses are sent to the proxy itself.
  */
-export function openRoute({ proxy, caFile }: Route): OpenRequest {
+function openRoute({ proxy, caFile }: Route): OpenRequest {
   const ca = caFile === undefined ? undefined : trusted(caFile)
   const agent = proxy === undefined ? undefined : new TunnelAgent(proxy, ca)
   return (address, options, signal) => {

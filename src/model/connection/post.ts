@@ -70,31 +70,10 @@ function clientFor(url: string): Promise<Client> {
   return clients.https
 }
 
-/** Sends a request with a `fetch` that the host passes. */
-export async function postWith(
-  fetch: typeof globalThis.fetch,
-  { url, headers, body, signal }: Post,
-): Promise<Reply> {
-  const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
-  const reader = response.body?.getReader()
-  return {
-    status: response.status,
-    headers: response.headers,
-    url: response.url,
-    read: async () => (await reader?.read())?.value,
-    // Not awaited: the result of cancelling a body does not matter.
-    drop: () => void reader?.cancel().catch(() => undefined),
-  }
-}
-
 /** Returns the body decompressed: some servers compress it without being asked. */
 async function plain(message: IncomingMessage): Promise<Readable> {
-  const encoding = message.headers['content-encoding']?.toLowerCase() ?? ''
-  if (!/^(?:x-)?(?:gzip|deflate|br)$/.test(encoding)) return message
-  const { createBrotliDecompress, createUnzip } = await import('node:zlib')
-  const { pipeline } = await import('node:stream')
-  // Errors of the pipeline are reported by the last stream.
-  return pipeline(message, encoding === 'br' ? createBrotliDecompress() : createUnzip(), () => undefined)
+  if (message.headers['content-encoding'] === undefined) return message
+  return (await import('./decompress.js')).decompress(message)
 }
 
 function replyFrom(message: IncomingMessage, body: Readable, url: string): Reply {

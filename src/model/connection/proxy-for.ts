@@ -1,4 +1,5 @@
 import { ModelError } from '../errors.js'
+import { isLoopback } from './loopback.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -28,15 +29,6 @@ function proxyUrl(value: string, name: string): URL {
   throw new ModelError(
     'model_unavailable',
     `The proxy in ${name} is not an http(s) URL: write it as http://host:port, or unset it`,
-  )
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(?:\.\d+){3}$/.test(hostname)
   )
 }
 

@@ -5,7 +5,7 @@ import { isRecord } from '../../tool/json.js'
 import { readRefusal } from '../chat/read-refusal.js'
 import type { ConnectionOptions } from '../connection/connection-options.js'
 import { createSender } from '../connection/create-sender.js'
-import { isLoopback } from '../connection/proxy-for.js'
+import { isLoopback } from '../connection/loopback.js'
 import { ModelError } from '../errors.js'
 import { connectionError, type ModelPlace, nameOf } from '../provider-error.js'
 

@@ -56,10 +56,7 @@ const reach: Shape<Reach> = {
   aws: field(group(aws), 'region and credentials of Bedrock'),
   vertex: field(group(vertex), 'project, location and credentials file of Vertex AI'),
   apiVersion: field(text, 'version of the API, for Azure (default: the current one)'),
-  proxy: field(
-    secret,
-    'URL of an HTTP proxy, or `off` (default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment)',
-  ),
+  proxy: field(secret, 'URL of an HTTP proxy, or `off` (default: that of the environment)'),
   caFile: field(path, 'file with certificates (PEM) that are trusted in addition to the usual ones'),
   promptCache: field(
     word(['off', '5m', '1h', '24h']),

@@ -1,7 +1,21 @@
-import type { Sender } from './create-sender.js'
+import type { ConnectionOptions } from './connection-options.js'
+import { createSender, mayNeedRoute, type Sender } from './create-sender.js'
+
+/** Returns the `fetch` that a provider's library uses. */
+export function createFetch(
+  options: ConnectionOptions,
+  url: string,
+  secrets: string[],
+): typeof globalThis.fetch {
+  const send = createSender(options, url, secrets)
+  return (input, init) =>
+    options.fetch !== undefined || !mayNeedRoute(options)
+      ? (options.fetch ?? globalThis.fetch)(input, init)
+      : fetchWith(send, input, init)
+}
 
 /** A `fetch` for the libraries of providers, which only send texts by POST. */
-export async function fetchWith(
+async function fetchWith(
   send: Sender,
   input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit = {},
