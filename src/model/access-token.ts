@@ -10,10 +10,12 @@ export async function bearerOf(
   const text = (typeof token === 'function' ? await token() : token).trim()
   if (!secrets.includes(text)) {
     secrets.push(text)
-    // Tokens expire: a process that runs for weeks must not collect them.
-    if (secrets.length > maxSecrets) secrets.splice(-2, 1)
+    // Tokens expire: a process that runs for weeks must not collect them. Keys, which are first in the list, and the
+    // latest tokens stay.
+    if (secrets.length > maxSecrets) secrets.splice(-(latestTokens + 1), 1)
   }
   return { authorization: `Bearer ${text}` }
 }
 
 const maxSecrets = 32
+const latestTokens = 16

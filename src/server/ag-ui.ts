@@ -101,13 +101,13 @@ async function answerInterrupts(
   session: Session,
   resume: readonly unknown[],
 ): Promise<Place> {
-  await core.authorize(principal, 'answerApproval', session)
   let place: Place | undefined
   for (const entry of resume) {
     if (!isRecord(entry)) continue
     const known = readInterruptId(entry['interruptId'])
     if (known === undefined || (await core.run(session, known.runId)) === undefined)
       throw new ProblemError('approval_not_found', 'There is no interrupt of this id.')
+    await core.authorize(principal, known.kind === 'question' ? 'answerQuestion' : 'answerApproval', session)
     place = known
     const payload = isRecord(entry['payload']) ? entry['payload'] : {}
     const isResolved = entry['status'] === 'resolved'
