@@ -114,7 +114,7 @@ function staysHere(unit: CommandUnit, { hosts }: CommandAnalysis): boolean {
 
 function isLoopback(text: string): boolean {
   const name = parseHost(text)?.name
-  return name !== undefined && (/^(localhost|.+\.localhost|\[::1\])$/.test(name) || /^127\./.test(name))
+  return name !== undefined && /^(localhost|.+\.localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(name)
 }
 
 /** Commands whose output contains nothing secret. */
