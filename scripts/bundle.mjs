@@ -3,7 +3,7 @@
 //
 // The command is put together a second time by itself, as scripts: V8 can keep what it made of a script, and of a
 // module only newer versions of Node let it (see docs/design/performance.md).
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { buildInspector } from '../inspector/build.mjs'
@@ -287,7 +287,8 @@ function groupsOf(modules, groups) {
 
 /** @param {string} modules */
 function laterGroups(modules) {
-  const places = [modules, join(root, 'node_modules')].map((place) => `${resolve(place)}/`)
+  // In a clone that `npm test` builds in, node_modules is a link, and the bundler names real files.
+  const places = [resolve(modules), realpathSync(join(root, 'node_modules'))].map((place) => `${place}/`)
   return laterForCommand.map(([name, ...rules]) => ({
     name,
     test: (/** @type {string} */ id) => {
