@@ -21,15 +21,15 @@ export const command: Command = {
 the rule that decided, approvals and questions, usage, and file changes. The link that it prints signs one browser in, once, within 60 seconds. Press
 Enter for another one.`,
   options: [
-    { name: 'all', summary: 'show the sessions of every directory' },
-    { name: 'port', value: 'n', summary: 'the port; any free one by default' },
-    { name: 'no-open', summary: 'print the link, and do not open it' },
-    { name: 'json', summary: 'print the address and the link as JSON' },
+    { name: 'all', summary: 'Show the sessions of every directory' },
+    { name: 'port', value: 'n', summary: 'The port (default: any free one)' },
+    { name: 'no-open', summary: 'Print the link, and do not open it' },
+    { name: 'json', summary: 'Print the address and the link as JSON' },
     ...sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
   ],
   examples: [
-    { line: 'capstan inspect', comment: 'the sessions of this directory' },
-    { line: 'capstan inspect --all --no-open', comment: 'all sessions, and only print the link' },
+    { line: 'capstan inspect', comment: 'Show the sessions of this directory' },
+    { line: 'capstan inspect --all --no-open', comment: 'Show all sessions, and only print the link' },
   ],
   async run(args, io) {
     const port = readPort(args, 0)
