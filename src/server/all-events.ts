@@ -17,15 +17,21 @@ export async function watchAll({ core, principal, request, query }: RouteContext
   const release = core.usage.take(principal, 'streams')
   const closed = core.metrics.streamOpened()
   const all = new AllEvents(core, principal, cursor)
-  await all.start()
+  const onClose = (): void => {
+    all.stop()
+    release()
+    closed()
+  }
+  try {
+    await all.start()
+  } catch (error) {
+    onClose()
+    throw error
+  }
   return eventStreamResponse(all.events(), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
-    onClose: () => {
-      all.stop()
-      release()
-      closed()
-    },
+    onClose,
   })
 }
 
