@@ -47,7 +47,7 @@ export class ClaimedRun {
   /** The messages that answered calls which have not ended. */
   readonly #answered = new Map<string, string>()
   #servicing: Promise<void> | undefined
-  #serviceAgain = false
+  #nextService: Promise<void> | undefined
 
   constructor(parts: ClaimedRunParts) {
     this.#parts = parts
@@ -96,17 +96,23 @@ export class ClaimedRun {
     await this.#session?.passivate({ reason: 'The node is stopping.', deadlineMs })
   }
 
-  /** Looks at what the queue has for the run: messages, a request to cancel, or the loss of the claim. */
+  /**
+   * Looks at what the queue has for the run: messages, a request to cancel, or the loss of the claim. One look at a
+   * time, so that no message is passed on or counted twice. The look that a caller waits for begins after its call.
+   */
   service(): Promise<void> {
     if (this.#servicing !== undefined) {
-      this.#serviceAgain = true
-      return this.#servicing
+      this.#nextService ??= this.#servicing
+        // The caller of that look handles its error.
+        .catch(() => undefined)
+        .then(() => {
+          this.#nextService = undefined
+          return this.service()
+        })
+      return this.#nextService
     }
     this.#servicing = this.#service().finally(() => {
       this.#servicing = undefined
-      if (!this.#serviceAgain) return
-      this.#serviceAgain = false
-      void this.service().catch((error: unknown) => this.#parts.options.onError?.(error))
     })
     return this.#servicing
   }
@@ -187,7 +193,7 @@ export class ClaimedRun {
     at: number,
   ): Promise<void> {
     // An answer that arrived while no node had the run.
-    await this.#service()
+    await this.service()
     const before = state === undefined ? [] : restoredEvents(state, last)
     const restart = restartEvent(before, at, last.updatedAtMs)
     let published: Promise<void> | undefined

@@ -208,6 +208,36 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(ledger.begun).toEqual([])
   })
 
+  it('counts a refused answer once when the node is notified while it reads the messages', async () => {
+    const { store, queue, worker } = await place(backend)
+    const client = new RunClient({ store, queue })
+    const forged = (id: string): RunMessage => ({ id, body: { kind: 'approval', callId: 'call-sea' } })
+    const join = queue.join.bind(queue)
+    queue.join = async (node) => {
+      const member = await join(node)
+      const inspect = member.inspect.bind(member)
+      member.inspect = async (claim) => {
+        const found = await inspect(claim)
+        if (found?.messages.length === 1 && found.messages[0]?.id === 'first') {
+          await queue.post(claim.run.runId, forged('second'))
+          // Long enough for the notification of the second message to cause another look.
+          await new Promise((resolve) => setTimeout(resolve, 300))
+        }
+        return found
+      }
+      return member
+    }
+    const asking = await worker([call('change', 'sea'), 'rejected'], { slots: 1 })
+    const { runId } = await client.submit({ prompt: 'change it' })
+    await untilState(client, runId, 'waiting')
+    await queue.post(runId, forged('first'), { wakes: true })
+    await expect.poll(() => asking.metrics().refusedAnswers, { timeout: 60_000 }).toBeGreaterThanOrEqual(2)
+    await untilState(client, runId, 'waiting')
+    await client.answer(runId, 'call-sea', 'reject', 'not now')
+    await untilState(client, runId, 'completed')
+    expect(asking.metrics().refusedAnswers).toBe(2)
+  })
+
   it('is not approved by an answer that has expired, or was used for an earlier question', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
