@@ -7,16 +7,15 @@ import type {
   RunClaim,
   RunMessage,
   Settlement,
-  TenantLimits,
   WakeReason,
 } from '../run-queue/run-queue.js'
 import type { Database, Run } from '../store/postgres/database.js'
 import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
-import { inTransaction } from '../store/postgres/jobs.js'
 import { expiredSeconds, silentSeconds } from '../store/postgres/leases.js'
 import { lockSpace, Presence, settleMs } from '../store/postgres/presence.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
-import { groupOf, jobQueueOf, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
+import { claimRuns, lockClaims } from './claim-runs.js'
+import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
 export type MemberOptions = {
   readonly description: NodeDescription
@@ -26,10 +25,11 @@ export type MemberOptions = {
   readonly maxWaitMs: number
   readonly boss: PgBoss
   ensureLane(lane: string): Promise<void>
-  lockSession(run: Run, sessionId: string): Promise<void>
+  lockSessions(run: Run, sessionIds: readonly string[]): Promise<void>
   /** Gives a job to the next run of a session. */
   advance(run: Run, sessionId: string): Promise<void>
-  send(run: Run, row: RunRow): Promise<void>
+  /** Gives a job to each of these runs. */
+  send(run: Run, rows: readonly RunRow[]): Promise<void>
   changed(runId: string): void
   left(): void
 }
@@ -93,18 +93,11 @@ export class PostgresMember implements QueueMember {
       })
       const taken = wasUnsure || attempt > 1 ? await this.#unknownClaims(run) : []
       if (node?.draining !== false) return taken
-      const limits = await Limits.read(run, schema, tenantLimits)
-      let skipped = 0
-      for (const lane of lanes)
-        while (taken.length < max && skipped < maxSkipped) {
-          const found = await this.#fetch(run, lane, limits)
-          if (found === undefined) break
-          if (found === 'not now') skipped++
-          else taken.push(found)
-        }
+      const free = { lanes, max: max - taken.length, tenantLimits }
+      const found = await claimRuns(run, { ...this.#options, node: this.node }, free)
       // Many runs were cancelled: the others must not wait for the end of all their jobs.
-      if (skipped === maxSkipped) setImmediate(() => this.wake('work'))
-      return taken
+      if (found.hasMore) setImmediate(() => this.wake('work'))
+      return [...taken, ...found.rows]
     })
     this.#isUnsure = false
     for (const { run_id: runId, attempt } of rows) {
@@ -141,7 +134,7 @@ export class PostgresMember implements QueueMember {
     const { database, schema } = this.#options
     const sessionId = encodeText(claim.run.sessionId)
     const isSettled = await database.transaction(async (run, attempt) => {
-      await this.#options.lockSession(run, sessionId)
+      await this.#options.lockSessions(run, [sessionId])
       const [row] = await run<RunRow>({
         name: 'capstan_settle',
         text: `update ${schema}.queue_runs r set
@@ -246,56 +239,6 @@ export class PostgresMember implements QueueMember {
     }
   }
 
-  /** Takes the next job of a lane. Undefined: there is none; `not now`: its run cannot start now. */
-  async #fetch(run: Run, lane: string, limits: Limits): Promise<RunRow | 'not now' | undefined> {
-    const { boss, schema } = this.#options
-    const db = inTransaction(run)
-    const queue = jobQueueOf(lane)
-    await run({ text: 'savepoint fetched' })
-    const [job] = await boss.fetch<{ runId: string }>(queue, {
-      batchSize: 1,
-      ...(limits.full.length > 0 && { ignoreGroups: limits.full }),
-      db,
-    })
-    if (job === undefined) return undefined
-    const [row] = await run<RunRow>({
-      name: 'capstan_fetched',
-      text: `select ${runColumns} from ${schema}.queue_runs where run_id = $1`,
-      values: [job.data.runId],
-    })
-    if (row !== undefined && row.state === 'queued' && row.job === job.id && !limits.allows(row)) {
-      // The tenant is at its limit: the job stays where it was.
-      await run({ text: 'rollback to savepoint fetched' })
-      limits.add(row)
-      return 'not now'
-    }
-    await boss.deleteJob(queue, job.id, { db })
-    // Cancelled since it was sent.
-    if (row === undefined) return 'not now'
-    await this.#options.lockSession(run, row.session_id)
-    const [claimed] = await run<RunRow>({
-      name: 'capstan_claim',
-      text: `update ${schema}.queue_runs r set state = 'active', node = $2, attempt = attempt + 1, job = null,
-          front = false, updated_at = ${nowMs}
-        where run_id = $1 and state = 'queued' and job = $3 and not exists (
-          select 1 from ${schema}.queue_runs o
-          where o.session_id = r.session_id and o.ord <> r.ord and (o.state in ('active', 'waiting')
-            or (o.state = 'queued' and o.not_before <= ${nowMs} and (o.front, -o.ord) > (r.front, -r.ord))))
-        returning ${runColumns}`,
-      values: [row.run_id, this.node, job.id],
-    })
-    if (claimed !== undefined) {
-      limits.count(claimed)
-      return claimed
-    }
-    // Another run of the session comes first; it gives this one a job when it ends.
-    await run({
-      text: `update ${schema}.queue_runs set job = null where run_id = $1 and job = $2`,
-      values: [row.run_id, job.id],
-    })
-    return 'not now'
-  }
-
   async #wasSettled(run: Run, claim: RunClaim): Promise<boolean> {
     const [row] = await run({
       text: `select 1 from ${this.#options.schema}.queue_runs
@@ -385,10 +328,8 @@ export class PostgresMember implements QueueMember {
       values: [[...nodes]],
     })
     if (rows.length === 0) return
-    for (const row of rows) {
-      await this.#options.send(run, row)
-      this.#options.changed(row.run_id)
-    }
+    await this.#options.send(run, rows)
+    for (const row of rows) this.#options.changed(row.run_id)
     await run({
       text: `insert into ${schema}.counters as c (name, tokens) values ('capstan:takeovers', $1)
         on conflict (name) do update set tokens = c.tokens + excluded.tokens`,
@@ -407,7 +348,7 @@ export class PostgresMember implements QueueMember {
         limit 100`,
     })
     for (const { session_id: sessionId } of rows) {
-      await this.#options.lockSession(run, sessionId)
+      await this.#options.lockSessions(run, [sessionId])
       await this.#options.advance(run, sessionId)
     }
   }
@@ -417,65 +358,3 @@ export class PostgresMember implements QueueMember {
 const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`
 const sweepEveryMs = 400
-/** How many jobs that cannot start one transaction looks at. */
-const maxSkipped = 100
-
-/** One transaction at a time claims and takes over, so that no limit is exceeded. */
-async function lockClaims(run: Run, schema: string): Promise<void> {
-  await run({
-    name: 'capstan_lock_claims',
-    text: `select pg_advisory_xact_lock(hashtext('capstan claims'), hashtext($1))`,
-    values: [schema],
-  })
-}
-
-/** How many runs each tenant has, and which groups are at their limit. */
-class Limits {
-  readonly full: string[] = []
-  readonly #limits: TenantLimits | undefined
-  readonly #active: Map<string, number>
-
-  private constructor(limits: TenantLimits | undefined, active: Map<string, number>) {
-    this.#limits = limits
-    this.#active = active
-  }
-
-  static async read(run: Run, schema: string, limits: TenantLimits | undefined): Promise<Limits> {
-    if (limits === undefined) return new Limits(limits, new Map())
-    const rows = await run<{ tenant: string; active: number }>({
-      name: 'capstan_active_of_tenants',
-      text: `select tenant, count(*)::float8 as active from ${schema}.queue_runs
-        where state = 'active' and tenant is not null group by tenant`,
-    })
-    const made = new Limits(limits, new Map(rows.map(({ tenant, active }) => [tenant, active])))
-    for (const tenant of made.#active.keys()) made.#fill(tenant)
-    return made
-  }
-
-  allows({ tenant, tier }: RunRow): boolean {
-    return tenant === null || (this.#active.get(tenant) ?? 0) < this.#limitOf(tier)
-  }
-
-  count({ tenant }: RunRow): void {
-    if (tenant === null) return
-    this.#active.set(tenant, (this.#active.get(tenant) ?? 0) + 1)
-    this.#fill(tenant)
-  }
-
-  /** Leaves out the group of this run from now on. */
-  add(row: Pick<RunRow, 'tenant' | 'tier'>): void {
-    const group = groupOf(row)
-    if (group !== undefined) this.full.push(group)
-  }
-
-  #fill(tenant: string): void {
-    for (const tier of [null, ...Object.keys(this.#limits?.tiers ?? {}).map(encodeText)])
-      if ((this.#active.get(tenant) ?? 0) >= this.#limitOf(tier)) this.add({ tenant, tier })
-  }
-
-  #limitOf(tier: string | null): number {
-    const { tiers = {}, default: fallback = Number.POSITIVE_INFINITY } = this.#limits ?? {}
-    const name = tier === null ? undefined : decodeText(tier)
-    return name !== undefined && Object.hasOwn(tiers, name) ? (tiers[name] ?? fallback) : fallback
-  }
-}

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { PgBoss } from 'pg-boss'
+import type { JobInsert, PgBoss } from 'pg-boss'
 import type {
   CancelOutcome,
   ClusterStatus,
@@ -87,7 +87,7 @@ export class PostgresRunQueue implements RunQueue {
       prepare: options.prepare ?? options.directUrl === undefined,
       maxWaitMs,
     }
-    this.#database = new Database({ ...connections, poolSize: pool })
+    this.#database = new Database({ ...connections, poolSize: pool, maxPauseMs })
     this.#jobDatabase = new Database({ ...connections, poolSize: 1 })
     this.#listener = new Listener({
       connection: this.#direct,
@@ -101,7 +101,7 @@ export class PostgresRunQueue implements RunQueue {
     const boss = await this.#open()
     await this.#ensureLane(boss, submission.lane)
     return this.#database.transaction(async (run) => {
-      await this.#lockSession(run, encodeText(submission.sessionId))
+      await this.#lockSessions(run, [encodeText(submission.sessionId)])
       const [row] = await run<RunRow>({
         name: 'capstan_submit',
         text: `insert into ${this.#schema}.queue_runs
@@ -284,9 +284,9 @@ export class PostgresRunQueue implements RunQueue {
       maxWaitMs: this.#maxWaitMs,
       boss,
       ensureLane: (lane) => this.#ensureLane(boss, lane),
-      lockSession: (run, sessionId) => this.#lockSession(run, sessionId),
+      lockSessions: (run, sessionIds) => this.#lockSessions(run, sessionIds),
       advance: (run, sessionId) => this.#advance(run, boss, sessionId),
-      send: (run, row) => this.#send(run, boss, row),
+      send: (run, rows) => this.#send(run, boss, rows),
       changed: (runId) => this.#markChanged(runId),
       left: () => this.#members.delete(member),
     })
@@ -406,11 +406,12 @@ export class PostgresRunQueue implements RunQueue {
   }
 
   /** One transaction at a time decides which run of a session is next. */
-  async #lockSession(run: Run, sessionId: string): Promise<void> {
+  async #lockSessions(run: Run, sessionIds: readonly string[]): Promise<void> {
     await run({
-      name: 'capstan_lock_session',
-      text: `select pg_advisory_xact_lock(hashtext('capstan session ${this.#schemaName}'), hashtext($1))`,
-      values: [sessionId],
+      name: 'capstan_lock_sessions',
+      text: `select pg_advisory_xact_lock(hashtext('capstan session ${this.#schemaName}'), hashtext(id))
+        from unnest($1::text[]) as id`,
+      values: [[...sessionIds]],
     })
   }
 
@@ -427,29 +428,27 @@ export class PostgresRunQueue implements RunQueue {
       values: [sessionId],
     })
     const first = open.find(({ state, is_due: isDue }) => state !== 'queued' || isDue)
-    for (const row of open)
-      if (row.state === 'queued' && row.job === null && (row === first || !row.is_due))
-        await this.#send(run, boss, row)
+    const ready = open.filter(
+      (row) => row.state === 'queued' && row.job === null && (row === first || !row.is_due),
+    )
+    await this.#send(run, boss, ready)
   }
 
-  /** Sends the job of a run, and wakes the nodes. */
-  async #send(run: Run, boss: PgBoss, row: RunRow): Promise<void> {
-    const job = randomUUID()
-    const group = groupOf(row)
-    await boss.send(
-      jobQueueOf(decodeText(row.lane)),
-      { runId: row.run_id },
-      {
-        id: job,
-        priority: row.priority + (row.front ? frontPriority : 0),
-        ...(row.not_before > 0 && { startAfter: new Date(row.not_before) }),
-        ...(group !== undefined && { group: { id: group } }),
-        db: inTransaction(run),
-      },
-    )
+  /** Sends the jobs of runs, and wakes the nodes. */
+  async #send(run: Run, boss: PgBoss, rows: readonly RunRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const sent = rows.toSorted((a, b) => a.ord - b.ord).map((row) => ({ row, job: randomUUID() }))
+    for (const lane of new Set(rows.map((row) => row.lane)))
+      await boss.insert(
+        jobQueueOf(decodeText(lane)),
+        sent.filter(({ row }) => row.lane === lane).map(({ row, job }) => jobOf(row, job)),
+        { db: inTransaction(run) },
+      )
     await run({
-      text: `update ${this.#schema}.queue_runs set job = $2 where run_id = $1`,
-      values: [row.run_id, job],
+      name: 'capstan_sent',
+      text: `update ${this.#schema}.queue_runs r set job = sent.job
+        from unnest($1::text[], $2::uuid[]) as sent (run_id, job) where r.run_id = sent.run_id`,
+      values: [sent.map(({ row }) => row.run_id), sent.map(({ job }) => job)],
     })
     await this.#notify(run, { reason: 'work' })
   }
@@ -467,7 +466,7 @@ export class PostgresRunQueue implements RunQueue {
   async #lockRun(run: Run, runId: string, scope: TenantScope): Promise<RunRow | undefined> {
     const row = await this.#find(run, runId, scope)
     if (row === undefined) return undefined
-    await this.#lockSession(run, row.session_id)
+    await this.#lockSessions(run, [row.session_id])
     const [locked] = await run<RunRow>({
       text: `select ${runColumns} from ${this.#schema}.queue_runs where run_id = $1 for update`,
       values: [row.run_id],
@@ -527,6 +526,8 @@ type Notice = { readonly node?: number | null | undefined; readonly reason?: Wak
 /** After a gap a node looks at everything but `drain`, which it finds when it claims. */
 const wakeReasons: readonly WakeReason[] = ['work', 'messages', 'cancel']
 const notifyAfterMs = 10
+/** Other nodes wait for the locks of a transaction of the queue. */
+const maxPauseMs = 5_000
 /** Postgres accepts less than 8,000 bytes. */
 const maxPayload = 7_900
 /** Runs that had a slot before come first. */
@@ -543,6 +544,18 @@ const laneOptions = { retryLimit: 0, retentionSeconds: 10 * 365 * 24 * 3_600 } a
 async function createLane(boss: PgBoss, name: string): Promise<void> {
   await boss.createQueue(name, laneOptions)
   await boss.findJobs(name, { id: randomUUID() })
+}
+
+/** The job of a run that waits. */
+function jobOf(row: RunRow, id: string): JobInsert<{ runId: string }> {
+  const group = groupOf(row)
+  return {
+    id,
+    data: { runId: row.run_id },
+    priority: row.priority + (row.front ? frontPriority : 0),
+    ...(row.not_before > 0 && { startAfter: new Date(row.not_before) }),
+    ...(group !== undefined && { group: { id: group } }),
+  }
 }
 
 function clamped(priority: number): number {

@@ -1,6 +1,6 @@
 /**
- * FT-41 to FT-44: workers whose database is restarted, cut off or migrated, and tenants that share workers. Short
- * forms; `FAULT_FACTOR=50` makes 1,000 lost connections and 1,000 lost answers.
+ * FT-41 to FT-44 and FT-46: workers whose database is restarted, cut off or migrated, a worker that is paused, and
+ * tenants that share workers. Short forms; `FAULT_FACTOR=50` makes 1,000 lost connections and 1,000 lost answers.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -102,6 +102,34 @@ describe.skipIf(!hasPostgres())(
     )
   },
 )
+
+describe.skipIf(!hasPostgres())('FT-46: a worker that is paused in the middle of a claim', () => {
+  it(
+    'holds up the others for some seconds only, and works again after the pause',
+    async () => {
+      const { url, schema } = await postgresSchema()
+      const proxy = await startProxy(url)
+      const { client, worker, ledger } = await workersOn({ url, schema })
+      const paused = await workersOn({ url: proxy.url, schema })
+      // It has the lock of all claims, and the server waits for its next statement.
+      const pause = proxy.pauseAfter('capstan_lock_claims')
+      await paused.worker()
+      await pause
+      const other = await worker()
+      const runs = client()
+      await runs.submit({ prompt: 'run-0 x1' })
+      await expect.poll(() => states(runs), poll).toEqual({ completed: 1 })
+      expect(ledger.begun).toEqual(['run-0-1'])
+      // The server has ended its transaction; it connects again, and works.
+      proxy.resume()
+      await other.drain()
+      await runs.submit({ prompt: 'run-1 x1' })
+      await expect.poll(() => states(runs), poll).toEqual({ completed: 2 })
+      expect(paused.ledger.begun).toEqual(['run-1-1'])
+    },
+    10 * minutes,
+  )
+})
 
 describe.skipIf(!hasPostgres())('FT-43: four workers with limits for tenants', () => {
   it(

@@ -43,6 +43,8 @@ export function upTo(count: number): number[] {
 export async function startProxy(serverUrl: string) {
   const target = `${new URL(serverUrl).searchParams.get('host')}/.s.PGSQL.5432`
   const open = new Set<{ cut(): void; deafen(): void; readonly isBusy: boolean }>()
+  let pausing: { readonly after: string; done(): void } | undefined
+  let held: (() => void)[] | undefined
   const server = createServer((client) => {
     const upstream: Socket = connect(target)
     let isDeaf = false
@@ -62,7 +64,12 @@ export async function startProxy(serverUrl: string) {
     open.add(link)
     client.on('data', (bytes) => {
       isBusy = true
+      if (held !== undefined) return void held.push(() => upstream.write(bytes))
       upstream.write(bytes)
+      if (pausing === undefined || !bytes.includes(pausing.after)) return
+      held = []
+      pausing.done()
+      pausing = undefined
     })
     upstream.on('data', (bytes) => {
       // The server has done the work, and its answer is lost with the connection.
@@ -87,6 +94,17 @@ export async function startProxy(serverUrl: string) {
   const port = typeof address === 'object' ? address?.port : undefined
   return {
     url: `postgres://capstan@127.0.0.1:${port}/postgres`,
+    /** Passes nothing on after a statement with this text: for the server the clients are paused. Resolves then. */
+    pauseAfter: (text: string) =>
+      new Promise<void>((resolve) => {
+        pausing = { after: text, done: resolve }
+      }),
+    /** Passes on what was sent in the pause, and everything from now on. */
+    resume: () => {
+      const late = held ?? []
+      held = undefined
+      for (const write of late) write()
+    },
     /** Cuts a connection, preferably one that waits for an answer. False when there is none. */
     cut: () => act(open, (link) => link.cut()),
     /** Loses the next answer on a connection, preferably one that waits for it. */

@@ -11,6 +11,11 @@ export type DatabaseOptions = ConnectionOptions & {
   readonly prepare: boolean
   /** How long work waits for a database that cannot be reached. */
   readonly maxWaitMs: number
+  /**
+   * How long a transaction waits for its next statement: 15 s unless given. Then the server ends it, so that a process
+   * that is paused or cut off in the middle of one does not keep its locks.
+   */
+  readonly maxPauseMs?: number | undefined
 }
 
 /** One statement: its text, its values, and the name under which a connection remembers it. */
@@ -33,12 +38,15 @@ export class Database {
   /** For messages: host and name of the database, without the password. */
   readonly place: string
   readonly #options: DatabaseOptions
+  /** For the transaction only: a pooler gives the connection to others afterwards, and accepts no setting for it. */
+  readonly #begin: string
   #pool: Promise<Pool> | undefined
   #closed = false
 
   constructor(options: DatabaseOptions) {
     this.#options = options
     this.place = placeOf(options.url)
+    this.#begin = `begin; set local idle_in_transaction_session_timeout = ${options.maxPauseMs ?? 15_000}`
   }
 
   /** Runs one statement. */
@@ -57,7 +65,7 @@ export class Database {
       const client = await fromDriver(pool.connect())
       let failure: unknown
       try {
-        await fromDriver(client.query('begin'))
+        await fromDriver(client.query(this.#begin))
         const result = await work((statement) => this.#run(client, statement), attempt)
         await fromDriver(client.query('commit'))
         return result
