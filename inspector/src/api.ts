@@ -6,9 +6,12 @@ import type { AgentEvent } from '../../src/loop/events.js'
 
 /** An event of a run with its number and its time. */
 export type TimedEvent = {
+  readonly runId: string
   readonly sequence: number
   readonly timestampMs: number
   readonly event: AgentEvent
+  /** How many characters of its texts were not read. */
+  readonly cutChars?: number | undefined
 }
 
 export type SessionInfo = Operations['listSessions']['output']['sessions'][number]
@@ -86,6 +89,12 @@ export async function signOut(): Promise<void> {
   visitor.value = null
 }
 
+/** Longer texts of events are read when they are shown. */
+const maxText = 2_000
+/** The first page is shown at once; the next ones fill the list. */
+const firstPage = 200
+const nextPages = 2_000
+
 /** The events of a run: what there is, then what comes, through broken connections, until it ends or `signal` aborts. */
 export async function* followRun(
   sessionId: string,
@@ -97,25 +106,25 @@ export async function* followRun(
   for (let wait = firstWaitMs; !signal.aborted; ) {
     try {
       for (;;) {
-        const { events, isLast } = await client.call(
-          'listRunEvents',
-          { params, query: { from, limit: 5_000 } },
-          signal,
-        )
+        const query = { from, limit: from === 0 ? firstPage : nextPages, maxText }
+        const { events, isLast } = await client.call('listRunEvents', { params, query }, signal)
         from = events.at(-1)?.sequence ?? from
         wait = firstWaitMs
-        if (events.length > 0) yield events as TimedEvent[]
+        const timed = events.map((one) => ({ ...one, runId })) as TimedEvent[]
+        if (timed.length > 0) yield timed
+        const last = timed.at(-1)?.event
+        if (last !== undefined && isEnd(last)) return
         if (isLast) break
       }
-      const query = { from, timed: true, resume: false }
+      const query = { from, timed: true, resume: false, maxText }
       const { status, body } = await client.send('watchRun', { params, query }, signal)
       if (status === 204 || body === null) return
       let ended = false
       for await (const { id, data } of readEventStream(body)) {
-        const { timestampMs, event } = JSON.parse(data) as TimedEvent
+        const { timestampMs, event, cutChars } = JSON.parse(data) as TimedEvent
         from = id === undefined ? from : Number(id)
         ended = isEnd(event)
-        yield [{ sequence: from, timestampMs, event }]
+        yield [{ runId, sequence: from, timestampMs, event, cutChars }]
       }
       if (ended) return
       // A run that was cut off has no more events until it is resumed.
@@ -128,6 +137,19 @@ export async function* followRun(
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(wait * 2, maxWaitMs)
   }
+}
+
+/** One event with its whole texts; undefined when the run no longer has it. */
+export async function readWhole(
+  sessionId: string,
+  runId: string,
+  sequence: number,
+  signal: AbortSignal,
+): Promise<TimedEvent | undefined> {
+  const query = { from: sequence - 1, limit: 1 }
+  const { events } = await client.call('listRunEvents', { params: { sessionId, runId }, query }, signal)
+  const [event] = events.map((one) => ({ ...one, runId })) as TimedEvent[]
+  return event?.sequence === sequence ? event : undefined
 }
 
 const firstWaitMs = 500

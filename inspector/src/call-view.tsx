@@ -3,6 +3,8 @@ import type { JSX } from 'preact'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
+import type { Complete } from './load-session.js'
+import { Rest } from './rest.js'
 import { linkTo } from './route.js'
 import { Json, Line, Plain } from './text.js'
 import { type CallItem, verdictOf } from './timeline.js'
@@ -14,17 +16,21 @@ export function CallView({
   call,
   isOpen,
   onToggle,
+  complete,
 }: {
   readonly sessionId: string
   readonly call: CallItem
   readonly isOpen: boolean
   readonly onToggle: () => void
+  readonly complete: Complete
 }): JSX.Element {
   const isExplained = useSignal(false)
   const { toolName, end, startedAtMs, endedAtMs, toolId } = call
   const { label, tone } = verdictOf(call)
   const isFailed = end?.isError === true || (end !== undefined && end.exitCode !== 0)
   const diff = end?.metadata['diff']
+  // What is explained and copied are the whole arguments.
+  const isCut = call.cut !== undefined
   return (
     <article class={`call ${tone} ${isOpen ? 'open' : ''}`}>
       <button type="button" class="head" aria-expanded={isOpen} onClick={onToggle}>
@@ -40,10 +46,12 @@ export function CallView({
       {isOpen && (
         <div class="body">
           <Verdicts call={call} />
+          <Rest cut={call.cut} complete={complete} />
           <div class="actions">
             <button
               type="button"
               aria-expanded={isExplained.value}
+              disabled={isCut}
               onClick={() => {
                 isExplained.value = !isExplained.value
               }}
@@ -53,7 +61,7 @@ export function CallView({
             <a class="button" href={linkTo({ view: 'session', sessionId, tab: 'timeline', call: toolId })}>
               Link to this call
             </a>
-            <button type="button" onClick={() => void copy(commandOf(call))}>
+            <button type="button" disabled={isCut} onClick={() => void copy(commandOf(call))}>
               Copy as a capstan command
             </button>
           </div>

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { type Complete, type LoadedSession, useSession } from './load-session.js'
 import { linkTo, type Place } from './route.js'
-import { ItemView, type LoadedSession, useSession } from './session-view.js'
+import { ItemView } from './session-view.js'
 import { Line } from './text.js'
-import { type Item, Timeline } from './timeline.js'
+import { cutChars, type Item, Timeline } from './timeline.js'
 import { VirtualList } from './virtual-list.js'
 
 /** Two sessions or forks next to each other; entries that only one of them has are marked. */
@@ -29,8 +30,8 @@ export function CompareView({ at }: { readonly at: Extract<Place, { view: 'compa
         rows={rows}
         render={({ left: one, right: other, isSame }) => (
           <div class={`pair ${isSame ? '' : 'differs'}`}>
-            <Side sessionId={at.left} item={one} />
-            <Side sessionId={at.right} item={other} />
+            <Side sessionId={at.left} item={one} complete={left.complete} />
+            <Side sessionId={at.right} item={other} complete={right.complete} />
           </div>
         )}
       />
@@ -57,9 +58,11 @@ function Name({
 function Side({
   sessionId,
   item,
+  complete,
 }: {
   readonly sessionId: string
   readonly item: Item | undefined
+  readonly complete: Complete
 }): JSX.Element {
   const isOpen = useSignal(false)
   if (item === undefined) return <div class="absent">not in this session</div>
@@ -72,6 +75,7 @@ function Side({
         onToggle={() => {
           isOpen.value = !isOpen.value
         }}
+        complete={complete}
       />
     </div>
   )
@@ -127,12 +131,12 @@ function nextPair(a: readonly string[], b: readonly string[], i: number, j: numb
 function contentOf(item: Item): string {
   switch (item.kind) {
     case 'call':
-      return JSON.stringify(['call', item.toolName, item.args, item.output])
+      return JSON.stringify(['call', item.toolName, item.args, item.output, cutChars(item)])
     case 'prompt':
     case 'steer':
     case 'text':
     case 'reasoning':
-      return JSON.stringify([item.kind, item.text])
+      return JSON.stringify([item.kind, item.text, cutChars(item)])
     case 'round':
       return JSON.stringify(['round', item.turn])
     case 'end':

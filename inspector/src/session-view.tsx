@@ -1,89 +1,21 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import {
-  client,
-  describeFailure,
-  followRun,
-  type Run,
-  type SessionDetails,
-  type TimedEvent,
-  visitor,
-} from './api.js'
+import { type TimedEvent, visitor } from './api.js'
 import { Waiting } from './approvals.js'
 import { CallView } from './call-view.js'
 import { ChangesView } from './changes-view.js'
 import { clock, count, dollars, duration, tokens } from './format.js'
+import { type Complete, type LoadedSession, useSession } from './load-session.js'
+import { Rest } from './rest.js'
 import { linkTo, type Place, tabs } from './route.js'
 import { Status } from './sessions-view.js'
 import { ShareLinks } from './share.js'
 import { Json, Line, Markdown, Plain } from './text.js'
-import { type Item, Timeline } from './timeline.js'
+import { cutChars, type Item, Timeline } from './timeline.js'
 import { ToolsView } from './tools-view.js'
 import { UsageView } from './usage-view.js'
 import { VirtualList } from './virtual-list.js'
-
-/** The events of all runs of a session in order, and what is known of the session. */
-export type LoadedSession = {
-  readonly details: SessionDetails | undefined
-  readonly runs: readonly Run[]
-  readonly events: readonly TimedEvent[]
-  readonly failure: string
-}
-
-const pollMs = 2_000
-
-/** Reads a session and follows its runs as long as the view is shown. */
-export function useSession(sessionId: string): LoadedSession {
-  const details = useSignal<SessionDetails | undefined>(undefined)
-  const runs = useSignal<readonly Run[]>([])
-  const events = useSignal<readonly TimedEvent[]>([])
-  const failure = useSignal('')
-  useEffect(() => {
-    const leaving = new AbortController()
-    const { signal } = leaving
-    const params = { sessionId }
-    const byRun = new Map<string, TimedEvent[]>()
-    let order: string[] = []
-    let frame = 0
-    const show = (): void => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0
-        events.value = order.flatMap((id) => byRun.get(id) ?? [])
-      })
-    }
-    const follow = async (runId: string): Promise<void> => {
-      const own: TimedEvent[] = []
-      byRun.set(runId, own)
-      for await (const more of followRun(sessionId, runId, signal)) {
-        own.push(...more)
-        show()
-      }
-    }
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const poll = async (): Promise<void> => {
-      try {
-        if (!document.hidden || runs.value.length === 0) {
-          details.value = await client.call('getSession', { params }, signal)
-          runs.value = (await client.call('listRuns', { params }, signal)).runs
-          order = runs.value.map(({ runId }) => runId)
-          for (const id of order) if (!byRun.has(id)) void follow(id)
-          failure.value = ''
-        }
-      } catch (error) {
-        if (!signal.aborted) failure.value = describeFailure(error)
-      }
-      if (!signal.aborted) timer = setTimeout(poll, pollMs)
-    }
-    void poll()
-    return () => {
-      leaving.abort()
-      clearTimeout(timer)
-      cancelAnimationFrame(frame)
-    }
-  }, [sessionId])
-  return { details: details.value, runs: runs.value, events: events.value, failure: failure.value }
-}
 
 export function SessionView({ at }: { readonly at: Extract<Place, { view: 'session' }> }): JSX.Element {
   const { sessionId, tab } = at
@@ -147,7 +79,7 @@ const tabNames = { timeline: 'Timeline', usage: 'Usage', changes: 'File changes'
 
 function TimelineView({
   sessionId,
-  loaded: { events, runs },
+  loaded: { events, runs, complete },
   call,
 }: {
   readonly sessionId: string
@@ -183,6 +115,7 @@ function TimelineView({
             item={item}
             isOpen={open.value.has(item.key)}
             onToggle={() => toggle(item.key)}
+            complete={complete}
           />
         )}
       />
@@ -230,21 +163,28 @@ export function ItemView({
   item,
   isOpen,
   onToggle,
+  complete,
 }: {
   readonly sessionId: string
   readonly item: Item
   readonly isOpen: boolean
   readonly onToggle: () => void
+  readonly complete: Complete
 }): JSX.Element {
   switch (item.kind) {
     case 'call':
-      return <CallView sessionId={sessionId} call={item} isOpen={isOpen} onToggle={onToggle} />
+      return (
+        <CallView sessionId={sessionId} call={item} isOpen={isOpen} onToggle={onToggle} complete={complete} />
+      )
     case 'prompt':
     case 'steer':
       return (
         <article class="prompt">
           <span class="who">{item.kind === 'prompt' ? 'Prompt' : 'Steered'}</span>
-          <Plain label="Prompt" text={item.text} />
+          <div>
+            <Plain label="Prompt" text={item.text} />
+            <Rest cut={item.cut} complete={complete} isAsked />
+          </div>
           <time>{clock(item.atMs)}</time>
         </article>
       )
@@ -252,13 +192,19 @@ export function ItemView({
       return (
         <article class="answer">
           <Markdown text={item.text} />
+          <Rest cut={item.cut} complete={complete} isAsked />
         </article>
       )
     case 'reasoning':
       return (
-        <details class="reasoning">
-          <summary>Reasoning ({item.text.length.toLocaleString()} characters)</summary>
-          <Plain label="Reasoning" text={item.text} />
+        <details
+          class="reasoning"
+          open={isOpen}
+          onToggle={({ currentTarget }) => currentTarget.open !== isOpen && onToggle()}
+        >
+          <summary>Reasoning ({count(item.text.length + cutChars(item), 'character')})</summary>
+          {isOpen && <Plain label="Reasoning" text={item.text} />}
+          {isOpen && <Rest cut={item.cut} complete={complete} />}
         </details>
       )
     case 'round': {
@@ -289,6 +235,7 @@ export function ItemView({
             <span class="type">{item.event.type}</span> <Line text={summaryOf(item.event)} max={160} />
           </summary>
           {isOpen && <Json label={item.event.type} value={item.event} />}
+          {isOpen && <Rest cut={item.cut} complete={complete} />}
         </details>
       )
   }

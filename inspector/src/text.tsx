@@ -1,6 +1,6 @@
 import { marked, type Token, type Tokens } from 'marked'
 import type { ComponentChildren, JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
 
 const firstPart = 20_000
@@ -42,8 +42,10 @@ const maxMarkdown = 100_000
 
 /** Markdown of a model. Only these forms become elements; HTML in it is text, images are not loaded. */
 export function Markdown({ text }: { readonly text: string }): JSX.Element {
-  if (text.length > maxMarkdown) return <Plain label="Answer" text={text} />
-  return <div class="markdown">{blocks(marked.lexer(safeText(text)))}</div>
+  const isLong = text.length > maxMarkdown
+  const tokens = useMemo(() => (isLong ? [] : marked.lexer(safeText(text))), [text])
+  if (isLong) return <Plain label="Answer" text={text} />
+  return <div class="markdown">{blocks(tokens)}</div>
 }
 
 function blocks(tokens: readonly Token[]): ComponentChildren {

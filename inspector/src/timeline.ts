@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../../src/loop/events.js'
 import type { TimedEvent } from './api.js'
 import { count } from './format.js'
+import type { CutEvent } from './load-session.js'
 
 type Ended = Extract<AgentEvent, { type: 'tool_end' }>
 type Asked = Extract<AgentEvent, { type: 'confirmation_required' }>
@@ -29,6 +30,7 @@ export type CallItem = {
       }
     | undefined
   denied?: string | undefined
+  cut?: CutEvent[] | undefined
 }
 
 /** One entry of a session's timeline. */
@@ -39,6 +41,8 @@ export type Item =
       readonly key: string
       text: string
       readonly atMs: number
+      /** The events of which texts are missing. */
+      cut?: CutEvent[] | undefined
     }
   | {
       readonly kind: 'round'
@@ -56,7 +60,13 @@ export type Item =
       readonly text: string
       readonly atMs: number
     }
-  | { readonly kind: 'event'; readonly key: string; readonly event: AgentEvent; readonly atMs: number }
+  | {
+      readonly kind: 'event'
+      readonly key: string
+      readonly event: AgentEvent
+      readonly atMs: number
+      cut?: CutEvent[] | undefined
+    }
 
 export type RoundUsage = Extract<AgentEvent, { type: 'turn_end' }>['usage']
 
@@ -68,96 +78,102 @@ export class Timeline {
   #roundStart = 0
   #run = ''
 
-  add({ sequence, timestampMs: atMs, event }: TimedEvent): void {
+  add(timed: TimedEvent): void {
+    const item = this.#add(timed)
+    const { runId, sequence, cutChars: chars = 0 } = timed
+    if (item !== undefined && item.kind !== 'round' && item.kind !== 'end' && chars > 0)
+      item.cut = [...(item.cut ?? []), { runId, sequence, chars }]
+  }
+
+  /** Returns the entry that the event is part of. */
+  #add({ sequence, timestampMs: atMs, event }: TimedEvent): Item | undefined {
     const key = `${this.#run}:${sequence}`
     switch (event.type) {
       case 'agent_start':
         this.#run = event.runId
-        this.items.push({ kind: 'prompt', key: `${event.runId}:${sequence}`, text: event.prompt, atMs })
-        return
+        return this.#push({ kind: 'prompt', key: `${event.runId}:${sequence}`, text: event.prompt, atMs })
       case 'steered':
-        this.items.push({ kind: 'steer', key, text: event.prompt, atMs })
-        return
+        return this.#push({ kind: 'steer', key, text: event.prompt, atMs })
       case 'turn_start':
         this.#round = { kind: 'round', key, turn: event.turn, atMs }
-        this.items.push(this.#round)
+        this.#push(this.#round)
         this.#roundStart = this.items.length
-        return
+        return this.#round
       case 'turn_end':
         if (this.#round !== undefined)
           Object.assign(this.#round, { endedAtMs: atMs, usage: event.usage, finish: event.finish })
-        return
-      case 'answer_restarted':
+        return this.#round
+      case 'answer_restarted': {
         this.items.length = Math.min(this.items.length, this.#roundStart)
-        this.items.push({ kind: 'event', key, event, atMs })
+        const item = this.#push({ kind: 'event', key, event, atMs })
         this.#roundStart = this.items.length
-        return
+        return item
+      }
       case 'text_delta':
       case 'reasoning_delta':
-        this.#text(event.type === 'text_delta' ? 'text' : 'reasoning', key, event.text, event.whole, atMs)
-        return
+        return this.#text(event.type === 'text_delta' ? 'text' : 'reasoning', key, event, atMs)
       case 'tool_start':
-        this.#call(event.toolId, event.toolName, atMs, event.title)
-        return
+        return this.#call(event.toolId, event.toolName, atMs, event.title)
       case 'tool_input_delta': {
         const call = this.#calls.get(event.toolId)
         if (call !== undefined) call.args += event.text
-        return
+        return call
       }
       case 'tool_execution_start': {
         const call = this.#call(event.toolId, event.toolName, atMs, event.title)
-        Object.assign(call, { args: event.args, startedAtMs: atMs })
-        return
+        // The whole arguments replace the pieces of them.
+        return Object.assign(call, { args: event.args, startedAtMs: atMs, cut: undefined })
       }
       case 'tool_output_delta': {
         const call = this.#calls.get(event.toolId)
         if (call !== undefined) call.output = event.whole ? event.text : call.output + event.text
-        return
+        return call
       }
-      case 'confirmation_required': {
-        const call = this.#call(event.toolId, event.toolName, atMs, event.title)
-        call.asked = { event, atMs }
-        return
-      }
+      case 'confirmation_required':
+        return Object.assign(this.#call(event.toolId, event.toolName, atMs, event.title), {
+          asked: { event, atMs },
+        })
       case 'confirmation_received': {
         const { approved, reason, decision, by, toolId } = event
         const call = this.#calls.get(toolId)
         if (call !== undefined) call.answered = { approved, reason, decision, by, atMs }
-        return
+        return call
       }
       case 'confirmation_timeout': {
         const call = this.#calls.get(event.toolId)
         if (call !== undefined)
           call.answered = { approved: event.actionTaken === 'auto_approved', atMs, isTimeout: true }
-        return
+        return call
       }
       case 'permission_denied': {
         const call = this.#calls.get(event.toolId)
         if (call !== undefined) call.denied = event.reason
-        return
+        return call
       }
       case 'tool_end': {
         const call = this.#call(event.toolId, event.toolName, atMs, event.title)
         Object.assign(call, { end: event, endedAtMs: atMs, output: event.toolOutput || call.output })
         this.#calls.delete(event.toolId)
-        return
+        return call
       }
       case 'agent_end': {
         const { totalTokens, costUsd, rounds, toolCallsCount } = event.result
         const cost = costUsd === undefined ? '' : `, $${costUsd.toFixed(4)}`
         const text = `${count(rounds, 'round')}, ${count(toolCallsCount, 'call')}, ${count(totalTokens, 'token')}${cost}`
-        this.items.push({ kind: 'end', key, status: 'completed', text, atMs })
-        return
+        return this.#push({ kind: 'end', key, status: 'completed', text, atMs })
       }
       case 'error':
-        this.items.push({ kind: 'end', key, status: 'failed', text: event.error, atMs })
-        return
+        return this.#push({ kind: 'end', key, status: 'failed', text: event.error, atMs })
       case 'agent_cancelled':
-        this.items.push({ kind: 'end', key, status: 'cancelled', text: event.reason, atMs })
-        return
+        return this.#push({ kind: 'end', key, status: 'cancelled', text: event.reason, atMs })
       default:
-        this.items.push({ kind: 'event', key, event, atMs })
+        return this.#push({ kind: 'event', key, event, atMs })
     }
+  }
+
+  #push(item: Item): Item {
+    this.items.push(item)
+    return item
   }
 
   #call(toolId: string, toolName: string, atMs: number, title: string | undefined): CallItem {
@@ -182,15 +198,22 @@ export class Timeline {
   #text(
     kind: 'text' | 'reasoning',
     key: string,
-    text: string,
-    isWhole: true | undefined,
+    { text, whole }: { readonly text: string; readonly whole?: true | undefined },
     atMs: number,
-  ): void {
+  ): Item {
     const known = this.items.slice(this.#roundStart).findLast((item) => item.kind === kind)
     if (known === undefined || (known.kind !== 'text' && known.kind !== 'reasoning'))
-      this.items.push({ kind, key, text, atMs })
-    else known.text = isWhole ? text : known.text + text
+      return this.#push({ kind, key, text, atMs })
+    if (whole) Object.assign(known, { text, cut: undefined })
+    else known.text += text
+    return known
   }
+}
+
+/** How many characters of the texts of an entry were not read. */
+export function cutChars(item: Item): number {
+  if (item.kind === 'round' || item.kind === 'end') return 0
+  return (item.cut ?? []).reduce((sum, { chars }) => sum + chars, 0)
 }
 
 /** The verdict on a call in one word. */

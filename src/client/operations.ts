@@ -343,7 +343,12 @@ export type Operations = {
     input: {
       params: { sessionId: string; runId: string }
       query?:
-        | { from?: number | undefined; timed?: boolean | undefined; resume?: boolean | undefined }
+        | {
+            from?: number | undefined
+            timed?: boolean | undefined
+            resume?: boolean | undefined
+            maxText?: number | undefined
+          }
         | undefined
       headers?: Record<string, string> | undefined
     }
@@ -529,10 +534,15 @@ export type Operations = {
   listRunEvents: {
     input: {
       params: { sessionId: string; runId: string }
-      query?: { from?: number | undefined; limit?: number | undefined } | undefined
+      query?:
+        | { from?: number | undefined; limit?: number | undefined; maxText?: number | undefined }
+        | undefined
       headers?: Record<string, string> | undefined
     }
-    output: { events: { sequence: number; timestampMs: number; event: EventData }[]; isLast: boolean }
+    output: {
+      events: { sequence: number; timestampMs: number; event: EventData; cutChars?: number | undefined }[]
+      isLast: boolean
+    }
   }
   getInspector: {
     input: { headers?: Record<string, string> | undefined }

@@ -3,6 +3,8 @@ import type { RunSnapshot } from '../session/runs.js'
 import { isRecord, type JsonObject, type JsonSchema } from '../tool/json.js'
 import { readUploads, type Upload } from './attachments.js'
 import { correlationIdOf } from './correlation-id.js'
+import { cutTexts } from './inspector/cut-texts.js'
+import { maxTextParameter } from './inspector/run-log.js'
 import { ProblemError } from './problem.js'
 import { type Body, json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
 import { optionalText } from './session-routes.js'
@@ -87,12 +89,17 @@ export const runRoutes: readonly Route[] = [
     access: 'session',
     query: {
       from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' },
-      timed: { type: 'boolean', default: false, description: '`data` is `{ timestampMs, event }`.' },
+      timed: {
+        type: 'boolean',
+        default: false,
+        description: '`data` is `{ timestampMs, event, cutChars? }`.',
+      },
       resume: {
         type: 'boolean',
         default: true,
         description: 'False: a run that was cut off is not resumed.',
       },
+      maxText: maxTextParameter,
     },
     headers: { 'Last-Event-ID': text({ description: 'The same; wins over `from`.' }) },
     responses: {
@@ -208,7 +215,12 @@ async function watchRun(context: SessionContext): Promise<Response> {
   const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
   const resumes = query.get('resume') !== 'false'
   const source = core.follow(principal, session, run.id, { from, signal, resumes })
-  return eventStreamResponse(sent(source, query.get('timed') === 'true'), {
+  const maxText = query.get('maxText')
+  const form = {
+    isTimed: query.get('timed') === 'true',
+    maxText: maxText === null ? undefined : Number(maxText),
+  }
+  return eventStreamResponse(sent(source, form), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
     onClose: () => {
@@ -222,12 +234,13 @@ async function watchRun(context: SessionContext): Promise<Response> {
 
 async function* sent(
   source: AsyncIterable<RunEvent>,
-  isTimed: boolean,
+  { isTimed, maxText }: { readonly isTimed: boolean; readonly maxText: number | undefined },
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   for await (const { sequence, timestampMs, event } of source) {
     // Without an id: a reader that reconnects after it gets what it missed from the log.
     const id = event.type === 'events_missed' ? undefined : sequence
-    yield { id, data: JSON.stringify(isTimed ? { timestampMs, event } : event) }
+    const shown = maxText === undefined ? { event } : cutTexts(event, maxText)
+    yield { id, data: JSON.stringify(isTimed ? { timestampMs, ...shown } : shown.event) }
   }
 }
 

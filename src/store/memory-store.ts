@@ -44,6 +44,10 @@ export class MemorySessionStore implements SessionStore {
     return { records }
   }
 
+  async countRecords(sessionId: string): Promise<number> {
+    return this.#sessions.get(checked(sessionId))?.lines.length ?? 0
+  }
+
   async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
     if (this.#sessions.has(checked(sessionId))) return false
     const lines = records.map(({ type, data }) => JSON.stringify({ type, data }))

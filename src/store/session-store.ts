@@ -50,6 +50,11 @@ export interface SessionStore {
   /** Reads a session synchronously, in stores that can. */
   readSync?(sessionId: string): StoredSession | undefined
   /**
+   * Returns how many records `read` would return, 0 when there is no session. For stores that know it without reading
+   * them: a process finds out with it whether another one has written.
+   */
+  countRecords?(sessionId: string): Promise<number>
+  /**
    * Creates a session from these records, all or nothing; returns false if there is one with this id. Needs no lease.
    * A store that can write synchronously has done so when the call returns. Stores without this method create a
    * session with its first message.

@@ -102,6 +102,7 @@ const checks: Readonly<Record<string, Check>> = {
   async 'a session that does not exist is undefined'(store) {
     same(await store.read('none'), undefined)
     if (store.readSync !== undefined) same(store.readSync('none'), undefined)
+    if (store.countRecords !== undefined) same(await store.countRecords('none'), 0)
     same(await store.readBlob('none', '0'.repeat(64)), undefined)
     same(await store.list(), [])
     same(await store.delete('none'), false)
@@ -115,6 +116,19 @@ const checks: Readonly<Record<string, Check>> = {
     if (store.readBlobSync !== undefined)
       same([...(store.readBlobSync('s', bytes) ?? [])], [...((await store.readBlob('s', bytes)) ?? [])])
     await log.close()
+  },
+
+  async 'counting records returns as many as reading does, also after another writer'(store) {
+    if (store.countRecords === undefined) return
+    for (const more of [[session('s'), message('m1')], [message('m2')], [part('m2', 'text')]]) {
+      const log = await store.open('s', opener())
+      await log.append(more)
+      same(await store.countRecords('s'), (await store.read('s'))?.records.length)
+      await log.close()
+      same(await store.countRecords('s'), (await store.read('s'))?.records.length)
+    }
+    same(await store.delete('s'), true)
+    same(await store.countRecords('s'), 0)
   },
 
   async 'the list has every session, the newest first, with the data of its rows'(store) {

@@ -185,8 +185,10 @@ export class Journal {
     await this.#creation
     if (this.isHeld || this.#closed) return false
     const { store, sessionId } = this.#options
-    const stored = await store.read(sessionId)
-    return !this.isHeld && (stored?.records.length ?? 0) !== this.#known.records
+    // Of a damaged log, only reading finds out how many records there are.
+    const count = this.#known.whole ? await store.countRecords?.(sessionId) : undefined
+    const there = count ?? (await store.read(sessionId))?.records.length ?? 0
+    return !this.isHeld && there !== this.#known.records
   }
 
   /** What is handed over from now on is not written; the session is still had until it is given back. */

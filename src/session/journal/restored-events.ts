@@ -2,8 +2,9 @@ import type { AgentEvent } from '../../loop/events.js'
 import { isTerminal } from '../../loop/events.js'
 import type { RunEventRow, RunRow } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
-import type { AssistantMessage } from '../../tool/completion.js'
-import { isRecord } from '../../tool/json.js'
+import type { AssistantMessage, ToolResultPart } from '../../tool/completion.js'
+import type { Envelope } from '../../tool/envelope.js'
+import { isRecord, type JsonValue } from '../../tool/json.js'
 import { reasoningText } from '../../tool/message.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { toToolResult } from '../../tool/tool-result.js'
@@ -22,6 +23,7 @@ export type RunsOfLog = Pick<SessionState, 'runs' | 'events' | 'messages'>
  */
 export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   const own = state.messages.filter(({ row }) => row.runId === run.id)
+  const texts = callTexts(own)
   const answers = own.filter(({ message }) => message.role === 'assistant').values()
   const events: RunEvent[] = []
   let hasCalls = false
@@ -33,7 +35,11 @@ export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
     // An answer that says nothing leaves no message.
     const isAnswer = row.texts !== undefined || (event.type === 'turn_end' && hasCalls)
     if (isAnswer) events.push(...textsOf(row, answers.next().value?.message))
-    events.push({ sequence: row.sequence, timestampMs: row.timestampMs, event: completed(event, own, run) })
+    events.push({
+      sequence: row.sequence,
+      timestampMs: row.timestampMs,
+      event: completed(event, { own, texts, run }),
+    })
   }
   const last = events.at(-1)
   const end = last === undefined || isTerminal(last.event) ? undefined : endOf(run, events)
@@ -71,13 +77,15 @@ function reasoningOf({ content }: AssistantMessage): string {
   return content.flatMap((part) => (part.type === 'reasoning' ? [reasoningText(part)] : [])).join('')
 }
 
+type Source = { readonly own: readonly StoredMessage[]; readonly texts: CallTexts; readonly run: RunRow }
+
 /** The event with what was not written with it. */
-function completed(event: AgentEvent, own: readonly StoredMessage[], run: RunRow): AgentEvent {
+function completed(event: AgentEvent, { own, texts, run }: Source): AgentEvent {
   switch (event.type) {
     case 'tool_end':
-      return { ...event, toolOutput: outputOf(event.toolId, event.toolName, own) ?? '' }
+      return { ...event, toolOutput: outputOf(event.toolId, event.toolName, texts) ?? '' }
     case 'tool_execution_start':
-      return isWhole(event.args) ? event : { ...event, args: argumentsOf(event.toolId, own) ?? event.args }
+      return isWhole(event.args) ? event : { ...event, args: texts.args(event.toolId) ?? event.args }
     case 'confirmation_required':
       return { ...event, args: valueIn(event.args) }
     case 'agent_start':
@@ -91,27 +99,38 @@ function completed(event: AgentEvent, own: readonly StoredMessage[], run: RunRow
   }
 }
 
-function outputOf(toolId: string, toolName: string, own: readonly StoredMessage[]): string | undefined {
-  for (const { message, envelopes } of own) {
-    if (message.role !== 'tool') continue
-    const at = message.content.findIndex(({ id, callId }) => id === toolId || callId === toolId)
-    const envelope = envelopes?.[at]
-    if (envelope !== undefined) return toToolResult(toolName, envelope).output
-    const parts = message.content[at]?.content
-    if (parts !== undefined)
-      return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+/** What the messages of a run have of each call. */
+type CallTexts = {
+  result(toolId: string): CallResult | undefined
+  args(toolId: string): string | undefined
+}
+type CallResult = { readonly part: ToolResultPart; readonly envelope: Envelope | undefined }
+
+/** Finds each call once: a run can have thousands, and a search for each of them would read all messages each time. */
+function callTexts(own: readonly StoredMessage[]): CallTexts {
+  const results = new Map<string, CallResult>()
+  const calls = new Map<string, JsonValue>()
+  const add = <Value>(to: Map<string, Value>, part: { id: string; callId?: string }, value: Value): void => {
+    for (const id of [part.id, part.callId]) if (id !== undefined && !to.has(id)) to.set(id, value)
   }
-  return undefined
+  for (const { message, envelopes } of own) {
+    if (message.role === 'tool')
+      for (const [at, part] of message.content.entries())
+        add(results, part, { part, envelope: envelopes?.[at] })
+    if (message.role === 'assistant')
+      for (const part of message.content)
+        if (part.type === 'tool_call') add(calls, part, part.function.arguments)
+  }
+  return {
+    result: (toolId) => results.get(toolId),
+    args: (toolId) => (calls.has(toolId) ? serializeToolOutput(calls.get(toolId)) : undefined),
+  }
 }
 
-function argumentsOf(toolId: string, own: readonly StoredMessage[]): string | undefined {
-  for (const { message } of own) {
-    if (message.role !== 'assistant') continue
-    for (const part of message.content)
-      if (part.type === 'tool_call' && (part.id === toolId || part.callId === toolId))
-        return serializeToolOutput(part.function.arguments)
-  }
-  return undefined
+function outputOf(toolId: string, toolName: string, texts: CallTexts): string | undefined {
+  const { part, envelope } = texts.result(toolId) ?? {}
+  if (envelope !== undefined) return toToolResult(toolName, envelope).output
+  return part?.content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('')
 }
 
 function promptIn(own: readonly StoredMessage[]): string | undefined {

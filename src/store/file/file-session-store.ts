@@ -58,7 +58,8 @@ export class FileSessionStore implements SessionStore {
   readonly #leaseExpiryMs: number
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
-  #lastRead: (LogEnd & { readonly facts: FileFacts; readonly recordCount: number }) | undefined
+  /** The end of each log as it was last read or written here. */
+  readonly #lastRead = new Map<string, LastRead>()
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     this.directory = resolve(directory)
@@ -90,7 +91,7 @@ export class FileSessionStore implements SessionStore {
     const { fd, scan } = found
     try {
       await scanFile(this.#files, fd, scan).catch((error) => noteUnreadable(scan, error))
-      return this.#stored(fd, scan)
+      return this.#stored(sessionId, fd, scan)
     } finally {
       this.#files.close(fd)
     }
@@ -101,10 +102,17 @@ export class FileSessionStore implements SessionStore {
     if (found === undefined || 'records' in found) return found
     const { fd, scan } = found
     try {
-      return this.#stored(fd, scanSync(this.#files, fd, scan))
+      return this.#stored(sessionId, fd, scanSync(this.#files, fd, scan))
     } finally {
       this.#files.close(fd)
     }
+  }
+
+  async countRecords(sessionId: string): Promise<number> {
+    const last = this.#lastRead.get(sessionId)
+    const now = last && this.#files.factsAt(join(this.#directoryOf(sessionId), logName))
+    if (last !== undefined && now !== undefined && isUnchanged(last.facts, now)) return last.recordCount
+    return (await this.read(sessionId))?.records.length ?? 0
   }
 
   async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
@@ -119,7 +127,7 @@ export class FileSessionStore implements SessionStore {
       if (written === undefined) return false
       const facts = files.factsAt(join(directory, logName))
       if (facts !== undefined)
-        this.#lastRead = { ...written, problem: undefined, facts, recordCount: records.length }
+        this.#remember(sessionId, { ...written, problem: undefined, facts, recordCount: records.length })
       return true
     } catch (error) {
       throw storeFailure(error, sessionId, 'made')
@@ -236,12 +244,12 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  #stored(fd: number, scan: LogScan): StoredSession {
+  #stored(sessionId: string, fd: number, scan: LogScan): StoredSession {
     const facts = this.#files.facts(fd)
     const { end, checksum, problem } = scan
     if (problem === undefined && end === facts.size) {
       const recordCount = scan.records.length
-      this.#lastRead = { end, checksum, problem, facts, recordCount }
+      this.#remember(sessionId, { end, checksum, problem, facts, recordCount })
     }
     const damage = damageOf(scan, facts.size)
     return { records: scan.records, damage }
@@ -286,13 +294,18 @@ export class FileSessionStore implements SessionStore {
 
   /** Returns the position to append at. A log that was just read, as for a resumed session, is not checked again. */
   async #checkedEnd(sessionId: string, fd: number): Promise<LogEnd & { readonly recordCount?: number }> {
-    const { identity, size, mtimeMs } = this.#files.facts(fd)
-    const last = this.#lastRead
-    if (last?.facts.identity === identity && last.facts.size === size && last.facts.mtimeMs === mtimeMs)
-      return last
+    const last = this.#lastRead.get(sessionId)
+    if (last !== undefined && isUnchanged(last.facts, this.#files.facts(fd))) return last
     const scan = new LogScan(sessionId, { keep: false })
     await scanFile(this.#files, fd, scan)
     return scan
+  }
+
+  #remember(sessionId: string, read: LastRead): void {
+    this.#lastRead.delete(sessionId)
+    this.#lastRead.set(sessionId, read)
+    const [oldest] = this.#lastRead.keys()
+    if (this.#lastRead.size > maxRemembered && oldest !== undefined) this.#lastRead.delete(oldest)
   }
 
   /** Opens the log again if the previous holder replaced the file while this process waited. */
@@ -332,6 +345,14 @@ export class FileSessionStore implements SessionStore {
 const idName = 'id'
 const trashPrefix = '.deleted-'
 const maxAttempts = 20
+const maxRemembered = 1_000
+
+type LastRead = LogEnd & { readonly facts: FileFacts; readonly recordCount: number }
+
+/** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
+function isUnchanged(before: FileFacts, now: FileFacts): boolean {
+  return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
+}
 
 function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {
   try {

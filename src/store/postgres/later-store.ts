@@ -12,6 +12,7 @@ export function postgresStoreLater(url: string): SessionStore {
     backend: 'postgres',
     list: async () => (await load()).list(),
     read: async (sessionId) => (await load()).read(sessionId),
+    countRecords: async (sessionId) => (await load()).countRecords(sessionId),
     create: async (sessionId, records, options) => (await load()).create(sessionId, records, options),
     open: async (sessionId, options) => (await load()).open(sessionId, options),
     delete: async (sessionId) => (await load()).delete(sessionId),

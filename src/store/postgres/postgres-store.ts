@@ -136,6 +136,18 @@ export class PostgresSessionStore implements SessionStore {
     return stored
   }
 
+  async countRecords(sessionId: string): Promise<number> {
+    const id = encodeId(sessionId)
+    const database = await this.#ready()
+    const rows = await database.query<{ readonly last_seq: number }>({
+      name: 'capstan_count',
+      text: `select h.last_seq::float8 as last_seq
+        from ${this.#schema}.sessions s join ${this.#schema}.heads h using (sid) where s.id = $1`,
+      values: [id],
+    })
+    return rows[0]?.last_seq ?? 0
+  }
+
   async create(
     sessionId: string,
     records: readonly SessionRecord[],

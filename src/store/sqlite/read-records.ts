@@ -33,6 +33,13 @@ function readStored(database: SqlDatabase, sessionId: string): StoredSession | u
   }
 }
 
+/** Returns how many records were written; of a damaged file, how many can be read. */
+export function countRecords(database: SqlDatabase, sessionId: string): number {
+  const head = tolerant(() => readHead(database, sessionId))
+  if (head === undefined) return readRecords(database, sessionId)?.records.length ?? 0
+  return head === 'none' ? 0 : head.lastSeq
+}
+
 /** Throws unless every record is there. Records appended after a gap could never be read. */
 export function assertWhole(database: SqlDatabase, sessionId: string): void {
   const counts = sources.map(

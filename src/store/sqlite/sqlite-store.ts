@@ -18,7 +18,7 @@ import { type Connection, connect } from './connection.js'
 import type { SqlDatabase, SqlRow } from './driver.js'
 import { damageFault, storeErrorOf } from './faults.js'
 import { assertFree, releaseLease, renewEveryMs, renewLeases, takeLease } from './leases.js'
-import { assertWhole, readRecords } from './read-records.js'
+import { assertWhole, countRecords, readRecords } from './read-records.js'
 import { bytesIn, textIn } from './row.js'
 import { SqliteLog } from './sqlite-log.js'
 import { encodeBatch, replaceRecords, writeBatch } from './write-records.js'
@@ -60,6 +60,11 @@ export class SqliteSessionStore implements SessionStore {
   readSync(sessionId: string): StoredSession | undefined {
     assertId(sessionId)
     return this.#read(({ database }) => readRecords(database, sessionId))
+  }
+
+  async countRecords(sessionId: string): Promise<number> {
+    assertId(sessionId)
+    return this.#read(({ database }) => countRecords(database, sessionId)) ?? 0
   }
 
   async create(
