@@ -70,7 +70,7 @@ export const budgets = [
     ],
   },
   {
-    budget: 'the first request, default tools: at most 12 KB',
+    budget: 'the first request, default tools: at most 9 KB',
     places: [{ area: 'loop', target: 'first request' }],
   },
   {

@@ -12,7 +12,7 @@ const program = createProgramTool({ machine: createProgramMachine() })
 describe('the description of programs', () => {
   it('declares ctx and the existing tools', () => {
     const text = describeProgram(some)
-    expect(text).toContain('readFile(path: string')
+    expect(text).toContain('readFile(path, { offset, limit }?): string')
     expect(text).toContain('\ngrep(')
     expect(text).not.toContain('\nbash(')
     expect(text).not.toContain('verify(')
@@ -25,7 +25,7 @@ describe('the description of programs', () => {
     expect(Buffer.byteLength(JSON.stringify({ type: 'function', function: definition }))).toBeLessThanOrEqual(
       1_600,
     )
-    expect(definition?.description).toContain('webSearch(query: string): Result')
+    expect(definition?.description).toContain('webSearch(query): Result')
     expect(definition?.parameters).toBe(program.definition().parameters)
   })
 })

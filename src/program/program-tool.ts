@@ -38,6 +38,7 @@ export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool
   const tool = builtInTool<ProgramArgs>({
     name,
     description: describeProgram(),
+    unlisted: ['type', 'allowed_tools'],
     kind: 'execute',
     // Its own clock is paused while a user decides; the host's limit applies to the calls it makes.
     ownTime: true,

@@ -36,7 +36,8 @@ const taskProperties = {
 const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   name: 'task',
   description:
-    'Give an agent work; it sees only your prompt. agent: explore (reads), general (edits, runs), plan, verification, review. background: answers later. isolation: worktree returns a patch. tasks: several.',
+    'Give an agent work; it sees only your prompt. agent: explore (reads), general (edits, runs), plan, verification, review. background: answers later. isolation: worktree (returns a patch).',
+  unlisted: ['subagent_type', 'tasks'],
   kind: 'other',
   // A task has a time limit of its own.
   ownTime: true,

@@ -4,6 +4,7 @@ import { frozenCopy } from './frozen-copy.js'
 import { assembleTool, type GovernedOptions } from './govern.js'
 import type { JsonObject, JsonSchema } from './json.js'
 import { compileJsonSchema } from './json-schema.js'
+import { publishedSchema } from './published-schema.js'
 import type { Validation } from './validation.js'
 
 /** The definition and the function of a tool with a JSON Schema. */
@@ -40,22 +41,26 @@ export function createJsonTool<Args = JsonObject, Returned = unknown>(
 
 /**
  * Creates a built-in tool. A test checks the schemas of all built-in tools, so a schema is compiled at the first call:
- * most sessions use few of their tools.
+ * most sessions use few of their tools. Models read a shorter schema (`publishedSchema`); `unlisted` are arguments
+ * that it leaves out: other names for an argument, and what few calls need.
  */
 export function builtInTool<Args = JsonObject, Returned = unknown>(
-  options: CreateJsonToolOptions<Args, Returned>,
+  options: CreateJsonToolOptions<Args, Returned> & { unlisted?: readonly string[] },
 ): GovernedTool<Args, Unwrapped<Returned>> {
   const parameters = frozenCopy(options.parameters)
+  const shown = frozenCopy(publishedSchema(parameters, options.unlisted))
   // Compiled once: the copy cannot change.
-  return toolWith({ ...options, parameters }, () => compileJsonSchema(parameters))
+  return toolWith({ ...options, parameters }, () => compileJsonSchema(parameters), shown)
 }
 
 function toolWith<Args, Returned>(
   options: CreateJsonToolOptions<Args, Returned>,
   schema: () => ReturnType<typeof compileJsonSchema>,
+  shown?: JsonSchema,
 ): GovernedTool<Args, Unwrapped<Returned>> {
   return assembleTool<Args, Unwrapped<Returned>>({
     ...options,
+    shown,
     // The schema is the caller's promise that a value that fits it is an `Args`.
     validate: (args) => schema().check(args) as Validation<Args>,
   })

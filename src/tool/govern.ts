@@ -45,6 +45,8 @@ type ToolParts<Args, Output> = GovernedOptions<Args> & {
   name: string
   description: string
   parameters: JsonSchema
+  /** The schema that models read, when it is not the whole one. */
+  shown?: JsonSchema | undefined
   validate: Validate<Args>
   /** Does the work with the checked arguments. Returns the output or an envelope of it, or throws. */
   execute(args: Args, context: ToolCallContext): unknown
@@ -59,7 +61,7 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
   assertParts(parts)
   const { name, description, validate, execute } = parts
   const parameters = frozenCopy(parts.parameters)
-  const definition = Object.freeze({ name, description, parameters })
+  const definition = Object.freeze({ name, description, parameters: parts.shown ?? parameters })
   const touches = (args: Args): readonly Subject[] => parts.touches?.(args) ?? []
 
   return {

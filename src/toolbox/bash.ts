@@ -31,7 +31,9 @@ export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> 
   return builtInTool<BashArgs>({
     name,
     description:
-      'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
+      'Run a command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout ' +
+      'and stderr. For servers use background: true, not &: it returns a job id; read the job with {job_id}, end it with ' +
+      '{job_id, action: "kill"}. To look at files prefer read, grep, glob.',
     kind: 'execute',
     limits: { maxBytes, extraBytes },
     requires: { shell: [{ cmd: '*' }] },
@@ -46,9 +48,9 @@ export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> 
           description: 'ms, default 120000',
         },
         background: { type: 'boolean' },
-        job_id: { type: 'string', description: 'Instead of command' },
+        job_id: { type: 'string', description: 'No command' },
         action: { enum: ['output', 'kill'] },
-        from: { type: 'integer', minimum: 0, description: 'Job output from this position' },
+        from: { type: 'integer', minimum: 0, description: 'Job output position' },
       },
       additionalProperties: false,
     },

@@ -18,7 +18,8 @@ const name = 'batch'
 export const batchTool = builtInTool<BatchArgs>({
   name,
   description:
-    'Make 1 to 32 independent tool calls at once; results come in order, each under its index. A failed call does not stop the others: retry only the indices named as failed. No batch inside a batch.',
+    'Make independent tool calls at once; results come in order, each under its index. Retry only the indices named as failed.',
+  unlisted: ['max_concurrency'],
   kind: 'other',
   parameters: {
     type: 'object',

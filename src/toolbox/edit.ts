@@ -17,15 +17,14 @@ export type EditArgs = { file_path: string; old_string: string; new_string: stri
 export const editTool = builtInTool<EditArgs>({
   name: 'edit',
   description:
-    'Replace old_string by new_string in a UTF-8 text file. old_string must stand in the file exactly once, ' +
-    'whitespace included and without the line numbers of read; else nothing is changed and the places are named. ' +
-    'replace_all replaces every occurrence. Line endings and byte-order mark of the file are kept.',
+    'Replace old_string by new_string in a text file. old_string must occur exactly once, whitespace included and ' +
+    'without the line numbers of read; else nothing is changed and the places are named. replace_all: every occurrence.',
   kind: 'edit',
   requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
   parameters: {
     type: 'object',
     properties: {
-      file_path: { type: 'string', description: 'From the workspace root' },
+      file_path: { type: 'string' },
       old_string: { type: 'string' },
       new_string: { type: 'string' },
       replace_all: { type: 'boolean' },

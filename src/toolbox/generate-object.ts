@@ -26,6 +26,14 @@ export const generateObjectTool = builtInTool<GenerateObjectArgs>({
   name: 'generate_object',
   description:
     'Get JSON that fits a JSON Schema, checked and repaired. It sees the prompt alone, so put the material into it.',
+  unlisted: [
+    'schema_name',
+    'schema_description',
+    'mode',
+    'max_repair_attempts',
+    'include_raw_text',
+    'timeout_ms',
+  ],
   kind: 'other',
   // Cut short it would be no JSON any more; no model writes as much at once.
   limits: { maxBytes: 4 * 1024 * 1024 },

@@ -32,7 +32,8 @@ const text = (description: string) => ({ type: 'string', description }) as const
 export const gitTool = builtInTool<GitArgs>({
   name: 'git',
   description:
-    'Inspect the git repository: status, log, diff, remote; branch and worktree; checkout; stash (a message makes one). Runs no hooks. To add, commit, fetch or push use bash.',
+    'Inspect the git repository; branch, worktree, checkout; stash (a message makes one). Runs no hooks. To add, commit, fetch or push use bash.',
+  unlisted: ['base', 'force', 'include_untracked', 'new_branch', 'remote_name'],
   kind: 'execute',
   requires: {
     shell: [{ cmd: 'git' }],
@@ -45,10 +46,10 @@ export const gitTool = builtInTool<GitArgs>({
       command: text('status|log|branch|checkout|diff|stash|remote|worktree'),
       subcommand: { enum: ['list', 'create', 'remove'] },
       name: text('Branch'),
-      path: text('Only this path; worktree: its directory'),
-      ref: text('To checkout or log'),
-      target: text('diff: revision or range'),
-      base: text('create: from here'),
+      path: text('Of log, diff, worktree'),
+      ref: text('checkout, log'),
+      target: text('diff: range'),
+      base: text('create: from'),
       new_branch: { type: 'boolean', default: true },
       force: { type: 'boolean' },
       max_count: { type: 'integer', minimum: 1, maximum: 200 },

@@ -14,7 +14,7 @@ const maxSpilled = 2_000
 export const globTool = builtInTool<GlobArgs>({
   name: 'glob',
   description:
-    'List files by glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; without a slash it matches at any depth. Obeys .gitignore; files only, 1,000 at most.',
+    'List files by glob (*, **, {a,b}, [abc]); without a slash at any depth. Obeys .gitignore; 1,000 at most.',
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxEntries },
@@ -22,8 +22,8 @@ export const globTool = builtInTool<GlobArgs>({
   parameters: {
     type: 'object',
     properties: {
-      pattern: { type: 'string', minLength: 1, description: '*.ts, src/**/*.{js,css}' },
-      path: { type: 'string', description: 'Directory to search' },
+      pattern: { type: 'string', minLength: 1, description: 'src/**/*.{js,css}' },
+      path: { type: 'string', description: 'Directory' },
       order: { enum: ['name', 'newest'] },
     },
     required: ['pattern'],

@@ -31,7 +31,9 @@ const lines = { type: 'integer', minimum: 0 } as const
 export const grepTool = builtInTool<GrepArgs>({
   name: 'grep',
   description:
-    'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, skips binary files. Output: ">path:line: text" for matches, a space instead of ">" for context; 200 matches at most.',
+    'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, skips binary files. ' +
+    'Matches are ">path:line: text", context has a space for ">"; 200 matches at most.',
+  unlisted: ['-i', 'before', 'after'],
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxMatches },
@@ -42,10 +44,10 @@ export const grepTool = builtInTool<GrepArgs>({
       pattern: {
         type: 'string',
         minLength: 1,
-        description: 'Escape special characters to find them: foo\\(',
+        description: 'Escape: foo\\(',
       },
       path: { type: 'string', description: 'File or directory' },
-      glob: { type: 'string', description: 'Only these files: *.{ts,tsx}' },
+      glob: { type: 'string', description: '*.{ts,tsx}' },
       context: { ...lines, description: 'Lines around a match' },
       before: lines,
       after: lines,

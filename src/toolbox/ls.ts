@@ -13,14 +13,13 @@ const maxEntries = 1000
 export const lsTool = builtInTool<LsArgs>({
   name: 'ls',
   description:
-    'List one directory, not its subdirectories: a line each with size in bytes (or dir, symlink, other) and name, ' +
-    'by name, hidden ones too, at most 1000. To find files in a tree use glob.',
+    'List one directory: size in bytes (or dir, symlink, other) and name, hidden ones too, at most 1000. For a tree use glob.',
   kind: 'read',
   idempotent: true,
   requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
   parameters: {
     type: 'object',
-    properties: { path: { type: 'string', description: 'Default: the workspace root' } },
+    properties: { path: { type: 'string' } },
     additionalProperties: false,
   },
   touches: ({ path = '.' }) => [{ fs: 'read', path }],

@@ -19,16 +19,16 @@ export type PatchArgs = { diff: string; file_path?: string }
 export const patchTool = builtInTool<PatchArgs>({
   name: 'patch',
   description:
-    'Apply a unified diff to one or several text files: all of it, or nothing when one hunk does not fit. Name files by ' +
-    '---/+++ lines from the workspace root (/dev/null to create or delete, "rename from"/"rename to" to rename), or give ' +
-    'file_path for a diff that starts at @@. Context lines must match the file exactly; keep some around each change.',
+    'Apply a unified diff to text files: all hunks, or nothing when one does not fit. Paths in ---/+++ lines ' +
+    '(/dev/null to create or delete, "rename from"/"rename to"), or file_path for a diff that starts at @@. ' +
+    'Context lines must match the file exactly.',
   kind: 'edit',
   requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
   parameters: {
     type: 'object',
     properties: {
       diff: { type: 'string' },
-      file_path: { type: 'string', description: 'The one file to patch; wins over the names in the diff' },
+      file_path: { type: 'string', description: 'Wins over names in the diff' },
     },
     required: ['diff'],
     additionalProperties: false,

@@ -33,9 +33,8 @@ const maxUtf16Bytes = 8 * 1024 * 1024
 export const readTool = builtInTool<ReadArgs>({
   name: 'read',
   description:
-    'Read a file as numbered lines: all of it, or up to `limit` lines after `offset`. ' +
-    'Shows 200 KB at most and says how to read on. PNG, JPEG, GIF and WebP come back as images. With start_byte, ' +
-    'the plain text of a byte range instead, for very long lines. Directories: use ls.',
+    'Read a file as numbered lines, or an image. Shows 200 KB at most and says how to read on. With start_byte: the ' +
+    'plain text of a byte range. Directories: use ls.',
   kind: 'read',
   idempotent: true,
   limits: { maxBytes, extraBytes },
@@ -45,10 +44,10 @@ export const readTool = builtInTool<ReadArgs>({
     properties: {
       file_path: {
         type: 'string',
-        description: 'From the workspace root, or an output_path of an earlier result',
+        description: 'From the workspace root, or an output_path',
       },
-      offset: { type: 'integer', minimum: 0, description: 'Lines to skip; default 0' },
-      limit: { type: 'integer', minimum: 1, description: 'Lines to show; default all' },
+      offset: { type: 'integer', minimum: 0, description: 'Lines to skip' },
+      limit: { type: 'integer', minimum: 1 },
       start_byte: { type: 'integer', minimum: 0 },
       end_byte: { type: 'integer', minimum: 1, description: 'Exclusive' },
     },

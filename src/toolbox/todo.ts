@@ -21,8 +21,8 @@ const maxTodoLength = 1_000
 export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
   name: 'todo',
   description:
-    'Keep a list of the steps of your work, which the user can see. `todos` replaces the whole list, so send every item each time; ' +
-    'leave it out to read the list. Use it for work of three steps and more. At most one item is in_progress.',
+    'The list of your steps, which the user sees. `todos` replaces the whole list: send every item; leave it out to ' +
+    'read the list. For work of three steps and more. At most one item is in_progress.',
   kind: 'other',
   idempotent: true,
   parameters: {
@@ -35,7 +35,7 @@ export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
           type: 'object',
           properties: {
             content: { type: 'string', minLength: 1, maxLength: maxTodoLength },
-            status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
+            status: { enum: ['pending', 'in_progress', 'completed'] },
           },
           required: ['content', 'status'],
           additionalProperties: false,

@@ -10,14 +10,13 @@ export type WriteArgs = { file_path: string; content: string }
 export const writeTool = builtInTool<WriteArgs>({
   name: 'write',
   description:
-    'Create a file, or replace the whole content of one; missing directories are made. The content is written exactly ' +
-    'as given. To change a part of a file use edit or patch.',
+    'Create a file or replace its whole content; missing directories are made. To change a part use edit or patch.',
   kind: 'edit',
   requires: { fs: { write: ['{workspace}/**'] } },
   parameters: {
     type: 'object',
     properties: {
-      file_path: { type: 'string', description: 'From the workspace root' },
+      file_path: { type: 'string' },
       content: { type: 'string' },
     },
     required: ['file_path', 'content'],

@@ -7,12 +7,50 @@ import { againstPeers, growthArea, isOwn, withField } from './part.mjs'
 const count = 50
 /** V8 compiles for about 2,000 rounds: before that its own threads are most of what is measured. */
 const warmRounds = 2_000
+/** An agent's process often lives for tens of rounds. What one round may cost after so many, in bare loops. */
+const tepid = [
+  { after: 10, most: undefined },
+  { after: 50, most: undefined },
+  { after: 250, most: 1.6 },
+]
 
 /** @param {import('./part.mjs').Setting} setting @returns {Promise<import('./part.mjs').PartResult>} */
 export async function rounds(setting) {
   const cold = await firstRounds(setting)
+  const lukewarm = []
+  for (const point of tepid) lukewarm.push(await withField(setting, (field) => roundsAfter(field, point)))
   const warm = await withField(setting, (field) => warmedUp(field, setting))
-  return { areas: [...warm.areas, ...cold.areas], targets: [...warm.targets, ...cold.targets] }
+  const all = [warm, cold, ...lukewarm]
+  return { areas: all.flatMap(({ areas }) => areas), targets: all.flatMap(({ targets }) => targets) }
+}
+
+/**
+ * Nine runs in a process that has made few rounds before.
+ * @param {import('../field.mjs').Contender[]} field
+ * @param {{ after: number, most: number | undefined }} point
+ * @returns {Promise<import('./part.mjs').PartResult>}
+ */
+async function roundsAfter(field, { after, most }) {
+  const before = { plan: 'rounds-10', rounds: 10, times: after / 10 }
+  await takeTurns(field, before, { turns: 1, warmUps: 0, pieces: after })
+  const work = { plan: `rounds-${count}`, rounds: count }
+  const rows = await takeTurns(field, work, { turns: 9, warmUps: 0, pieces: count })
+  const says = `Nine runs of ${count} rounds in a process that has made ${after} before; times for one round, ratios to the first row.`
+  const name = `one round after ${after}`
+  const within = (/** @type {string} */ mine, /** @type {string} */ what, /** @type {number} */ limit) => ({
+    name: `${name}, ${what}`,
+    unit: 'times the bare loop',
+    most: limit,
+    found: measured(rows, mine)?.ratio.median ?? Number.NaN,
+  })
+  return {
+    areas: [turnsArea(`rounds-after-${after}`, `Rounds, streamed, after ${after}`, says, rows)],
+    targets: [
+      ...(most === undefined ? [] : [within('capstan', 'everything on, record in files', most)]),
+      ...(most === undefined ? [] : [within('capstan-bare', 'as it comes', 1.3)]),
+      ...againstPeers(`${name}, everything on`, rows),
+    ],
+  }
 }
 
 /** @param {import('../field.mjs').Contender[]} field @param {import('./part.mjs').Setting} setting @returns {Promise<import('./part.mjs').PartResult>} */

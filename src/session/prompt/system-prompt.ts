@@ -46,7 +46,7 @@ const core = `Work until the task is done, then say what you did and what you ch
 - Claim only what you have seen: a check that did not run is not passed.`
 
 const plan =
-  'For work of several steps plan with the todo tool: write it first, keep exactly one step in progress, and mark each step once it is done.'
+  'Plan work of several steps with the todo tool: write the list first, keep one step in progress, mark each once it is done.'
 
 const answers = 'Be brief and exact. Name files with line numbers.'
 
