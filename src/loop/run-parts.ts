@@ -116,7 +116,7 @@ export type RequestWatch = {
   /** Also when the run was cancelled meanwhile. */
   failed(error: unknown): void
   /** Additional headers of its HTTP requests to this URL. */
-  headersFor?(url: string): Readonly<Record<string, string>> | undefined
+  readonly headersFor?: ((url: string) => Readonly<Record<string, string>> | undefined) | undefined
 }
 
 /** A round that an earlier run did not finish: its calls go to the gate again, except the settled ones. */

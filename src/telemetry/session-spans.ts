@@ -85,22 +85,29 @@ export class SessionSpans {
   startRequest(model: Model, request: CompletionRequest): RequestWatch {
     const startedAt = performance.now()
     const span = this.#safely(() => this.#openRequest(model, request))
-    const end = (attributes: OtelAttributes, error?: unknown): void => {
-      this.#safely(() => {
-        const failed = error === undefined ? {} : { 'error.type': errorType(error) }
-        span?.setAttributes({ ...attributes, ...failed })
-        if (error !== undefined) this.#fail(span, errorType(error), messageOf(error))
-        span?.end()
-        this.#durations?.request.record((performance.now() - startedAt) / 1000, {
-          ...modelAttributes(model),
-          ...failed,
-        })
-      })
+    const end = (failure: OtelAttributes | undefined): void => {
+      span?.end()
+      const attributes = modelAttributes(model)
+      this.#durations?.request.record(
+        (performance.now() - startedAt) / 1000,
+        failure === undefined ? attributes : { ...attributes, ...failure },
+      )
     }
     return {
-      answered: (answer) => end(this.#answerAttributes(answer)),
-      failed: (error) => end({}, error),
-      headersFor: (url) => span && this.#headersFor(span, url),
+      answered: (answer) =>
+        this.#safely(() => {
+          span?.setAttributes(this.#answerAttributes(answer))
+          end(undefined)
+        }),
+      failed: (error) =>
+        this.#safely(() => {
+          const failure = { 'error.type': errorType(error) }
+          span?.setAttributes(failure)
+          this.#fail(span, failure['error.type'], messageOf(error))
+          end(failure)
+        }),
+      headersFor:
+        span === undefined || this.#targets.length === 0 ? undefined : (url) => this.#headersFor(span, url),
     }
   }
 
@@ -121,7 +128,6 @@ export class SessionSpans {
     this.#safely(() => {
       const { callId, toolName, durationMs, runId } = record
       const failure = callFailure(record)
-      const attributes = { ...this.#callAttributes(record), ...(failure && { 'error.type': failure }) }
       const span =
         this.#calls.get(callId)?.span ??
         this.#options.tracer?.startSpan(
@@ -134,14 +140,14 @@ export class SessionSpans {
           this.#runContext(runId),
         )
       this.#calls.delete(callId)
-      span?.setAttributes(attributes)
+      const tool = this.#session.tools.get(toolName)
+      span?.setAttributes(this.#callAttributes(record, tool, failure))
       if (failure !== undefined) this.#fail(span, failure, errorText(record))
       span?.end()
-      this.#durations?.call.record(durationMs / 1000, {
-        // A model can invent any number of names, and a meter stores each.
-        'gen_ai.tool.name': this.#session.tools.get(toolName) === undefined ? '_OTHER' : toolName,
-        ...(failure && { 'error.type': failure }),
-      })
+      // A model can invent any number of names, and a meter stores each.
+      const measured: OtelAttributes = { 'gen_ai.tool.name': tool === undefined ? '_OTHER' : toolName }
+      if (failure !== undefined) measured['error.type'] = failure
+      this.#durations?.call.record(durationMs / 1000, measured)
     })
   }
 
@@ -154,7 +160,6 @@ export class SessionSpans {
   }
 
   #headersFor(span: OtelSpan, url: string): { readonly traceparent: string } | undefined {
-    if (this.#targets.length === 0) return undefined
     return this.#safely(() => {
       const host = parseHost(url)
       const isNamed = this.#targets.some((pattern) => matchesHost(pattern, host, 'permit'))
@@ -245,67 +250,60 @@ export class SessionSpans {
 
   #openRequest(model: Model, request: CompletionRequest): OtelSpan | undefined {
     const { tracer, recordContent } = this.#options
+    if (tracer === undefined) return undefined
     const { temperature, maxTokens, instructions = '', chatHistory } = request
-    return tracer?.startSpan(
-      `chat ${model.id}`,
-      {
-        kind: spanKind.client,
-        attributes: {
-          ...this.#base('chat'),
-          ...modelAttributes(model),
-          ...omitUndefined({
-            'gen_ai.request.temperature': temperature,
-            'gen_ai.request.max_tokens': maxTokens,
-          }),
-          ...(recordContent === true && {
-            'gen_ai.system_instructions': this.#text(instructions),
-            'gen_ai.input.messages': this.#messages(chatHistory),
-          }),
-        },
-      },
-      this.#runContext(this.#session.activeRunId),
-    )
+    const attributes = this.#base('chat')
+    Object.assign(attributes, modelAttributes(model))
+    if (temperature !== undefined) attributes['gen_ai.request.temperature'] = temperature
+    if (maxTokens !== undefined) attributes['gen_ai.request.max_tokens'] = maxTokens
+    if (recordContent === true) {
+      attributes['gen_ai.system_instructions'] = this.#text(instructions)
+      attributes['gen_ai.input.messages'] = this.#messages(chatHistory)
+    }
+    const context = this.#runContext(this.#session.activeRunId)
+    return tracer.startSpan(`chat ${model.id}`, { kind: spanKind.client, attributes }, context)
   }
 
   #answerAttributes({ usage, response, finish, content }: ModelAnswer): OtelAttributes {
     const { cachedInputTokens, reasoningTokens } = usage
     const written = usage.cacheWriteTokens ?? usage.cacheCreationInputTokens
-    return {
+    const attributes: OtelAttributes = {
       'gen_ai.usage.input_tokens': usage.inputTokens,
       'gen_ai.usage.output_tokens': usage.outputTokens,
-      ...omitUndefined({
-        'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
-        'gen_ai.usage.cache_creation.input_tokens': written,
-        'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
-      }),
       'gen_ai.response.finish_reasons': [finish],
-      ...omitUndefined({ 'gen_ai.response.id': response.id, 'gen_ai.response.model': response.model }),
-      ...(this.#options.recordContent === true && {
-        'gen_ai.output.messages': this.#messages([{ role: 'assistant', content }]),
-      }),
     }
+    if (cachedInputTokens !== undefined)
+      attributes['gen_ai.usage.cache_read.input_tokens'] = cachedInputTokens
+    if (written !== undefined) attributes['gen_ai.usage.cache_creation.input_tokens'] = written
+    if (reasoningTokens !== undefined) attributes['gen_ai.usage.reasoning.output_tokens'] = reasoningTokens
+    if (response.id !== undefined) attributes['gen_ai.response.id'] = response.id
+    if (response.model !== undefined) attributes['gen_ai.response.model'] = response.model
+    if (this.#options.recordContent === true)
+      attributes['gen_ai.output.messages'] = this.#messages([{ role: 'assistant', content }])
+    return attributes
   }
 
-  #callAttributes(record: CallRecord): OtelAttributes {
+  #callAttributes(record: CallRecord, tool: object | undefined, failure: string | undefined): OtelAttributes {
     const { toolName, toolCallId, callId, verdict, rules, approval, args, envelope } = record
-    const tool = this.#session.tools.get(toolName)
-    return {
+    const isExtension = tool !== undefined && 'mcp' in tool && tool.mcp !== undefined
+    const attributes: OtelAttributes = {
       'gen_ai.tool.name': toolName,
       'gen_ai.tool.call.id': toolCallId ?? callId,
-      'gen_ai.tool.type':
-        tool !== undefined && 'mcp' in tool && tool.mcp !== undefined ? 'extension' : 'function',
+      'gen_ai.tool.type': isExtension ? 'extension' : 'function',
       'capstan.call.origin': record.origin,
       'capstan.gate.step': record.endedAt,
-      ...omitUndefined({ 'capstan.verdict': verdict?.action }),
-      ...(rules !== undefined && rules.length > 0 && { 'capstan.rule': rules.map(formatRule) }),
-      ...omitUndefined({ 'capstan.approval': approval }),
-      ...(this.#options.recordContent === true && {
-        'gen_ai.tool.call.arguments': this.#text(args),
-        'gen_ai.tool.call.result': this.#text(
-          envelope.type === 'output' ? serializeToolOutput(envelope.data) : envelope.error_text,
-        ),
-      }),
     }
+    if (verdict !== undefined) attributes['capstan.verdict'] = verdict.action
+    if (rules !== undefined && rules.length > 0) attributes['capstan.rule'] = rules.map(formatRule)
+    if (approval !== undefined) attributes['capstan.approval'] = approval
+    if (failure !== undefined) attributes['error.type'] = failure
+    if (this.#options.recordContent === true) {
+      attributes['gen_ai.tool.call.arguments'] = this.#text(args)
+      attributes['gen_ai.tool.call.result'] = this.#text(
+        envelope.type === 'output' ? serializeToolOutput(envelope.data) : envelope.error_text,
+      )
+    }
+    return attributes
   }
 
   #base(operation: string): OtelAttributes {
@@ -396,13 +394,21 @@ function durationsOf(meter: OtelMeter): Durations {
 
 const durations = new WeakMap<OtelMeter, Durations>()
 
-function modelAttributes({ provider, id }: Model): OtelAttributes {
-  return {
+/** The attributes of every request to a model. */
+function modelAttributes(model: Model): Readonly<OtelAttributes> {
+  const known = knownModels.get(model)
+  if (known !== undefined) return known
+  const { provider, id } = model
+  const attributes = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': providerNames.get(provider.toLowerCase()) ?? provider,
     'gen_ai.request.model': id,
   }
+  knownModels.set(model, attributes)
+  return attributes
 }
+
+const knownModels = new WeakMap<Model, Readonly<OtelAttributes>>()
 
 /** The names of the conventions, where they differ from ours. */
 const providerNames = new Map([
