@@ -44,7 +44,10 @@ export async function measureTracing({ root, agentFor }, { rounds, warmUps }) {
   return { areas: [area, shareArea(shares)], share: shares[0]?.all ?? Number.NaN }
 }
 
-/** One standard deviation of the ratios, taken from the values between which eight of ten lie. @param {import('../loop/compare.mjs').Comparison | undefined} row */
+/**
+ * One standard deviation of the ratios, taken from the values between which eight of ten lie.
+ * @param {import('../loop/compare.mjs').Comparison | undefined} row
+ */
 function spreadOf(row) {
   return row === undefined ? 0 : (row.ratio.p90 - row.ratio.p10) / 2.56
 }

@@ -80,6 +80,16 @@ export class UpdateWriter {
         return [warning(event.message)]
       case 'model_retry':
         return [warning(`A request to the model failed and is sent again: ${event.reason}`)]
+      case 'model_rate_limit_wait':
+        return [
+          warning(
+            `The request to ${event.model} waits for its rate limit (${Math.ceil(event.waitMs / 1000)} s).`,
+          ),
+        ]
+      case 'model_circuit_opened':
+        return [
+          warning(`${event.model} is not used for ${Math.ceil(event.openMs / 1000)} s: ${event.reason}`),
+        ]
       case 'model_fallback':
         return [warning(`${event.to} answers in place of ${event.from}: ${event.reason}`)]
       case 'budget_threshold_hit':

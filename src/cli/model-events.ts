@@ -1,10 +1,12 @@
 import type { AgentEvent } from '../loop/events.js'
 
-/** The message for an event about a failed model request; undefined for other events. */
+/** The message for an event about a model request that failed or waits; undefined for other events. */
 export function modelEventText(event: AgentEvent): string | undefined {
   switch (event.type) {
     case 'model_retry':
       return `${whose(event)}retrying the model request in ${pause(event.delayMs)}: ${event.reason}`
+    case 'model_rate_limit_wait':
+      return `${whose(event)}waiting for the rate limit of ${event.model}${event.waitMs > 0 ? `, at least ${pause(event.waitMs)}` : ''}`
     case 'answer_restarted':
       return 'the answer was cut off and starts again; ignore the text above'
     case 'model_fallback':

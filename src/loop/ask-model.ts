@@ -125,7 +125,7 @@ async function askThis(
       ask(
         model,
         request,
-        callFor(state, admission, watch, (event) => heard.over || hear(state, event, heard, held)),
+        callFor(state, admission, watch, (event) => heard.over || hear(state, model, event, heard, held)),
       ),
       signal,
     )
@@ -221,9 +221,9 @@ async function requestFor(state: RunState): Promise<CompletionRequest> {
   return applyCompletionRequest(parts.middleware, { turn: state.rounds, request: own })
 }
 
-function hear(state: RunState, event: ModelEvent, heard: Heard, held: boolean): void {
+function hear(state: RunState, model: Model, event: ModelEvent, heard: Heard, held: boolean): void {
   const { emit } = state.parts
-  if (event.type !== 'retry') heard.any = true
+  if (event.type !== 'retry' && event.type !== 'rate_limit_wait') heard.any = true
   switch (event.type) {
     case 'text':
       heard.text += event.text
@@ -237,6 +237,9 @@ function hear(state: RunState, event: ModelEvent, heard: Heard, held: boolean): 
       return
     case 'tool_input':
       if (!held) emit({ type: 'tool_input_delta', toolId: event.id, text: event.text })
+      return
+    case 'rate_limit_wait':
+      emit({ type: 'model_rate_limit_wait', model: labelOf(model), waitMs: event.waitMs })
       return
     case 'retry': {
       const { restart: _, ...retry } = event

@@ -195,8 +195,16 @@ export type ModelRetry = {
   readonly agent?: string | undefined
 }
 
-/** What happens when a model fails. */
+/** What happens when a model fails, or is asked more often than it accepts. */
 export type ModelChange =
+  /** A request waits for the rate limit of its model, at least so long. `model` is `provider/model`. */
+  | {
+      readonly type: 'model_rate_limit_wait'
+      readonly model: string
+      readonly waitMs: number
+      /** The subagent whose request it is. */
+      readonly agent?: string | undefined
+    }
   /**
    * The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls
    * ran.
@@ -485,10 +493,17 @@ export type ClusterEvent =
 /** The `type` of an event. */
 export type AgentEventType = AgentEvent['type']
 
-/** Events about requests that failed: a run that is not shown itself passes them to the run that it belongs to. */
+/** Events about requests that failed or wait: a run that is not shown passes them to the run that it belongs to. */
 export function isModelTrouble(event: AgentEvent): boolean {
-  return ['model_retry', 'model_fallback', 'model_circuit_opened'].includes(event.type)
+  return troubles.has(event.type)
 }
+
+const troubles: ReadonlySet<AgentEventType> = new Set([
+  'model_retry',
+  'model_rate_limit_wait',
+  'model_fallback',
+  'model_circuit_opened',
+])
 
 /** Events that end a run's stream. */
 export function isTerminal(event: AgentEvent): boolean {

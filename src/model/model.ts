@@ -84,13 +84,15 @@ export type ModelCall = {
   readonly limits?: AnswerLimits | undefined
 }
 
-/** An event while a model answers: a piece of text, reasoning or a tool call, or a retry. */
+/** An event while a model answers: a piece of text, reasoning or a call, a retry, or a wait for its rate limit. */
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
   /** A tool call has started; its arguments follow in pieces. */
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_input'; readonly id: string; readonly text: string }
+  /** The request is not sent yet, because of the rate limit of the model. It waits at least so long. */
+  | { readonly type: 'rate_limit_wait'; readonly waitMs: number }
   /** An attempt failed, and another follows after the delay. */
   | {
       readonly type: 'retry'

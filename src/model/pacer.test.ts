@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import type { ModelEvent } from './model.js'
 import { Pacer, type RateLimit } from './pacer.js'
 
 /** A clock that moves only when something sleeps. */
@@ -14,8 +16,10 @@ function clock(): { now(): number; sleep(ms: number): Promise<void> } {
   }
 }
 
-const { signal } = new AbortController()
-const call = () => ({ signal })
+const call = (on: (event: ModelEvent) => void = () => undefined) => ({
+  signal: new AbortController().signal,
+  on,
+})
 const headers = (given: Record<string, string>) => ({ get: (name: string) => given[name] ?? null })
 
 /** When each of so many requests of this size is sent. */
@@ -44,6 +48,18 @@ describe('requests to a model with a rate limit', () => {
   it('have at most so many tokens in each minute, and one that is larger is sent alone', async () => {
     expect(await sentAt({ tokensPerMinute: 1_000 }, 6, 400)).toEqual([0, 0, 60_000, 60_000, 120_000, 120_000])
     expect(await sentAt({ tokensPerMinute: 1_000 }, 3, 5_000)).toEqual([0, 60_000, 120_000])
+  })
+
+  it('report that they wait, with the time that is known', async () => {
+    const time = clock()
+    const pacer = new Pacer({ requestsPerMinute: 1 }, time)
+    const events: ModelEvent[] = []
+    const note = call((event) => events.push(event))
+    await pacer.admit(() => 0, note)
+    expect(events).toEqual([])
+    await time.sleep(10_000)
+    await pacer.admit(() => 0, note)
+    expect(events).toEqual([{ type: 'rate_limit_wait', waitMs: 50_000 }])
   })
 
   it('count the tokens that they really had', async () => {
@@ -83,12 +99,27 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(9_000)
   })
 
+  it('leave no listener for each response that arrives while they wait', async () => {
+    const pacer = new Pacer({ requestsPerMinute: 12 })
+    const sent = await Promise.all(Array.from({ length: 12 }, () => pacer.admit(() => 0, call())))
+    const waiting = new AbortController()
+    const last = pacer.admit(() => 0, { ...call(), signal: waiting.signal })
+    for (const pace of sent) {
+      pace.ended(0)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+    expect(getEventListeners(waiting.signal, 'abort').length).toBeLessThanOrEqual(2)
+    waiting.abort(new Error('enough'))
+    await expect(last).rejects.toThrow('enough')
+    expect(getEventListeners(waiting.signal, 'abort')).toEqual([])
+  })
+
   it('are not sent when they are cancelled while they wait, and those after them are', async () => {
     const time = clock()
     const pacer = new Pacer({ requestsPerMinute: 1 }, { now: time.now, sleep: (ms) => time.sleep(ms) })
     await pacer.admit(() => 0, call())
     const cancelled = new AbortController()
-    const second = pacer.admit(() => 0, { signal: cancelled.signal })
+    const second = pacer.admit(() => 0, { ...call(), signal: cancelled.signal })
     const third = pacer.admit(() => 0, call())
     cancelled.abort(new Error('not needed any more'))
     await expect(second).rejects.toThrow('not needed any more')

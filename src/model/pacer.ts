@@ -12,7 +12,7 @@ export type RateLimit = {
 }
 
 /** The call of a model that a request belongs to; its retries are requests of the same call. */
-type PacedCall = Pick<ModelCall, 'signal' | 'retry'>
+type PacedCall = Pick<ModelCall, 'signal' | 'retry' | 'on'>
 
 type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 type Time = { now(): number; readonly sleep: Sleep }
@@ -65,7 +65,9 @@ export class Pacer {
     const size = isLimited ? tokens() : 0
     // One that was refused has waited by itself.
     const hasWaited = this.#refused.delete(call)
-    if (this.#queue === undefined && this.#waitMs(size, hasWaited) <= 0) return this.#start(size, call)
+    const waitMs = this.#waitMs(size, hasWaited)
+    if (this.#queue === undefined && waitMs <= 0) return this.#start(size, call)
+    call.on({ type: 'rate_limit_wait', waitMs: Math.max(0, Math.ceil(waitMs)) })
     const turn = this.#wait(this.#queue, size, call, hasWaited, call.retry?.sleep ?? own?.sleep)
     const settled = turn.catch(() => undefined)
     this.#queue = settled
@@ -93,7 +95,20 @@ export class Pacer {
         return this.#start(size, call)
       }
       // Looked at again meanwhile: a response can say that there is more.
-      await Promise.race([this.#time.sleep(Math.min(wait, lookAgainMs), signal), this.#news()])
+      await this.#sleepUntilNews(Math.min(wait, lookAgainMs), signal)
+    }
+  }
+
+  /** A response that ends the sleep also removes its timer and its listener: many can arrive in one second. */
+  async #sleepUntilNews(ms: number, signal: AbortSignal): Promise<void> {
+    const sleeping = new AbortController()
+    const stop = (): void => sleeping.abort(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await Promise.race([this.#time.sleep(ms, sleeping.signal), this.#news()])
+    } finally {
+      signal.removeEventListener('abort', stop)
+      sleeping.abort()
     }
   }
 

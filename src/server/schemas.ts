@@ -86,10 +86,42 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
   Event: {
     type: 'object',
     description: 'An event of the SDK, unchanged. `type` names its kind.',
-    properties: { type: text() },
+    properties: { type: text(), result: ref('RunResult') },
     required: ['type'],
     additionalProperties: true,
   },
+  /** The `result` of `agent_end`. */
+  RunResult: shape(
+    {
+      runId: text(),
+      text: text(),
+      finish: text({ description: 'Why the run ended.' }),
+      rounds: integer,
+      toolCallsCount: integer,
+      promptTokens: integer,
+      completionTokens: integer,
+      totalTokens: integer,
+      usage: anything,
+      costUsd: number,
+      fallbackModel: text({
+        description:
+          'The fallback model that gave the last answer, as `provider/model`. Absent when none did.',
+      }),
+      goal: shape(
+        {
+          met: { type: 'boolean' },
+          reason: text({ enum: ['met', 'rounds', 'time', 'cost', 'stopped'] }),
+          checks: integer,
+          elapsedMs: number,
+          costUsd: number,
+          detail: text(),
+        },
+        ['met', 'reason', 'checks', 'elapsedMs'],
+      ),
+      verificationStatus: text(),
+    },
+    ['runId', 'text', 'finish', 'rounds', 'toolCallsCount', 'totalTokens', 'usage'],
+  ),
   Approval: shape(
     {
       callId: text(),

@@ -164,6 +164,7 @@ class Watch {
         this.#work.emit(event)
         break
       case 'model_retry':
+      case 'model_rate_limit_wait':
       case 'model_fallback':
       case 'model_circuit_opened':
         this.#work.emit({ agent: this.#work.record.snapshot().agent, ...event })

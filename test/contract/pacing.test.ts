@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import type { AgentEvent } from '../../src/loop/events.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 const answer = `data: ${JSON.stringify({
@@ -76,6 +77,26 @@ describe('many runs of one agent at once', () => {
     const run = await openAgent(url)
     expect(await run(50)).toEqual(Array.from({ length: 50 }, () => 'Done.'))
     expect(counts.served).toBe(50)
+  })
+
+  it('report a wait as an event of the run', async () => {
+    const { url } = await limitedProvider(1, 60_000)
+    const root = temporaryDirectory()
+    const agent = await Agent.create(
+      { defaultModel: 'p/m', providers: { p: { baseUrl: url, models: ['m'] } } },
+      { userDir: join(root, '.user'), env: {} },
+    )
+    onTestFinished(() => agent.close())
+    const session = agent.session(root)
+    await session.send('First.')
+    const events: AgentEvent[] = []
+    for await (const event of await session.stream('Second.')) {
+      events.push(event)
+      if (event.type === 'model_rate_limit_wait') session.cancel()
+    }
+    const waits = events.filter(({ type }) => type === 'model_rate_limit_wait')
+    expect(waits).toEqual([{ type: 'model_rate_limit_wait', model: 'p/m', waitMs: expect.any(Number) }])
+    expect(events.at(-1)?.type).toBe('agent_cancelled')
   })
 
   it('are never refused within the configured limit', async () => {

@@ -34,6 +34,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     status: 'maybe',
     agent: 'maybe',
   },
+  model_rate_limit_wait: { model: 'always', waitMs: 'always', agent: 'maybe' },
   answer_restarted: { turn: 'always', reason: 'always' },
   model_fallback: {
     turn: 'always',

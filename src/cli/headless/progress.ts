@@ -41,6 +41,7 @@ export class Progress {
       case 'notice':
         return dim(safeLine(`note from ${event.source}: ${noticeText(event)}`, 2_500))
       case 'model_retry':
+      case 'model_rate_limit_wait':
       case 'model_fallback':
       case 'model_circuit_opened':
         return dim(safeLine(modelEventText(event) ?? '', 500))

@@ -1,28 +1,22 @@
 import type { CompletionRequest } from '../../tool/completion.js'
 import { unlessAborted } from '../../tool/unless-aborted.js'
-import { AnswerBuilder } from '../answer-builder.js'
-import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
-import { estimateTokens } from '../estimate-tokens.js'
+import type { AnswerBuilder } from '../answer-builder.js'
+import { type AttemptParts, attemptRequest } from '../attempt-request.js'
+import type { AttemptWatch } from '../attempt-watch.js'
 import type { ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
-import { noteLimit, type Pacer } from '../pacer.js'
-import { type ModelPlace, nameOf, watchError } from '../provider-error.js'
-import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
+import { retryPolicy, withRetries } from '../retry.js'
 import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
 import { StreamReader } from './read-stream.js'
 import { toCallOptions } from './to-call-options.js'
 import { endError, toModelError } from './to-model-error.js'
 
 /** A model object, and what is known about it. */
-export type AiSdkParts = {
-  readonly place: ModelPlace
+export type AiSdkParts = Pick<AttemptParts, 'place' | 'pacer' | 'retry'> & {
   readonly facts: ModelFacts
   /** Returns the model object; called at every attempt. */
   load(): Promise<AiSdkModel>
   readonly sessionIdHeader?: string | undefined
-  readonly retry?: RetryTiming | undefined
   readonly promptCache?: PromptCache | undefined
-  /** Shared by all requests to the model. */
-  readonly pacer: Pacer
   /** Whether an answer that ends without a reason is treated as cut off. */
   readonly mustSayWhy?: boolean
 }
@@ -48,12 +42,8 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     id: place.id,
     promptCache: parts.promptCache,
   }
-  const builder = new AnswerBuilder(request, call, nameOf(place))
-  const admitted = parts.pacer.admit(() => estimateTokens(request), call, parts.retry)
-  const pace = admitted instanceof Promise ? await admitted : admitted
-  const watch = watchAttempt(call)
-  let used: number | undefined
-  try {
+  const toError = (error: unknown, emitted: boolean) => toModelError(place, error, emitted)
+  return attemptRequest({ ...parts, toError }, request, call, async ({ builder, watch, pace }) => {
     // A model object that ignores the signal must not block the run.
     const { stream, response } = await unlessAborted(
       model.doStream(toCallOptions(request, target, call, watch.signal)),
@@ -67,19 +57,8 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     const failed = endError(place, end, builder.emitted, parts.mustSayWhy === true)
     if (failed !== undefined || end === undefined || end.finish === 'error') throw failed
     const { raw: _, finish, ...rest } = end
-    const answer = builder.finish({ ...rest, finish })
-    used = answer.usage.totalTokens
-    return answer
-  } catch (error) {
-    call.signal.throwIfAborted()
-    const failure =
-      watchError(place, watch.ended, call, builder.emitted) ?? toModelError(place, error, builder.emitted)
-    noteLimit(pace, failure)
-    throw failure
-  } finally {
-    watch.stop()
-    pace.ended(used)
-  }
+    return builder.finish({ ...rest, finish })
+  })
 }
 
 async function readAll(

@@ -1,18 +1,18 @@
 import type { CompletionRequest } from '../../tool/completion.js'
 import { isRecord } from '../../tool/json.js'
-import { AnswerBuilder } from '../answer-builder.js'
+import type { AnswerBuilder } from '../answer-builder.js'
 import { answerTooLarge, defaultAnswerLimits, maxEventChars } from '../answer-limits.js'
-import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
+import { attemptRequest } from '../attempt-request.js'
+import type { AttemptWatch } from '../attempt-watch.js'
 import { readRefusal } from '../chat/read-refusal.js'
 import { secretsIn } from '../chat/request-headers.js'
 import type { ConnectionOptions } from '../connection/connection-options.js'
 import { createSender } from '../connection/create-sender.js'
 import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
-import { estimateTokens } from '../estimate-tokens.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
-import { noteLimit, Pacer, type RateLimit } from '../pacer.js'
-import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
+import { Pacer, type RateLimit } from '../pacer.js'
+import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { converseBody } from './converse-body.js'
 import { StreamFormatError, type StreamMessage, StreamMessages } from './event-stream.js'
@@ -47,7 +47,7 @@ export function createBedrockModel(options: BedrockModelOptions): Model {
   const secrets = [...secretsIn(options, url), ...own]
   const place: ModelPlace = { provider, id, url, secrets }
   const post = createSender(options, url, secrets)
-  const pacer = new Pacer(options.rateLimit)
+  const parts = { place, pacer: new Pacer(options.rateLimit), retry: options.retry }
 
   const headersFor = (body: string, call: ModelCall): Record<string, string> => {
     const headers = { ...call.headersFor?.(url), 'content-type': 'application/json', ...options.headers }
@@ -64,27 +64,13 @@ export function createBedrockModel(options: BedrockModelOptions): Model {
     }
   }
 
-  const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
-    const builder = new AnswerBuilder(request, call, nameOf(place))
-    const admitted = pacer.admit(() => estimateTokens(request), call, options.retry)
-    const pace = admitted instanceof Promise ? await admitted : admitted
-    const watch = watchAttempt(call)
-    let used: number | undefined
-    try {
+  const attempt = (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> =>
+    attemptRequest(parts, request, call, async ({ builder, watch, pace }) => {
       const reply = await send(request, call, watch.signal)
       pace.heard(reply.headers)
       if (reply.status !== 200) throw refusalError(place, await readRefusal(reply, undefined))
-      const answer = await readAnswer(place, reply, builder, watch, call)
-      used = answer.usage.totalTokens
-      return answer
-    } catch (error) {
-      noteLimit(pace, error)
-      throw watchError(place, watch.ended, call, builder.emitted) ?? error
-    } finally {
-      watch.stop()
-      pace.ended(used)
-    }
-  }
+      return readAnswer(place, reply, builder, watch, call)
+    })
 
   return {
     provider,

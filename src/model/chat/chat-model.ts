@@ -1,15 +1,13 @@
 import type { CompletionRequest } from '../../tool/completion.js'
 import { type AccessToken, bearerOf } from '../access-token.js'
-import { AnswerBuilder } from '../answer-builder.js'
-import { watchAttempt } from '../attempt-watch.js'
+import { attemptRequest } from '../attempt-request.js'
 import type { ConnectionOptions } from '../connection/connection-options.js'
 import { createSender } from '../connection/create-sender.js'
 import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
-import { estimateTokens } from '../estimate-tokens.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
-import { noteLimit, Pacer, type RateLimit } from '../pacer.js'
-import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
+import { Pacer, type RateLimit } from '../pacer.js'
+import { connectionError, type ModelPlace, refusalError } from '../provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
@@ -57,16 +55,11 @@ export function createChatModel(options: ChatModelOptions): Model {
   const place: ModelPlace = { provider, id, url, secrets }
   const post = createSender(options, url, secrets)
   const write = createBodyWriter(id, facts, dialect, options.promptCache)
-  const pacer = new Pacer(options.rateLimit)
+  const parts = { place, pacer: new Pacer(options.rateLimit), retry: options.retry }
   let streamUsage = dialect.streamUsage ?? true
 
-  const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
-    const builder = new AnswerBuilder(request, call, nameOf(place))
-    const admitted = pacer.admit(() => estimateTokens(request), call, options.retry)
-    const pace = admitted instanceof Promise ? await admitted : admitted
-    const watch = watchAttempt(call)
-    let used: number | undefined
-    try {
+  const attempt = (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> =>
+    attemptRequest(parts, request, call, async ({ builder, watch, pace }) => {
       const reply = await send(write(request, { streamUsage, sessionId: call.sessionId }), call, watch.signal)
       pace.heard(reply.headers)
       if (reply.status < 200 || reply.status > 299) {
@@ -74,17 +67,8 @@ export function createChatModel(options: ChatModelOptions): Model {
         const { readRefusal } = await import('./read-refusal.js')
         throw refusalError(place, await readRefusal(reply, options.now))
       }
-      const answer = await readAnswer({ place, reply, builder, watch, call })
-      used = answer.usage.totalTokens
-      return answer
-    } catch (error) {
-      noteLimit(pace, error)
-      throw watchError(place, watch.ended, call, builder.emitted) ?? error
-    } finally {
-      watch.stop()
-      pace.ended(used)
-    }
-  }
+      return readAnswer({ place, reply, builder, watch, call })
+    })
 
   const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
     const authorization = await bearerOf(options.accessToken, secrets)

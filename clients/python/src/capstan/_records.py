@@ -108,6 +108,8 @@ class AgentResult(Record):
     completion_tokens: int
     total_tokens: int
     cost_usd: Optional[float]
+    fallback_model: Optional[str]
+    goal: Optional[Record]
     usage: Record
     verification_status: str
     pending_verification_count: int

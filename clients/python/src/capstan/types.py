@@ -17,6 +17,7 @@ EventType = Literal[
     "reasoning_delta",
     "steered",
     "model_retry",
+    "model_rate_limit_wait",
     "answer_restarted",
     "model_fallback",
     "model_circuit_opened",
@@ -181,6 +182,7 @@ EVENT_FIELDS: FrozenSet[str] = frozenset(
         "total_steps",
         "turn",
         "usage",
+        "wait_ms",
         "whole",
     ]
 )
@@ -268,8 +270,31 @@ class StartedRun(_StartedRunAlways, total=False):
     status: str
 
 
-class Event(TypedDict):
+class _EventAlways(TypedDict):
     type: str
+
+
+class Event(_EventAlways, total=False):
+    result: "RunResult"
+
+
+class _RunResultAlways(TypedDict):
+    runId: str
+    text: str
+    finish: str
+    rounds: int
+    toolCallsCount: int
+    totalTokens: int
+    usage: Dict[str, Any]
+
+
+class RunResult(_RunResultAlways, total=False):
+    promptTokens: int
+    completionTokens: int
+    costUsd: float
+    fallbackModel: str
+    goal: Dict[str, Any]
+    verificationStatus: str
 
 
 class _ApprovalAlways(TypedDict):

@@ -16,6 +16,7 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'notice':
       return lines(dim, `note from ${event.source}: ${noticeText(event)}`)
     case 'model_retry':
+    case 'model_rate_limit_wait':
     case 'answer_restarted':
     case 'model_fallback':
     case 'model_circuit_opened':
