@@ -8,6 +8,19 @@ export function ago(atMs: number | undefined, now = Date.now()): string {
   return new Date(atMs).toLocaleDateString()
 }
 
+/** `in 3 min`, or the date and time for what is more than a day ahead. */
+export function fromNow(atMs: number, now = Date.now()): string {
+  const seconds = Math.max(0, Math.round((atMs - now) / 1_000))
+  if (seconds < 60) return `in ${seconds} s`
+  if (seconds < 3_600) return `in ${Math.round(seconds / 60)} min`
+  if (seconds < 86_400) return `in ${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
+  return dateAndTime(atMs)
+}
+
+export function dateAndTime(atMs: number): string {
+  return new Date(atMs).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
 export function clock(atMs: number): string {
   return new Date(atMs).toLocaleTimeString()
 }

@@ -2,7 +2,9 @@ import { useSignal } from '@preact/signals'
 import { type JSX, render } from 'preact'
 import { isConnected, signInWithToken, signOut, startVisit, visitor } from './api.js'
 import { CompareView } from './compare-view.js'
+import { QueuesView } from './queues-view.js'
 import { linkTo, place } from './route.js'
+import { SchedulesView } from './schedules-view.js'
 import { SessionView } from './session-view.js'
 import { SessionsView } from './sessions-view.js'
 
@@ -38,8 +40,16 @@ function View(): JSX.Element {
     )
   if (at.view === 'session') return <SessionView key={at.sessionId} at={at} />
   if (at.view === 'compare') return <CompareView key={`${at.left} ${at.right}`} at={at} />
-  return <SessionsView />
+  if (at.view === 'schedules') return <SchedulesView />
+  if (at.view === 'queues') return <QueuesView />
+  return <SessionsView filters={at.filters ?? {}} />
 }
+
+const mainViews = [
+  { view: 'sessions', name: 'Sessions' },
+  { view: 'schedules', name: 'Schedules' },
+  { view: 'queues', name: 'Queues' },
+] as const
 
 function Header(): JSX.Element {
   const theme = useSignal(document.documentElement.dataset['theme'] ?? 'auto')
@@ -51,7 +61,15 @@ function Header(): JSX.Element {
       </a>
       <nav aria-label="Main">
         {visitor.value?.readsOnly === undefined ? (
-          <a href={linkTo({ view: 'sessions' })}>Sessions</a>
+          mainViews.map(({ view, name }) => (
+            <a
+              key={view}
+              href={linkTo({ view })}
+              aria-current={place.value.view === view ? 'page' : undefined}
+            >
+              {name}
+            </a>
+          ))
         ) : (
           <span class="badge">read only</span>
         )}

@@ -3,13 +3,14 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { type TimedEvent, visitor } from './api.js'
 import { Waiting } from './approvals.js'
+import { Status } from './badge.js'
 import { CallView } from './call-view.js'
 import { ChangesView } from './changes-view.js'
 import { clock, count, dollars, duration, tokens } from './format.js'
+import { LanesView } from './lanes-view.js'
 import { type Complete, type LoadedSession, useSession } from './load-session.js'
 import { Rest } from './rest.js'
 import { linkTo, type Place, tabs } from './route.js'
-import { Status } from './sessions-view.js'
 import { ShareLinks } from './share.js'
 import { Json, Line, Markdown, Plain } from './text.js'
 import { cutChars, type Item, Timeline } from './timeline.js'
@@ -71,11 +72,18 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
       {tab === 'usage' && <UsageView events={loaded.events} />}
       {tab === 'changes' && <ChangesView sessionId={sessionId} runs={runs} />}
       {tab === 'tools' && <ToolsView sessionId={sessionId} />}
+      {tab === 'lanes' && <LanesView sessionId={sessionId} />}
     </main>
   )
 }
 
-const tabNames = { timeline: 'Timeline', usage: 'Usage', changes: 'File changes', tools: 'Tools and servers' }
+const tabNames = {
+  timeline: 'Timeline',
+  usage: 'Usage',
+  changes: 'File changes',
+  tools: 'Tools and servers',
+  lanes: 'Lanes',
+}
 
 function TimelineView({
   sessionId,

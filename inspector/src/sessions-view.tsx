@@ -1,70 +1,29 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
-import { client, describeFailure, type SessionInfo } from './api.js'
+import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { client, type SessionInfo } from './api.js'
+import { Status } from './badge.js'
 import { ago, baseName, count, dollars, tokens } from './format.js'
-import { linkTo, place } from './route.js'
+import { usePolled } from './polling.js'
+import { linkTo, place, replacePlace, type SessionFilters } from './route.js'
 import { Line } from './text.js'
 
 const pageSize = 100
 const pollMs = 3_000
 
 /** All sessions, live and stored, with subagents under the session that started them. */
-export function SessionsView(): JSX.Element {
-  const sessions = useSignal<readonly SessionInfo[] | undefined>(undefined)
-  const nextCursor = useSignal<string | undefined>(undefined)
+export function SessionsView({ filters }: { readonly filters: SessionFilters }): JSX.Element {
   const limit = useSignal(pageSize)
-  const failure = useSignal('')
-  const search = useSignal('')
-  const [status, model, agent] = [useSignal(''), useSignal(''), useSignal('')]
   const chosen = useSignal<readonly string[]>([])
-
-  useEffect(() => {
-    const leaving = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const read = async (): Promise<void> => {
-      try {
-        if (!document.hidden) {
-          const found: SessionInfo[] = []
-          let cursor: string | undefined
-          do {
-            const query = { limit: pageSize, summary: true, cursor }
-            const page = await client.call('listSessions', { query }, leaving.signal)
-            found.push(...page.sessions)
-            cursor = page.nextCursor
-          } while (cursor !== undefined && found.length < limit.value)
-          sessions.value = found
-          nextCursor.value = cursor
-          failure.value = ''
-        }
-      } catch (error) {
-        failure.value = describeFailure(error)
-      }
-      if (!leaving.signal.aborted) timer = setTimeout(read, pollMs)
-    }
-    void read()
-    return () => {
-      leaving.abort()
-      clearTimeout(timer)
-    }
-  }, [limit.value])
-
-  const shown = useComputed(() => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    return (sessions.value ?? []).filter(({ title, sessionId, workspace, summary }) => {
-      const text = [title, sessionId, workspace, summary?.prompt, summary?.principal].join(' ').toLowerCase()
-      return (
-        words.every((word) => text.includes(word)) &&
-        (status.value === '' || summary?.status === status.value) &&
-        (model.value === '' || summary?.model === model.value) &&
-        (agent.value === '' || summary?.agent === agent.value)
-      )
-    })
-  })
-  const known = (read: (one: SessionInfo) => string | undefined): string[] =>
-    [...new Set((sessions.value ?? []).flatMap((one) => read(one) ?? []))].sort()
-  const totalTokens = shown.value.reduce((sum, { summary }) => sum + (summary?.totalTokens ?? 0), 0)
-  const cost = shown.value.reduce((sum, { summary }) => sum + (summary?.costUsd ?? 0), 0)
+  const { value, failure } = usePolled((signal) => readSessions(limit.value, signal), pollMs, [limit.value])
+  const sessions = value.value?.sessions
+  const shown = (sessions ?? []).filter((session) => fits(session, filters))
+  const set = (name: keyof SessionFilters, text: string): void =>
+    replacePlace({ view: 'sessions', filters: { ...filters, [name]: text } })
+  const known = (valuesOf: (one: SessionInfo) => readonly string[]): string[] =>
+    [...new Set((sessions ?? []).flatMap(valuesOf))].sort()
+  const totalTokens = shown.reduce((sum, { summary }) => sum + (summary?.totalTokens ?? 0), 0)
+  const cost = shown.reduce((sum, { summary }) => sum + (summary?.costUsd ?? 0), 0)
   const [left, right] = chosen.value
 
   return (
@@ -75,14 +34,19 @@ export function SessionsView(): JSX.Element {
           type="search"
           aria-label="Search sessions"
           placeholder="Search title, prompt, id, workspace"
-          value={search.value}
-          onInput={({ currentTarget }) => {
-            search.value = currentTarget.value
-          }}
+          value={filters.search ?? ''}
+          onInput={({ currentTarget }) => set('search', currentTarget.value)}
         />
-        <Filter label="Status" value={status} options={known(({ summary }) => summary?.status)} />
-        <Filter label="Model" value={model} options={known(({ summary }) => summary?.model)} />
-        <Filter label="Agent" value={agent} options={known(({ summary }) => summary?.agent)} />
+        {choices.map(({ name, label, valuesOf, isOptional }) => (
+          <Filter
+            key={name}
+            label={label}
+            value={filters[name] ?? ''}
+            options={known(valuesOf)}
+            isOptional={isOptional}
+            onChange={(text) => set(name, text)}
+          />
+        ))}
         {left !== undefined && (
           <a
             class="button"
@@ -94,15 +58,15 @@ export function SessionsView(): JSX.Element {
         )}
       </div>
       <p class="totals" role="status">
-        {sessions.value === undefined
+        {sessions === undefined
           ? 'Reading…'
-          : `${count(shown.value.length, 'session')} · ${tokens(totalTokens)} tokens · ${dollars(cost) || '$0.00'}`}
+          : `${count(shown.length, 'session')} · ${tokens(totalTokens)} tokens · ${dollars(cost) || '$0.00'}`}
       </p>
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
-      {sessions.value !== undefined && shown.value.length === 0 && (
-        <p class="empty">No sessions{search.value === '' ? ' yet' : ' match'}.</p>
+      {sessions !== undefined && shown.length === 0 && (
+        <p class="empty">{sessions.length === 0 ? 'No sessions yet.' : 'No session matches.'}</p>
       )}
-      {shown.value.length > 0 && (
+      {shown.length > 0 && (
         <div class="scroll">
           <table class="list">
             <thead>
@@ -130,7 +94,7 @@ export function SessionsView(): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {nested(shown.value).map(({ session, depth }) => (
+              {nested(shown).map(({ session, depth }) => (
                 <SessionRow
                   key={session.sessionId}
                   session={session}
@@ -146,7 +110,7 @@ export function SessionsView(): JSX.Element {
           </table>
         </div>
       )}
-      {nextCursor.value !== undefined && (
+      {value.value?.hasMore === true && (
         <button
           type="button"
           onClick={() => {
@@ -212,37 +176,90 @@ function SessionRow({
   )
 }
 
-export function Status({ status }: { readonly status: string }): JSX.Element {
-  return <span class={`badge ${status}`}>{status}</span>
-}
-
 function Filter({
   label,
   value,
   options,
+  isOptional,
+  onChange,
 }: {
   readonly label: string
-  readonly value: { value: string }
+  readonly value: string
   readonly options: readonly string[]
-}): JSX.Element {
+  readonly isOptional: boolean
+  readonly onChange: (value: string) => void
+}): JSX.Element | null {
+  if (isOptional && options.length === 0 && value === '') return null
   return (
     <label class="filter">
       {label}
-      <select
-        value={value.value}
-        onChange={({ currentTarget }) => {
-          value.value = currentTarget.value
-        }}
-      >
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
         <option value="">all</option>
-        {options.map((option) => (
+        {(value === '' || options.includes(value) ? options : [...options, value]).map((option) => (
           <option key={option} value={option}>
-            {option}
+            {safeText(option).slice(0, 80)}
           </option>
         ))}
       </select>
     </label>
   )
+}
+
+const choices: readonly {
+  readonly name: Exclude<keyof SessionFilters, 'search'>
+  readonly label: string
+  /** Not shown when no session has such a value. */
+  readonly isOptional: boolean
+  readonly valuesOf: (session: SessionInfo) => readonly string[]
+}[] = [
+  { name: 'status', label: 'Status', isOptional: false, valuesOf: ({ summary }) => present(summary?.status) },
+  { name: 'model', label: 'Model', isOptional: false, valuesOf: ({ summary }) => present(summary?.model) },
+  { name: 'agent', label: 'Agent', isOptional: false, valuesOf: ({ summary }) => present(summary?.agent) },
+  {
+    name: 'tenant',
+    label: 'Tenant',
+    isOptional: true,
+    valuesOf: ({ labels }) => present(labels?.tenantId),
+  },
+  {
+    name: 'label',
+    label: 'Label',
+    isOptional: true,
+    valuesOf: ({ labels = {} }) =>
+      Object.entries(labels).flatMap(([key, value]) => (key === 'tenantId' ? [] : [`${key}: ${value}`])),
+  },
+]
+
+function present(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [value]
+}
+
+function fits(session: SessionInfo, filters: SessionFilters): boolean {
+  const { title, sessionId, workspace, summary } = session
+  const text = [title, sessionId, workspace, summary?.prompt, summary?.principal].join(' ').toLowerCase()
+  const words = (filters.search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  return (
+    words.every((word) => text.includes(word)) &&
+    choices.every(({ name, valuesOf }) => {
+      const wanted = filters[name] ?? ''
+      return wanted === '' || valuesOf(session).includes(wanted)
+    })
+  )
+}
+
+async function readSessions(
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ readonly sessions: readonly SessionInfo[]; readonly hasMore: boolean }> {
+  const sessions: SessionInfo[] = []
+  let cursor: string | undefined
+  do {
+    const query = { limit: pageSize, summary: true, cursor }
+    const page = await client.call('listSessions', { query }, signal)
+    sessions.push(...page.sessions)
+    cursor = page.nextCursor
+  } while (cursor !== undefined && sessions.length < limit)
+  return { sessions, hasMore: cursor !== undefined }
 }
 
 /** Sessions in order, each followed by those that it started. */

@@ -39,15 +39,23 @@ export const operations = {
   explainCall: 'POST /v1/sessions/{sessionId}/permissions/explain',
   listTraces: 'GET /v1/sessions/{sessionId}/traces',
   getUsage: 'GET /v1/sessions/{sessionId}/usage',
+  getContext: 'GET /v1/sessions/{sessionId}/context',
   listTodos: 'GET /v1/sessions/{sessionId}/todos',
   getMcpStatus: 'GET /v1/sessions/{sessionId}/mcp',
   askSideQuestion: 'POST /v1/sessions/{sessionId}/side-questions',
   generateObject: 'POST /v1/sessions/{sessionId}/objects',
   verifySession: 'POST /v1/sessions/{sessionId}/verify',
+  listSchedules: 'GET /v1/schedules',
+  getCluster: 'GET /v1/cluster',
+  getQueue: 'GET /v1/sessions/{sessionId}/queue',
+  retryDeadLetter: 'POST /v1/sessions/{sessionId}/queue/dead-letters/{commandId}/retry',
   chat: 'POST /v1/chat',
   resumeChat: 'GET /v1/chat/{id}/stream',
   agUi: 'POST /v1/ag-ui',
   listRunEvents: 'GET /v1/sessions/{sessionId}/runs/{runId}/log',
+  getCallOutput: 'GET /v1/sessions/{sessionId}/runs/{runId}/calls/{callId}/output',
+  listImages: 'GET /v1/sessions/{sessionId}/images',
+  getImage: 'GET /v1/sessions/{sessionId}/images/{imageId}',
   getInspector: 'GET /v1/inspector',
   createInspectorCode: 'POST /v1/inspector/codes',
   signIn: 'POST /v1/inspector/sign-in',
@@ -84,6 +92,14 @@ export type SessionInfo = {
   createdAtMs?: number | undefined
   updatedAtMs?: number | undefined
   parentId?: string | undefined
+  labels?:
+    | {
+        tenantId?: string | undefined
+        principal?: string | undefined
+        agentTemplateId?: string | undefined
+        correlationId?: string | undefined
+      }
+    | undefined
   summary?: SessionSummary | undefined
 }
 
@@ -199,9 +215,104 @@ export type Usage = {
   models?: Record<string, unknown>[] | undefined
 }
 
+export type ContextUsage = {
+  model: string
+  windowTokens: number
+  windowAssumed: boolean
+  usedTokens: number
+  counted?: boolean | undefined
+  parts: { name: string; tokens: number; count: number; largest?: Record<string, unknown>[] | undefined }[]
+  compaction: { auto: boolean; atTokens: number }
+}
+
 export type Todo = { content?: string | undefined; status?: string | undefined }
 
-export type McpServer = Record<string, unknown>
+export type McpServer = {
+  name: string
+  state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
+  connected: boolean
+  toolCount: number
+  confined: boolean
+  sandbox?: string | undefined
+  error?: string | undefined
+  failure?: Record<string, unknown> | undefined
+  problems?: string[] | undefined
+  needsSignIn?: boolean | undefined
+}
+
+export type Schedule = {
+  name: string
+  sessionId: string
+  cron?: string | undefined
+  timeZone: string
+  triggers: ('webhook' | 'file' | 'wake_up')[]
+  running: boolean
+  nextFireAtMs?: number | undefined
+  last?: Fire | undefined
+  recent: Fire[]
+}
+
+export type Fire = {
+  firedAtMs: number
+  startedAtMs: number
+  endedAtMs?: number | undefined
+  status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted' | 'skipped'
+  source: 'schedule' | 'api' | 'webhook' | 'file' | 'wake_up'
+  runId?: string | undefined
+  reason?: 'overlap' | 'missed' | 'elsewhere' | 'stopped' | undefined
+  text?: string | undefined
+  error?: string | undefined
+}
+
+export type ClusterStatus = {
+  nodes: {
+    id: string
+    name: string
+    host: string
+    pid?: number | undefined
+    version?: string | undefined
+    slots: number
+    lanes: string[]
+    startedAtMs: number
+    seenAtMs: number
+    active: number
+    isDraining: boolean
+  }[]
+  lanes: { lane: string; queued: number; active: number; oldestWaitMs: number }[]
+  waiting: number
+  dead: number
+  ended: { completed: number; failed: number; cancelled: number }
+  takeovers: number
+}
+
+export type DeadRun = {
+  runId: string
+  sessionId: string
+  prompt: string
+  lane: string
+  tenantId?: string | undefined
+  submittedAtMs: number
+  updatedAtMs: number
+  attempt: number
+  error?: { code: string; message: string } | undefined
+}
+
+export type LaneQueue = {
+  lanes: { lane: string; pending: number; active: number; mode: string }[]
+  tasks: { taskId: string; lane: string; toolName: string; attempt: number }[]
+  deadLetters: {
+    commandId: string
+    toolName: string
+    lane: string
+    args?: unknown | undefined
+    error: string
+    attempts: number
+    failedAtMs: number
+    mayHaveRun: boolean
+    canRetry: boolean
+  }[]
+  counters?: Record<string, unknown> | undefined
+}
 
 export type SideAnswer = {
   question: string
@@ -469,6 +580,10 @@ export type Operations = {
     input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
     output: Usage
   }
+  getContext: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: ContextUsage
+  }
   listTodos: {
     input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
     output: { todos: Todo[] }
@@ -500,6 +615,26 @@ export type Operations = {
       body?: { subject?: string | undefined; checks?: string[] | undefined } | undefined
     }
     output: Report
+  }
+  listSchedules: {
+    input: { headers?: Record<string, string> | undefined }
+    output: { schedules: Schedule[] }
+  }
+  getCluster: {
+    input: { headers?: Record<string, string> | undefined }
+    output: { status?: ClusterStatus | undefined; dead: DeadRun[] }
+  }
+  getQueue: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: LaneQueue
+  }
+  retryDeadLetter: {
+    input: {
+      params: { sessionId: string; commandId: string }
+      headers?: Record<string, string> | undefined
+      body?: { evenIfItMayHaveRun?: boolean | undefined } | undefined
+    }
+    output: ToolResult
   }
   chat: {
     input: {
@@ -543,6 +678,30 @@ export type Operations = {
       events: { sequence: number; timestampMs: number; event: EventData; cutChars?: number | undefined }[]
       isLast: boolean
     }
+  }
+  getCallOutput: {
+    input: {
+      params: { sessionId: string; runId: string; callId: string }
+      query?: { from?: number | undefined; limit?: number | undefined } | undefined
+      headers?: Record<string, string> | undefined
+    }
+    output: { text: string; from: number; total: number; isCut: boolean }
+  }
+  listImages: {
+    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
+    output: {
+      images: {
+        imageId: string
+        mediaType: string
+        bytes: number
+        runId?: string | undefined
+        callId?: string | undefined
+      }[]
+    }
+  }
+  getImage: {
+    input: { params: { sessionId: string; imageId: string }; headers?: Record<string, string> | undefined }
+    output: string
   }
   getInspector: {
     input: { headers?: Record<string, string> | undefined }

@@ -34,6 +34,8 @@ export type McpServerStatus = {
   readonly error?: string
   /** The same as data. */
   readonly failure?: McpServerFailure
+  /** It is down because a user has to sign in first. */
+  readonly needsSignIn?: boolean
   /** What it offered and does not have a place here, and why. */
   readonly problems?: readonly string[]
   /** What confines its program while it runs: the name of the sandbox, or `none`. */

@@ -116,6 +116,7 @@ export class McpServer implements ServerCalls {
       state: enabled ? this.#state() : 'disabled',
       confined: reach.by === 'stdio' && reach.sandbox === 'workspace',
       ...omitUndefined({ error: this.#error, failure: this.#failure }),
+      ...(this.#error !== undefined && this.#needsSignIn && { needsSignIn: true }),
       ...(this.#problems.length > 0 && { problems: this.#problems }),
       ...omitUndefined({ sandbox }),
     }

@@ -64,12 +64,12 @@ type KnownToken = { readonly digest: Buffer; readonly principal: Principal }
 
 function readTokens(given: ServerOptions['token']): readonly KnownToken[] {
   const all: readonly ServerToken[] = typeof given === 'string' ? [{ token: given }] : (given ?? [])
-  return all.map(({ token, id, tenantId, labels }) => {
+  return all.map(({ token, id, tenantId, allTenants, labels }) => {
     if (token.length < 16) throw new TypeError('A token of the server must have at least 16 characters.')
     const digest = digestOf(token)
     return {
       digest,
-      principal: { id: id ?? `token-${digest.toString('hex').slice(0, 8)}`, tenantId, labels },
+      principal: { id: id ?? `token-${digest.toString('hex').slice(0, 8)}`, tenantId, allTenants, labels },
     }
   })
 }

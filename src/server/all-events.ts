@@ -5,6 +5,7 @@ import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import type { QueuedRuns } from './queued-runs.js'
 import { decodeText, type RouteContext } from './route.js'
+import { seesTenant } from './sees-tenant.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
@@ -149,7 +150,7 @@ class AllEvents {
 
   /** Follows a run of the caller's tenant that the caller is allowed to watch. */
   async #followIfAllowed(session: Session, runId: string, from: number): Promise<void> {
-    if ((session.tenantId ?? undefined) !== this.#principal.tenantId) return
+    if (!seesTenant(this.#principal, session.tenantId)) return
     try {
       if (await this.#core.allows(this.#principal, 'watchRun', session))
         await this.#follow(session, runId, from)

@@ -10,9 +10,11 @@ import { inspectorRoutes } from './inspector/routes.js'
 import { openApiDocument } from './openapi.js'
 import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
+import { queueRoutes } from './queue-routes.js'
 import { readBody } from './read-body.js'
 import { type Body, decodeText, json, type Route, type RouteContext } from './route.js'
 import { runRoutes } from './run-routes.js'
+import { scheduleRoutes } from './schedule-routes.js'
 import { ServerCore } from './server-core.js'
 import { serviceRoutes } from './service-routes.js'
 import { sessionRoutes } from './session-routes.js'
@@ -127,6 +129,8 @@ function allRoutes(document: () => Body): readonly Route[] {
     ...runRoutes,
     ...approvalRoutes,
     ...historyRoutes,
+    ...scheduleRoutes,
+    ...queueRoutes,
     ...chatRoutes,
     ...agUiRoutes,
     ...inspectorRoutes,

@@ -199,6 +199,16 @@ export const historyRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/v1/sessions/{sessionId}/context',
+    action: 'getContext',
+    summary: "What fills the model's context window now, and the size at which it is compacted.",
+    tag: 'history',
+    access: 'session',
+    responses: { 200: { description: 'The parts and the window, in tokens.', schema: ref('ContextUsage') } },
+    handle: async ({ session }) => json(200, await session.contextUsage()),
+  },
+  {
+    method: 'GET',
     path: '/v1/sessions/{sessionId}/todos',
     action: 'listTodos',
     summary: 'The todo list of the model.',

@@ -1,3 +1,4 @@
+import type { AgentDirHandle } from '../agent/dir/index.js'
 import type { ClusterKey } from '../cluster/signed-answer.js'
 import type { RunQueue } from '../run-queue/run-queue.js'
 import type { SessionOptions } from '../session/options.js'
@@ -7,6 +8,8 @@ import type { SessionStore } from '../store/session-store.js'
 export type Principal = {
   readonly id: string
   readonly tenantId?: string | undefined
+  /** True: the sessions of every tenant are visible. For operators of the whole store. */
+  readonly allTenants?: boolean | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** The id of the only session that the principal can read. It can change nothing. */
   readonly readsOnly?: string | undefined
@@ -73,6 +76,8 @@ export type ServerOptions = {
    * directory.
    */
   readonly webhooks?: ((request: Request) => Promise<Response>) | undefined
+  /** The agent directories that this process serves: `GET /v1/schedules` lists their schedules. */
+  readonly agentDirs?: readonly Pick<AgentDirHandle, 'schedules'>[] | undefined
   /** How long a call waits for an approval; 24 hours unless given. */
   readonly approvalTimeoutMs?: number | undefined
   /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */

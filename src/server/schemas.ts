@@ -44,6 +44,10 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
       createdAtMs: number,
       updatedAtMs: number,
       parentId: text(),
+      labels: shape(
+        { tenantId: text(), principal: text(), agentTemplateId: text(), correlationId: text() },
+        [],
+      ),
       summary: ref('SessionSummary'),
     },
     ['sessionId'],
@@ -207,8 +211,167 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   Trace: anything,
   Usage: shape({ usage: anything, costUsd: number, models: listOf(anything) }, ['usage']),
+  ContextUsage: shape(
+    {
+      model: text(),
+      windowTokens: integer,
+      windowAssumed: { type: 'boolean', description: 'The window is a guess.' },
+      usedTokens: integer,
+      counted: { type: 'boolean' },
+      parts: listOf(
+        shape({ name: text(), tokens: integer, count: integer, largest: listOf(anything) }, [
+          'name',
+          'tokens',
+          'count',
+        ]),
+      ),
+      compaction: shape({ auto: { type: 'boolean' }, atTokens: integer }, ['auto', 'atTokens']),
+    },
+    ['model', 'windowTokens', 'windowAssumed', 'usedTokens', 'parts', 'compaction'],
+  ),
   Todo: shape({ content: text(), status: text() }, []),
-  McpServer: anything,
+  McpServer: shape(
+    {
+      name: text(),
+      state: text({ enum: ['idle', 'connecting', 'connected', 'down', 'disabled'] }),
+      connected: { type: 'boolean' },
+      toolCount: integer,
+      confined: { type: 'boolean' },
+      sandbox: text(),
+      error: text(),
+      failure: anything,
+      problems: listOf(text()),
+      needsSignIn: { type: 'boolean', description: 'A user has to sign in first.' },
+    },
+    ['name', 'state', 'connected', 'toolCount', 'confined'],
+  ),
+  Schedule: shape(
+    {
+      name: text(),
+      sessionId: text(),
+      cron: text(),
+      timeZone: text(),
+      triggers: listOf(text({ enum: ['webhook', 'file', 'wake_up'] })),
+      running: { type: 'boolean' },
+      nextFireAtMs: number,
+      last: ref('Fire'),
+      recent: { ...listOf(ref('Fire')), description: 'The newest fires of the log, newest first.' },
+    },
+    ['name', 'sessionId', 'timeZone', 'triggers', 'running', 'recent'],
+  ),
+  Fire: shape(
+    {
+      firedAtMs: { ...number, description: 'When it was due.' },
+      startedAtMs: number,
+      endedAtMs: number,
+      status: text({
+        enum: ['queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted', 'skipped'],
+      }),
+      source: text({ enum: ['schedule', 'api', 'webhook', 'file', 'wake_up'] }),
+      runId: text(),
+      reason: text({
+        description: 'Why it was skipped.',
+        enum: ['overlap', 'missed', 'elsewhere', 'stopped'],
+      }),
+      text: text({ description: 'The beginning of the answer.' }),
+      error: text(),
+    },
+    ['firedAtMs', 'startedAtMs', 'status', 'source'],
+  ),
+  ClusterStatus: shape(
+    {
+      nodes: listOf(
+        shape(
+          {
+            id: text(),
+            name: text(),
+            host: text(),
+            pid: integer,
+            version: text(),
+            slots: integer,
+            lanes: listOf(text()),
+            startedAtMs: number,
+            seenAtMs: number,
+            active: integer,
+            isDraining: { type: 'boolean' },
+          },
+          ['id', 'name', 'host', 'slots', 'lanes', 'startedAtMs', 'seenAtMs', 'active', 'isDraining'],
+        ),
+      ),
+      lanes: listOf(
+        shape({ lane: text(), queued: integer, active: integer, oldestWaitMs: number }, [
+          'lane',
+          'queued',
+          'active',
+          'oldestWaitMs',
+        ]),
+      ),
+      waiting: integer,
+      dead: integer,
+      ended: shape({ completed: integer, failed: integer, cancelled: integer }, [
+        'completed',
+        'failed',
+        'cancelled',
+      ]),
+      takeovers: integer,
+    },
+    ['nodes', 'lanes', 'waiting', 'dead', 'ended', 'takeovers'],
+  ),
+  DeadRun: shape(
+    {
+      runId: text(),
+      sessionId: text(),
+      prompt: text(),
+      lane: text(),
+      tenantId: text(),
+      submittedAtMs: number,
+      updatedAtMs: number,
+      attempt: integer,
+      error: shape({ code: text(), message: text() }, ['code', 'message']),
+    },
+    ['runId', 'sessionId', 'prompt', 'lane', 'submittedAtMs', 'updatedAtMs', 'attempt'],
+  ),
+  LaneQueue: shape(
+    {
+      lanes: listOf(
+        shape({ lane: text(), pending: integer, active: integer, mode: text() }, [
+          'lane',
+          'pending',
+          'active',
+          'mode',
+        ]),
+      ),
+      tasks: {
+        ...listOf(
+          shape({ taskId: text(), lane: text(), toolName: text(), attempt: integer }, [
+            'taskId',
+            'lane',
+            'toolName',
+            'attempt',
+          ]),
+        ),
+        description: 'Calls that workers of other processes have.',
+      },
+      deadLetters: listOf(
+        shape(
+          {
+            commandId: text(),
+            toolName: text(),
+            lane: text(),
+            args: {},
+            error: text(),
+            attempts: integer,
+            failedAtMs: number,
+            mayHaveRun: { type: 'boolean' },
+            canRetry: { type: 'boolean', description: 'The host allows direct calls of the tool.' },
+          },
+          ['commandId', 'toolName', 'lane', 'error', 'attempts', 'failedAtMs', 'mayHaveRun', 'canRetry'],
+        ),
+      ),
+      counters: { type: 'object', additionalProperties: integer },
+    },
+    ['lanes', 'tasks', 'deadLetters'],
+  ),
   SideAnswer: shape({ question: text(), answer: text(), totalTokens: integer, costUsd: number }, [
     'question',
     'answer',

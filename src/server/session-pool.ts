@@ -13,6 +13,7 @@ import { CapstanError } from '../tool/errors.js'
 import { defaultLimits, type Principal, type ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
 import type { Questions } from './questions.js'
+import { seesTenant } from './sees-tenant.js'
 
 /**
  * The sessions of the server: opened on use, closed when they are idle. A session is visible to its own tenant only.
@@ -80,8 +81,7 @@ export class SessionPool {
         throw new ProblemError('session_not_found')
       throw error
     })
-    const isVisible =
-      (session.tenantId ?? undefined) === principal.tenantId && this.workspaces.includes(session.workspace)
+    const isVisible = seesTenant(principal, session.tenantId) && this.workspaces.includes(session.workspace)
     if (!isVisible) throw new ProblemError('session_not_found')
     return session
   }

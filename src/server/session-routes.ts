@@ -14,6 +14,7 @@ import {
   type SessionContext,
   text,
 } from './route.js'
+import { seesTenant } from './sees-tenant.js'
 import type { ServerCore } from './server-core.js'
 
 const title = text({ minLength: 1, maxLength: 200 })
@@ -232,7 +233,7 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
   const root = workspace === null ? undefined : core.pool.workspaceFor(workspace)
   const all = (await core.pool.store.list()).filter(
     (info) =>
-      info.labels?.['tenantId'] === principal.tenantId &&
+      seesTenant(principal, info.labels?.['tenantId']) &&
       info.workspaceRoot !== undefined &&
       (root === undefined
         ? core.pool.workspaces.includes(info.workspaceRoot)
@@ -252,7 +253,7 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
   return json(200, {
     sessions: await Promise.all(
       page.map(async (info) => {
-        const { id, workspaceRoot, title: named, labels: _, ...rest } = info
+        const { id, workspaceRoot, title: named, ...rest } = info
         const summary = isSummarised ? await core.summaries.of(info) : undefined
         return { sessionId: id, workspace: workspaceRoot, title: named ?? null, ...rest, summary }
       }),

@@ -42,6 +42,11 @@ export class SessionSummaries {
     return { ...known.summary, status: await this.#statusOf(info.id, known.last, open) }
   }
 
+  /** The newest runs that a trigger started, newest first. */
+  async triggeredRuns(info: SessionInfo): Promise<readonly RunRow[]> {
+    return (await this.#read(info))?.triggered ?? []
+  }
+
   async #read(info: SessionInfo): Promise<Known | undefined> {
     const before = this.#known.get(info.id)
     if (before !== undefined && before.updatedAtMs === info.updatedAtMs) return before
@@ -56,6 +61,10 @@ export class SessionSummaries {
     const known: Known = {
       updatedAtMs: info.updatedAtMs,
       last: runs.at(-1),
+      triggered: runs
+        .filter(({ trigger }) => trigger !== undefined)
+        .slice(-maxTriggered)
+        .reverse(),
       summary: {
         ...omitUndefined({
           agent,
@@ -95,8 +104,10 @@ export class SessionSummaries {
 type Known = {
   readonly updatedAtMs: number | undefined
   readonly last: RunRow | undefined
+  readonly triggered: readonly RunRow[]
   readonly summary: Omit<SessionSummary, 'status'>
 }
 
+const maxTriggered = 10
 const maxPrompt = 200
 const maxKnown = 2_000

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
-import { CommandLineError, UsageError } from '../errors.js'
+import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
+import { startInspector } from '../inspector/start-inspector.js'
 import { type Io, write } from '../io.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
@@ -61,58 +59,16 @@ type Setup = {
 }
 
 async function serve(args: Args, io: Io, { port, workspaces, store, prepared }: Setup): Promise<number> {
-  const { createServer, listen } = await import('../../server/index.js')
-  // Known to this process alone: browsers sign in with codes.
-  const token = randomBytes(32).toString('base64url')
   const { sessionStore: _, ...session } = prepared.options
-  const server = createServer(prepared.agent, {
-    token: [{ token, id: userName() }],
-    workspaces,
-    session,
-    store,
-    inspector: true,
-    // To look at a run must not continue it.
-    resumeRuns: false,
-    onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
+  const inspector = await startInspector(io, {
+    ...{ port, workspaces, store, session, agent: prepared.agent },
+    isOpened: !args.has('no-open') && !args.has('json'),
+    print: (url, link) =>
+      write(io.stdout, args.has('json') ? `${JSON.stringify({ url, link })}\n` : `Open ${link}\n`),
   })
-  const listening = await listen(server, { port }).catch((cause: unknown) => {
-    throw new CommandLineError(
-      `Cannot listen on port ${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      'Choose another port with --port, or leave it out.',
-    )
-  })
-  const { url } = listening
-  const newLink = async (): Promise<string> => {
-    const headers = { authorization: `Bearer ${token}` }
-    const response = await server(new Request(`${url}/v1/inspector/codes`, { method: 'POST', headers }))
-    const { path } = (await response.json()) as { readonly path: string }
-    return `${url}${path}`
-  }
-  const link = await newLink()
-  await write(io.stdout, args.has('json') ? `${JSON.stringify({ url, link })}\n` : `Open ${link}\n`)
-  const isAtTerminal = io.isTTY.stdin && io.isTTY.stdout
-  if (isAtTerminal && !args.has('no-open') && !args.has('json')) openInBrowser(link)
-  const onLine = (): void => void newLink().then((another) => write(io.stdout, `Open ${another}\n`))
-  if (isAtTerminal) io.stdin.on('data', onLine)
   await untilStopped(io.signal)
-  io.stdin.off('data', onLine)
-  io.stdin.pause()
-  await server.close()
-  await listening.close()
+  await inspector.close()
   return exitCodes.done
-}
-
-/** Starts the browser of this machine. Without one, the user opens the printed link. */
-function openInBrowser(link: string): void {
-  const [file, ...args] =
-    process.platform === 'darwin'
-      ? ['open', link]
-      : process.platform === 'win32'
-        ? ['rundll32', 'url.dll,FileProtocolHandler', link]
-        : ['xdg-open', link]
-  const child = spawn(file ?? '', args, { stdio: 'ignore', detached: true })
-  child.on('error', () => undefined)
-  child.unref()
 }
 
 /** The directories of all sessions that still exist, that of the command first. */
@@ -123,13 +79,4 @@ async function workspacesIn(store: SessionStore, own: string): Promise<string[]>
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user id without an entry in the list of users.
-    return 'inspector'
-  }
 }

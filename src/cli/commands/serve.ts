@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
-import type { ScheduleStatus, ServeEvent } from '../../agent/dir/index.js'
+import type { AgentDirHandle, ScheduleStatus, ServeEvent } from '../../agent/dir/index.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
+import { UsageError } from '../errors.js'
 import { exitCodeMeanings, exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { requireModel } from '../headless/require-model.js'
@@ -36,6 +37,11 @@ Nothing starts if the directory has a problem. Calls that need an approval are r
       value: 'port',
       summary: 'Accept webhooks on this port of 127.0.0.1: POST /v1/hooks/SCHEDULE',
     },
+    {
+      name: 'inspect',
+      summary:
+        'Serve the inspector with the schedules and their sessions, and print a link to standard error',
+    },
     { name: 'json', summary: 'Print every event as a line of JSON' },
     ...sessionFlags.filter(({ name }) => !['session', 'continue', 'agent'].includes(name)),
   ],
@@ -67,6 +73,8 @@ async function serve(
   prepared: Awaited<ReturnType<typeof prepare>>,
 ): Promise<number> {
   const { agent, workspace, options, model } = prepared
+  if (args.has('inspect') && prepared.store === undefined)
+    throw new UsageError('--inspect needs a session store.', 'Remove --store none.')
   const { loadAgentDir } = await import('../../agent/dir/index.js')
   const path = resolve(io.cwd, directory)
   const { config } = await loadAgentDir(path, { env: io.env, workspace })
@@ -92,6 +100,7 @@ async function serve(
   )
   const wanted = args.values('run')
   const hooks = await listenForHooks(args, (request) => served.webhook(request))
+  const inspector = args.has('inspect') ? await inspect(io, served, prepared) : undefined
   if (!args.has('json')) await write(io.stderr, triggerLines(served.schedules(), hooks?.url))
   try {
     for (const name of wanted) {
@@ -100,6 +109,7 @@ async function serve(
     }
     if (wanted.length === 0) await untilStopped(io.signal)
   } finally {
+    await inspector?.close()
     await hooks?.close()
     await served.stop()
     await printer.done()
@@ -107,6 +117,19 @@ async function serve(
   if (wanted.length === 0) return exitCodes.done
   if (printer.hasFailures) return exitCodes.failed
   return refused.calls.length > 0 ? exitCodes.incomplete : exitCodes.done
+}
+
+/** Serves the inspector next to the schedules. Its link is on standard error: events are on standard output. */
+async function inspect(io: Io, served: AgentDirHandle, prepared: Awaited<ReturnType<typeof prepare>>) {
+  const { agent, workspace, store, options } = prepared
+  if (store === undefined) return undefined
+  const { startInspector } = await import('../inspector/start-inspector.js')
+  const { sessionStore: _, ...session } = options
+  return startInspector(io, {
+    ...{ port: 0, agent, store, session, workspaces: [workspace], agentDirs: [served] },
+    isOpened: false,
+    print: (_url, link) => write(io.stderr, `Inspect ${link}\n`),
+  })
 }
 
 async function listenForHooks(args: Args, webhooks: (request: Request) => Promise<Response>) {

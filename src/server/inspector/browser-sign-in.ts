@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isRecord } from '../../tool/json.js'
-import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Principal } from '../options.js'
 
 /** How long a one-time code can be exchanged. */
@@ -53,7 +52,10 @@ export class BrowserSignIn {
   }
 
   /** A link for reading one session. Its cookies end with it, and with this process. */
-  createLink(principal: Principal, sessionId: string, lifetimeMs: number): SharedLink {
+  createLink(
+    { sessionId, tenantId }: { readonly sessionId: string; readonly tenantId: string | null },
+    lifetimeMs: number,
+  ): SharedLink {
     const now = this.#now()
     dropExpired(this.#links, now)
     if (this.#links.size >= maxCodes) dropOldest(this.#links)
@@ -61,7 +63,7 @@ export class BrowserSignIn {
     const code = newSecret()
     const reader: Principal = {
       id: `link-${linkId}`,
-      ...omitUndefined({ tenantId: principal.tenantId }),
+      ...(tenantId !== null && { tenantId }),
       readsOnly: sessionId,
     }
     const expiresAtMs = now + lifetimeMs

@@ -16,4 +16,9 @@ export const readActions: ReadonlySet<string> = new Set([
   'getUsage',
   'listTodos',
   'getMcpStatus',
+  'getQueue',
+  'getContext',
+  'getCallOutput',
+  'listImages',
+  'getImage',
 ])

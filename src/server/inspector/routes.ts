@@ -3,6 +3,8 @@ import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
 import { json, listOf, objectOf, type Route, type RouteContext, text } from '../route.js'
 import { hostOf, isSameOrigin } from './browser-sign-in.js'
+import { callOutputRoute } from './call-output.js'
+import { imageRoutes } from './images.js'
 import { pageFile } from './page-files.js'
 import { runLogRoute } from './run-log.js'
 
@@ -14,6 +16,8 @@ const maxLinkMinutes = 7 * 24 * 60
 /** The inspector: its page, and the sign-in of browsers. */
 export const inspectorRoutes: readonly Route[] = [
   runLogRoute,
+  callOutputRoute,
+  ...imageRoutes,
   {
     method: 'GET',
     path: '/inspect',
@@ -170,13 +174,9 @@ export const inspectorRoutes: readonly Route[] = [
       },
     },
     async handle(context) {
-      const { principal, session, body } = context
+      const { session, body } = context
       const lifetimeMs = Number(body['minutes']) * 60_000
-      const { linkId, code, expiresAtMs } = signInOf(context).createLink(
-        principal,
-        session.sessionId,
-        lifetimeMs,
-      )
+      const { linkId, code, expiresAtMs } = signInOf(context).createLink(session, lifetimeMs)
       return json(201, { linkId, path: pagePath(code), expiresAtMs })
     },
   },

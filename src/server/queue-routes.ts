@@ -1,0 +1,123 @@
+import type { QueuedRun } from '../run-queue/run-queue.js'
+import type { Session } from '../session/session.js'
+import { ProblemError } from './problem.js'
+import { json, listOf, objectOf, type Route, type RouteContext, ref, type SessionContext } from './route.js'
+import { seesTenant } from './sees-tenant.js'
+
+/** The queue of the cluster, and the lanes of a session. */
+export const queueRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/cluster',
+    action: 'getCluster',
+    summary: 'The lanes and workers of the cluster, and the dead runs of the caller.',
+    tag: 'queues',
+    access: 'caller',
+    responses: {
+      200: {
+        description:
+          '`status` is absent when this server executes runs itself, and for the callers of one tenant. `POST …/resume` of a dead run queues it again.',
+        schema: objectOf({ status: ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }, ['dead']),
+      },
+    },
+    handle: getCluster,
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/queue',
+    action: 'getQueue',
+    summary: 'The lanes of a session, the calls that workers have, and its dead letters.',
+    tag: 'queues',
+    access: 'session',
+    responses: {
+      200: { description: 'No lanes when calls run at once.', schema: ref('LaneQueue') },
+    },
+    handle: async ({ core, session }) =>
+      json(200, session.hasQueue() ? await lanesOf(session, core.options.hostTools ?? []) : noLanes),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/queue/dead-letters/{commandId}/retry',
+    action: 'retryDeadLetter',
+    summary:
+      'Make the call of a dead letter again. It is a direct call, without rules and approvals: the host enables the tool by name.',
+    tag: 'queues',
+    access: 'session',
+    body: objectOf({
+      evenIfItMayHaveRun: {
+        type: 'boolean',
+        description: 'Needed when the call may have done some of its work already.',
+      },
+    }),
+    responses: { 200: { description: 'The result of the call.', schema: ref('ToolResult') } },
+    problems: ['dead_letter_not_found', 'call_may_have_run', 'host_tool_disabled'],
+    handle: retryDeadLetter,
+  },
+]
+
+async function getCluster({ core, principal }: RouteContext): Promise<Response> {
+  if (core.queued === undefined) return json(200, { dead: [] })
+  const { queue } = core.queued
+  const { tenantId } = principal
+  const { runs } = await queue.list({ tenantId, states: ['dead'], limit: maxDead })
+  const sessions = runs.length === 0 ? [] : await core.pool.store.list()
+  const dead = await Promise.all(
+    runs.map(async (run) => {
+      const info = sessions.find(({ id }) => id === run.sessionId)
+      if (!seesTenant(principal, run.tenantId) || info === undefined) return []
+      return (await core.allows(principal, 'getRun', info)) ? [shownRun(run)] : []
+    }),
+  )
+  // The state of the whole cluster is not for the callers of one tenant.
+  const status = tenantId === undefined ? await queue.status() : undefined
+  return json(200, { status, dead: dead.flat() })
+}
+
+function shownRun(run: QueuedRun): Record<string, unknown> {
+  const { runId, sessionId, prompt, lane, tenantId, submittedAtMs, updatedAtMs, attempt, error } = run
+  const text = prompt.slice(0, maxPrompt)
+  return { runId, sessionId, prompt: text, lane, tenantId, submittedAtMs, updatedAtMs, attempt, error }
+}
+
+const maxDead = 200
+const maxPrompt = 200
+const noLanes = { lanes: [], tasks: [], deadLetters: [] }
+
+async function lanesOf(session: Session, hostTools: readonly string[]): Promise<Record<string, unknown>> {
+  const [{ lanes }, tasks, letters, metrics] = await Promise.all([
+    session.queueStats(),
+    session.pendingExternalTasks(),
+    session.deadLetters(),
+    session.queueMetrics(),
+  ])
+  return {
+    lanes: Object.entries(lanes).map(([lane, state]) => ({ lane, ...state })),
+    tasks: tasks.map(({ taskId, lane, commandType, attempt }) => ({
+      taskId,
+      lane,
+      toolName: commandType,
+      attempt,
+    })),
+    deadLetters: letters.map(({ commandId, commandType, lane, payload, error, attempts, ...letter }) => ({
+      ...{ commandId, toolName: commandType, lane, args: payload, error, attempts },
+      failedAtMs: letter.failedAt,
+      mayHaveRun: letter.mayHaveRun,
+      canRetry: hostTools.includes(commandType),
+    })),
+    counters: metrics?.counters,
+  }
+}
+
+async function retryDeadLetter({ core, session, params, body }: SessionContext): Promise<Response> {
+  const commandId = params['commandId'] ?? ''
+  const letter = (await session.deadLetters()).find((one) => one.commandId === commandId)
+  if (letter === undefined) throw new ProblemError('dead_letter_not_found')
+  const { commandType: name, mayHaveRun } = letter
+  // The approval of the first call was for one call. A second one needs the consent of the host.
+  if (!core.options.hostTools?.includes(name))
+    throw new ProblemError('host_tool_disabled', `Direct calls of ${JSON.stringify(name)} are not enabled.`)
+  const evenIfItMayHaveRun = body['evenIfItMayHaveRun'] === true
+  if (mayHaveRun && !evenIfItMayHaveRun) throw new ProblemError('call_may_have_run')
+  const { output, exitCode, metadata } = await session.retryDeadLetter(commandId, { evenIfItMayHaveRun })
+  return json(200, { name, output, exitCode, metadata })
+}
