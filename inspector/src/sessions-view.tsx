@@ -37,6 +37,17 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
           value={filters.search ?? ''}
           onInput={({ currentTarget }) => set('search', currentTarget.value)}
         />
+        {left !== undefined && (
+          <a
+            class="button"
+            aria-disabled={right === undefined}
+            href={right === undefined ? '#/' : linkTo({ view: 'compare', left, right })}
+          >
+            {right === undefined ? 'Choose another to compare' : 'Compare'}
+          </a>
+        )}
+      </div>
+      <div class="toolbar filters">
         {choices.map(({ name, label, valuesOf, isOptional }) => (
           <Filter
             key={name}
@@ -47,15 +58,6 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
             onChange={(text) => set(name, text)}
           />
         ))}
-        {left !== undefined && (
-          <a
-            class="button"
-            aria-disabled={right === undefined}
-            href={right === undefined ? '#/' : linkTo({ view: 'compare', left, right })}
-          >
-            {right === undefined ? 'Choose another to compare' : 'Compare'}
-          </a>
-        )}
       </div>
       <p class="totals" role="status">
         {sessions === undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { MemorySessionStore } from '../../src/store/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { directory, headers, startServer, token } from '../server/support.js'
 import type { Chat } from './chat.js'
 import { installedPackages, loadPackage } from './install.js'
@@ -135,9 +136,19 @@ describe('the OpenAPI document', () => {
     const { url, server, call } = await startServer({
       store,
       workspaces: [workspace],
-      hostTools: ['glob', 'verify'],
+      hostTools: ['glob', 'verify', 'fetch_tide'],
       inspector: true,
-      session: { model: obedientModel() },
+      session: {
+        model: obedientModel(),
+        tools: [tideTool],
+        // No worker takes the calls of this lane: they become dead letters.
+        queueConfig: {
+          enableDlq: true,
+          toolLanes: { fetch_tide: 'generate' },
+          laneHandlers: { generate: { mode: 'external', timeoutMs: 20 } },
+          retryPolicy: { strategy: 'none' },
+        },
+      },
     })
     expect((await call('GET', '/v1/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(server.openapi)))
     const file = join(place, 'openapi.json')
@@ -218,9 +229,33 @@ describe('the OpenAPI document', () => {
       '/usage',
       '/todos',
       '/mcp',
+      '/context',
+      '/queue',
+      '/images',
     ])
       await use('GET', `${base}${path}`, { params: params() })
     await use('GET', `${base}/runs/{runId}/log`, { params: params({ runId }) })
+    for (const path of ['/v1/schedules', '/v1/cluster']) await use('GET', path)
+    const loud = await worker.start('Loud.')
+    await worker.end(loud)
+    const output = { params: params({ runId: loud, callId: 'call-loud' }) }
+    const { total } = await use('GET', `${base}/runs/{runId}/calls/{callId}/output`, output)
+    expect(total).toBeGreaterThan(300_000)
+    const silent = { params: params({ runId, callId: 'none' }) }
+    await use('GET', `${base}/runs/{runId}/calls/{callId}/output`, silent, 404)
+    const attachments = [{ data: pixel, mediaType: 'image/png' }]
+    const shown = { params: params(), body: { prompt: 'Look.', attachments } }
+    await worker.end((await use('POST', `${base}/runs`, shown, 202)).runId)
+    const [{ imageId }] = (await use('GET', `${base}/images`, { params: params() })).images
+    await use('GET', `${base}/images/{imageId}`, { params: params({ imageId }), parseAs: 'blob' })
+    await use('GET', `${base}/images/{imageId}`, { params: params({ imageId: 'none' }) }, 404)
+    const tide = { params: params({ toolName: 'fetch_tide' }), body: {} }
+    await use('POST', `${base}/tools/{toolName}`, tide)
+    const { deadLetters } = await use('GET', `${base}/queue`, { params: params() })
+    const retry = `${base}/queue/dead-letters/{commandId}/retry`
+    const { commandId } = deadLetters[0]
+    await use('POST', retry, { params: params({ commandId }), body: { evenIfItMayHaveRun: true } })
+    await use('POST', retry, { params: params({ commandId }), body: {} }, 404)
     await use('POST', `${base}/undo`, { params: params(), body: { runId } })
     await use('POST', `${base}/messages`, { params: params(), body: { text: 'And again.' } }, 202)
     await use('PATCH', base, { params: params(), body: { title: 'Named' } })
@@ -318,6 +353,16 @@ describe('the OpenAPI document', () => {
   })
 })
 
+const tideTool = createJsonTool({
+  name: 'fetch_tide',
+  description: 'The tide.',
+  parameters: { type: 'object', properties: {} },
+  execute: () => 'high',
+})
+
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 type Paths = Record<string, Record<string, { readonly responses: Record<number, unknown> }>>
 
 /** The codes of problems that the document has for an answer. */
@@ -336,6 +381,8 @@ function obedientModel() {
     if (asked.includes('Hang.')) return { hang: true }
     if (asked.includes('Write.'))
       return { toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'hi' } }] }
+    if (asked.includes('Loud.'))
+      return { toolCalls: [{ name: 'bash', args: { command: 'seq 1 60000' }, id: 'call-loud' }] }
     if (asked.includes('Ask.'))
       return { toolCalls: [{ name: 'question', args: { questions: [{ question: 'Which?' }] } }] }
     if (!asked.includes('Object.')) return 'Done.'

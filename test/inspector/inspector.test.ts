@@ -1,12 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionRecord } from '../../src/store/records.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { directory, type Started, startServer } from '../server/support.js'
-import { chromium, expectNoViolations, openPage, type PageOptions } from './browser.js'
+import { directory, startServer } from '../server/support.js'
+import { chromium, expectNoViolations } from './browser.js'
+import { begin, picture, visit } from './visit.js'
 
 const timeout = 600_000
 
@@ -221,41 +221,6 @@ const hostile = [
   '![tracker](https://evil.example/pixel.png) [a trap](javascript:globalThis.ran=1)',
   'reversed \u202etxt.exe\u202c and \u2066isolated\u2069, colored \u001b[31mred\u001b[0m',
 ].join('\n\n')
-
-/** Opens the inspector with a new code, and the view that `hash` names. */
-async function visit(
-  started: Started,
-  hash = '',
-  options: PageOptions = {},
-): Promise<{ readonly page: Page; readonly problems: string[] }> {
-  const { page, problems } = await openPage(options)
-  const { path } = (await started.call('POST', '/v1/inspector/codes')).body
-  await page.goto(`${started.url}${path}`)
-  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
-  expect(page.url()).not.toContain('code=')
-  if (hash !== '') await page.evaluate((to) => location.assign(to), hash)
-  return { page, problems }
-}
-
-/** Saves a picture when `INSPECTOR_PICTURES` names a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const target = process.env['INSPECTOR_PICTURES']
-  if (target === undefined) return
-  mkdirSync(target, { recursive: true })
-  // The name of a temporary directory says nothing to readers.
-  await page.evaluate(() => {
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-    for (let node = texts.nextNode(); node !== null; node = texts.nextNode())
-      node.nodeValue = (node.nodeValue ?? '').replace(/\/\S*capstan-server-\w+/g, '/home/ann/harbour')
-  })
-  await page.screenshot({ path: join(target, `inspector-${name}.png`) })
-}
-
-async function begin(started: Started, prompt: string, title: string): Promise<string> {
-  const { sessionId } = (await started.call('POST', '/v1/sessions', { title })).body
-  await started.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt })
-  return sessionId
-}
 
 type StoredEvent = Extract<SessionRecord, { type: 'run_event' }>['data']['event']
 

@@ -224,6 +224,7 @@ class SessionInfo(_SessionInfoAlways, total=False):
     createdAtMs: float
     updatedAtMs: float
     parentId: str
+    labels: Dict[str, Any]
     summary: "SessionSummary"
 
 
@@ -408,12 +409,102 @@ class Usage(_UsageAlways, total=False):
     models: List[Dict[str, Any]]
 
 
+class _ContextUsageAlways(TypedDict):
+    model: str
+    windowTokens: int
+    windowAssumed: bool
+    usedTokens: int
+    parts: List[Dict[str, Any]]
+    compaction: Dict[str, Any]
+
+
+class ContextUsage(_ContextUsageAlways, total=False):
+    counted: bool
+
+
 class Todo(TypedDict, total=False):
     content: str
     status: str
 
 
-McpServer = Dict[str, Any]
+class _McpServerAlways(TypedDict):
+    name: str
+    state: Literal["idle", "connecting", "connected", "down", "disabled"]
+    connected: bool
+    toolCount: int
+    confined: bool
+
+
+class McpServer(_McpServerAlways, total=False):
+    sandbox: str
+    error: str
+    failure: Dict[str, Any]
+    problems: List[str]
+    needsSignIn: bool
+
+
+class _ScheduleAlways(TypedDict):
+    name: str
+    sessionId: str
+    timeZone: str
+    triggers: List[Literal["webhook", "file", "wake_up"]]
+    running: bool
+    recent: List["Fire"]
+
+
+class Schedule(_ScheduleAlways, total=False):
+    cron: str
+    nextFireAtMs: float
+    last: "Fire"
+
+
+class _FireAlways(TypedDict):
+    firedAtMs: float
+    startedAtMs: float
+    status: Literal["queued", "running", "completed", "failed", "cancelled", "interrupted", "skipped"]
+    source: Literal["schedule", "api", "webhook", "file", "wake_up"]
+
+
+class Fire(_FireAlways, total=False):
+    endedAtMs: float
+    runId: str
+    reason: Literal["overlap", "missed", "elsewhere", "stopped"]
+    text: str
+    error: str
+
+
+class ClusterStatus(TypedDict):
+    nodes: List[Dict[str, Any]]
+    lanes: List[Dict[str, Any]]
+    waiting: int
+    dead: int
+    ended: Dict[str, Any]
+    takeovers: int
+
+
+class _DeadRunAlways(TypedDict):
+    runId: str
+    sessionId: str
+    prompt: str
+    lane: str
+    submittedAtMs: float
+    updatedAtMs: float
+    attempt: int
+
+
+class DeadRun(_DeadRunAlways, total=False):
+    tenantId: str
+    error: Dict[str, Any]
+
+
+class _LaneQueueAlways(TypedDict):
+    lanes: List[Dict[str, Any]]
+    tasks: List[Dict[str, Any]]
+    deadLetters: List[Dict[str, Any]]
+
+
+class LaneQueue(_LaneQueueAlways, total=False):
+    counters: Dict[str, Any]
 
 
 class _SideAnswerAlways(TypedDict):
