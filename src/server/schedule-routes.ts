@@ -40,7 +40,7 @@ async function listSchedules(context: RouteContext): Promise<Response> {
   return json(200, { schedules: schedules.flat() })
 }
 
-/** A schedule is visible to those who can read its session. */
+/** A schedule is visible to callers that can read its session. */
 async function isVisible({ core, principal }: RouteContext, info: SessionInfo | undefined): Promise<boolean> {
   if (!seesTenant(principal, info?.labels?.['tenantId'])) return false
   return info === undefined || core.allows(principal, 'getSession', info)
