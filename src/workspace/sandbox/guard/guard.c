@@ -10,6 +10,18 @@
  *   --git   The same for `.git` in every directory at or below DIRECTORY.
  *   --report  Each refused path is written to this descriptor, followed by a NUL byte.
  *
+ * Without namespaces, the guard confines itself and the command with Landlock and a wider seccomp filter before it starts the
+ * command. See "Without namespaces" below.
+ *
+ *   guard --confine [--read PATH]... [--write PATH]... [--deny PATH]... [--report-to FILE] [the rules above] -- /program [argument]...
+ *
+ *   --read   What can be read and executed. Nothing else can, except --write.
+ *   --write  What can be read, executed and changed.
+ *   --deny   A file or directory in those that cannot be opened, or a socket that cannot be connected to.
+ *   --report-to  Like --report, to the end of a file.
+ *
+ *   guard --landlock-abi   Prints the version of Landlock of this kernel, 0 for none.
+ *
  * What a mount of the sandbox covers is left to the kernel: an existing `.git` that was mounted read-only fails as read-only, and
  * one that was mounted writable (for an approved git command) can be written to.
  *
@@ -39,11 +51,13 @@
 #include <asm/signal.h>
 #include <asm/unistd.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
 #include <linux/stat.h>
 #include <linux/types.h>
 
@@ -59,7 +73,11 @@
 #define AT_SYMLINK_FOLLOW 0x400
 #define AT_NO_AUTOMOUNT 0x800
 #define AT_EMPTY_PATH 0x1000
+#define AT_REMOVEDIR 0x200
 #define AF_UNIX 1
+#define SOCK_STREAM 1
+#define SOCK_SEQPACKET 5
+#define NR_FCHMODAT2 452
 #define RENAME_EXCHANGE 2
 #define PATH_MAX 4096
 #define NAME_MAX 255
@@ -188,7 +206,7 @@ __attribute__((noreturn)) static void fail(const char *why, const char *detail)
 
 /* ---- Rules -------------------------------------------------------------------------------------------------------------- */
 
-#define MAX_RULES 1024
+#define MAX_RULES 4096
 #define MAX_MOUNTS 4096
 
 struct rule {
@@ -211,6 +229,12 @@ static int git_root_count;
 static struct mount mounts[MAX_MOUNTS];
 static int mount_count;
 static char mount_text[1 << 20];
+
+/* Without namespaces: see there. */
+static int confines, sees_all_opens;
+static const char *readable[MAX_RULES], *writable[MAX_RULES], *denied[MAX_RULES];
+static int readable_count, writable_count, denied_count;
+static struct { __u32 major, minor; __u64 inode; } denied_files[MAX_RULES];
 
 static int report_fd = -1;
 static int listener, proc_fd, root_fd;
@@ -532,6 +556,32 @@ static int is_proc(int fd, const struct statx *stat)
 	return CALL(fstatfs, fd, system) < 0 || system[0] == PROC_SUPER_MAGIC;
 }
 
+/* The parent of a process; 0 when it is gone. */
+static long parent_of(long pid)
+{
+	char path[64], text[512];
+	proc_path(path, sizeof path, pid, "stat");
+	long fd = CALL(openat, proc_fd, path, O_RDONLY | O_CLOEXEC);
+	long size = fd < 0 ? fd : CALL(read, fd, text, sizeof text - 1);
+	if (fd >= 0) CALL(close, fd);
+	if (size <= 0) return 0;
+	text[size] = 0;
+	/* 12 (name) S 1 ...: the name can hold anything, so the last parenthesis counts. */
+	long end = size;
+	while (end > 0 && text[end - 1] != ')') end--;
+	return end > 0 && end + 3 < size ? number_of(text + end + 3) : 0;
+}
+
+/* Whether a process was started by the command. What loses its parent becomes a child of the guard. */
+static int is_descendant(long pid)
+{
+	for (int steps = 0; pid > 1 && steps < 10000; steps++) {
+		pid = parent_of(pid);
+		if (pid == own_pid) return 1;
+	}
+	return 0;
+}
+
 /* Whether a directory in /proc can be used for a command: not one of the guard or its workers, nor of another /proc (rule 3). */
 static int is_usable_proc(int fd, char *path)
 {
@@ -543,7 +593,7 @@ static int is_usable_proc(int fd, char *path)
 	long pid = path[5] == '/' ? number_of(path + 6) : -1;
 	if (pid == own_pid) return 0;
 	for (int at = 0; at < worker_count; at++) if (workers[at].pid == pid) return 0;
-	return 1;
+	return pid < 0 || !confines || is_descendant(pid);
 }
 
 /* Where a relative path of the caller begins. */
@@ -712,7 +762,8 @@ static long locate_argument(struct caller *caller, long directory, ulong address
 static int is_protected_path(const char *path, const struct mount *mount)
 {
 	const char *below = path;
-	if (mount != 0 && mount->path[1] != 0 && is_inside(mount->path, path)) below += length(mount->path);
+	/* Without namespaces the mounts are the host's, and cover nothing. */
+	if (!confines && mount != 0 && mount->path[1] != 0 && is_inside(mount->path, path)) below += length(mount->path);
 	for (int at = 0; at < rule_count; at++) {
 		ulong size = length(rules[at].directory);
 		if (is_inside(rules[at].directory, path) && path[size] == '/' && path + size >= below &&
@@ -758,7 +809,49 @@ static int is_protected(const struct place *place)
 		found = is_protected_path(path, mount);
 	}
 	if (!found || stat_at(place->directory, place->name, &entry) < 0) return found;
-	return entry.stx_mnt_id == stat->stx_mnt_id;
+	return confines || entry.stx_mnt_id == stat->stx_mnt_id;
+}
+
+static int is_in_list(const char *path, const char *const *list, int count)
+{
+	for (int at = 0; at < count; at++) if (is_inside(list[at], path)) return 1;
+	return 0;
+}
+
+/* Without namespaces: whether something that exists is outside of what the command can read, or change. What has no path, such as a
+ * pipe, is not. Landlock refuses the same; chmod and the like are refused here alone. */
+static int is_outside_file(int fd, int changes)
+{
+	static char path[PATH_MAX];
+	struct statx stat;
+	if (!confines) return 0;
+	if (stat_at(fd, "", &stat) < 0) return 1;
+	for (int at = 0; at < denied_count; at++)
+		if (denied_files[at].inode == stat.stx_ino && denied_files[at].major == stat.stx_dev_major &&
+			denied_files[at].minor == stat.stx_dev_minor) return 1;
+	if (mount_of(&stat) == 0 && path_of(fd, path) < 0) return 0;
+	if (path_of(fd, path) < 0) return (stat.stx_mode & S_IFMT) == S_IFDIR || (stat.stx_mode & S_IFMT) == S_IFREG;
+	/* memfd_create */
+	if (mount_of(&stat) == 0 && starts_with(path, "/memfd:")) return 0;
+	if (is_in_list(path, denied, denied_count)) return 1;
+	if (is_in_list(path, writable, writable_count)) return 0;
+	if (changes) return 1;
+	if (is_in_list(path, readable, readable_count)) return 0;
+	/* Its own processes; that they are its own was checked on the way. */
+	return !(starts_with(path, "/proc/") && number_of(path + 6) > 0 && is_descendant(number_of(path + 6)));
+}
+
+/* The same for a name, whether it exists or not. */
+static int is_outside(const struct place *place)
+{
+	static char path[PATH_MAX + NAME_MAX + 2];
+	if (!confines) return 0;
+	if (path_of(place->directory, path) < 0) return 1;
+	if (!place->dots) {
+		if (!equal(path, "/")) append(path, sizeof path, "/");
+		append(path, sizeof path, place->name);
+	}
+	return is_in_list(path, denied, denied_count) || !is_in_list(path, writable, writable_count);
 }
 
 /* Whether a directory of a rule is at or below a name. Moving it would leave the rule without its place. */
@@ -795,9 +888,10 @@ static long check_new(const struct place *place, int is_directory)
 	struct statx stat;
 	if (place->dots) return -EEXIST;
 	int wrong_slash = place->slash && !is_directory;
-	if (!is_protected(place) && !wrong_slash) return 0;
+	int outside = is_outside(place);
+	if (!outside && !is_protected(place) && !wrong_slash) return 0;
 	if (stat_at(place->directory, place->name, &stat) == 0) return -EEXIST;
-	return wrong_slash ? -ENOENT : refuse(place);
+	return wrong_slash ? -ENOENT : outside ? -EACCES : refuse(place);
 }
 
 /* ---- The calls -------------------------------------------------------------------------------------------------------------- */
@@ -824,6 +918,12 @@ static long open_in_worker(const struct caller *caller, const char *path, ulong 
 	return LATER;
 }
 
+/* Without namespaces a program with the user's set-user-id bit would be one on the host. */
+static ulong plain_mode(void)
+{
+	return confines ? ~06000UL : ~0UL;
+}
+
 /* Opens what an own O_PATH descriptor refers to, with the flags of the caller. */
 static long reopen(struct caller *caller, int fd, ulong flags, ulong mode)
 {
@@ -840,7 +940,7 @@ static long reopen(struct caller *caller, int fd, ulong flags, ulong mode)
 	}
 	own_fd_path(path, sizeof path, fd);
 	if (kind == S_IFIFO && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != O_RDWR) return open_in_worker(caller, path, inner);
-	return hand_over(caller, CALL(openat, AT_FDCWD, path, inner | O_CLOEXEC, mode), flags);
+	return hand_over(caller, CALL(openat, AT_FDCWD, path, inner | O_CLOEXEC, mode & plain_mode()), flags);
 }
 
 /*
@@ -909,14 +1009,16 @@ static long do_open(struct caller *caller, long directory, ulong address, ulong 
 			int writes = (flags & (O_ACCMODE | O_TRUNC)) != 0 && (flags & O_TMPFILE) != O_TMPFILE;
 			if (stat_at((int)found, "", &stat) == 0 && (stat.stx_mode & S_IFMT) == S_IFLNK)
 				result = flags & O_DIRECTORY ? -ENOTDIR : -ELOOP;
+			else if (is_outside_file((int)found, writes || (flags & O_TMPFILE) == O_TMPFILE)) result = -EACCES;
 			else if (writes && (is_protected(&place) || is_protected_file((int)found))) result = refuse(&place);
 			else result = reopen(caller, (int)found, flags, mode);
 		} else if (result == 0) {
-			if (is_protected(&place)) result = refuse(&place);
+			if (is_outside(&place)) result = -EACCES;
+			else if (is_protected(&place)) result = refuse(&place);
 			else if ((result = take_umask(caller)) == 0) {
 				/* Exclusive, so no link is followed: this makes a new file or fails. */
 				ulong inner = flags | O_EXCL | O_NOCTTY | O_CLOEXEC;
-				long fd = CALL(openat, place.directory, place.name, inner, mode);
+				long fd = CALL(openat, place.directory, place.name, inner, mode & plain_mode());
 				if (fd == -EEXIST && !exclusive) {
 					/* Made by another process meanwhile. */
 					close_place(&place);
@@ -940,6 +1042,7 @@ static long do_truncate(struct caller *caller, ulong address, ulong size)
 	if ((long)size < 0) return -EINVAL;
 	long result = find(caller, AT_FDCWD, address, FOLLOW, &place, &found);
 	if (result == 0 && found < 0) result = found;
+	if (result == 0 && is_outside_file((int)found, 1)) result = -EACCES;
 	if (result == 0 && (is_protected(&place) || is_protected_file((int)found))) result = refuse(&place);
 	if (result == 0) {
 		own_fd_path(path, sizeof path, (int)found);
@@ -967,7 +1070,7 @@ static long do_mknod(struct caller *caller, long directory, ulong address, ulong
 	long result = locate_argument(caller, directory, address, &place);
 	if (result == 0) result = check_new(&place, 0);
 	if (result == 0) result = take_umask(caller);
-	if (result == 0) result = CALL(mknodat, place.directory, place.name, mode, device);
+	if (result == 0) result = CALL(mknodat, place.directory, place.name, mode & plain_mode(), device);
 	close_place(&place);
 	return result;
 }
@@ -1000,6 +1103,7 @@ static long do_link(struct caller *caller, long from, ulong from_address, long t
 	}
 	if (result == 0 && ((source.directory >= 0 && is_protected(&source)) || is_protected_file((int)found)))
 		result = source.directory >= 0 ? refuse(&source) : -EPERM;
+	if (result == 0 && is_outside_file((int)found, 1)) result = -EACCES;
 	if (result == 0) result = locate_argument(caller, to, to_address, &target);
 	if (result == 0) result = check_new(&target, 0);
 	if (result == 0) {
@@ -1026,6 +1130,7 @@ static long do_rename(struct caller *caller, long from, ulong from_address, long
 	if (result == 0 && (source.slash || (target.slash && !exchange)) && (stat.stx_mode & S_IFMT) != S_IFDIR) result = -ENOTDIR;
 	if (result == 0 && exchange) result = stat_at(target.directory, target.name, &stat);
 	if (result == 0 && exchange && target.slash && (stat.stx_mode & S_IFMT) != S_IFDIR) result = -ENOTDIR;
+	if (result == 0 && (is_outside(&source) || is_outside(&target))) result = -EACCES;
 	if (result == 0 && is_protected(&target)) result = refuse(&target);
 	if (result == 0 && is_protected(&source)) result = refuse(&source);
 	if (result == 0 && (holds_rule(&source) || (exchange && holds_rule(&target)))) result = -EBUSY;
@@ -1058,13 +1163,14 @@ static long do_bind(struct caller *caller, long socket, ulong address, ulong siz
 		base = path[0] == '/' ? root_fd : base_of(caller, AT_FDCWD);
 		result = base < 0 ? base : locate(caller, (int)base, path, &place);
 		if (result == 0) result = place.dots ? -EADDRINUSE : take_umask(caller);
+		if (result == 0 && is_outside(&place)) result = -EACCES;
 		int is_name_of_rule = result == 0 && same_name(place.name, ".git");
 		for (int at = 0; at < rule_count && result == 0; at++) is_name_of_rule |= same_name(place.name, rules[at].name);
 		if (result == 0 && is_name_of_rule && is_protected(&place))
 			result = stat_at(place.directory, place.name, &(struct statx){ 0 }) == 0 ? -EADDRINUSE : refuse(&place);
 		/* The kernel resolves the path again. That is safe for a name that is protected nowhere; any other is bound in the very
 		 * directory that was judged, and so is one whose path leads through /proc. */
-		if (result == 0 && (is_name_of_rule || place.walked)) {
+		if (result == 0 && (is_name_of_rule || place.walked || confines)) {
 			own_fd_path(path, sizeof path, place.directory);
 			append(path, PATH_MAX, "/");
 			append(path, PATH_MAX, place.name);
@@ -1075,12 +1181,153 @@ static long do_bind(struct caller *caller, long socket, ulong address, ulong siz
 			} else result = -ENAMETOOLONG;
 		}
 		if (result == 0) result = CALL(fchdir, base);
+	} else if (result == 0 && confines) {
+		/* A name of the kernel's, which is not in a directory, would be seen by all of the host. */
+		result = -EACCES;
 	}
 	if (result == 0) result = CALL(bind, fd, &name, size);
 	CALL(fchdir, root_fd);
 	if (base >= 0 && base != root_fd) CALL(close, base);
 	if (fd >= 0) CALL(close, fd);
 	if (pidfd >= 0) CALL(close, pidfd);
+	close_place(&place);
+	return result;
+}
+
+/* ---- Calls that only a guard without namespaces performs ---------------------------------------------------------------------- */
+
+/* Whether a file that exists can be changed: its mode, its times. */
+static long check_change(const struct place *place, int fd)
+{
+	if (is_outside_file(fd, 1)) return -EACCES;
+	if ((place != 0 && is_protected(place)) || is_protected_file(fd)) return place != 0 ? refuse(place) : -EPERM;
+	return 0;
+}
+
+/* Finds the file that a call changes: by a path, or by a descriptor of the caller alone. */
+static long find_changed(struct caller *caller, long directory, ulong address, ulong flags, struct place *place, long *found)
+{
+	char path[PATH_MAX];
+	long result = 0;
+	place->directory = -1;
+	int by_number = address == 0;
+	if (!by_number && (flags & AT_EMPTY_PATH)) {
+		result = read_path(caller, path, address);
+		by_number = result == 0;
+	}
+	if (result < 0) return result;
+	if (by_number) {
+		*found = base_of(caller, directory);
+		if (*found < 0) return *found;
+		return is_waiting(caller) ? check_change(0, (int)*found) : -ESRCH;
+	}
+	result = find(caller, directory, address, flags & AT_SYMLINK_NOFOLLOW ? 0 : FOLLOW, place, found);
+	if (result == 0 && *found < 0) result = *found;
+	return result == 0 ? check_change(place, (int)*found) : result;
+}
+
+static long do_chmod(struct caller *caller, long directory, ulong address, ulong mode, ulong flags)
+{
+	struct place place;
+	struct statx stat;
+	char path[40];
+	long found = -ENOENT;
+	long result = find_changed(caller, directory, address, flags, &place, &found);
+	if (result == 0) result = stat_at((int)found, "", &stat);
+	if (result == 0 && (stat.stx_mode & S_IFMT) == S_IFLNK) result = -EOPNOTSUPP;
+	if (result == 0 && (mode & 06000 & ~(ulong)stat.stx_mode) && (stat.stx_mode & S_IFMT) == S_IFREG) result = -EPERM;
+	if (result == 0) {
+		own_fd_path(path, sizeof path, (int)found);
+		result = CALL(fchmodat, AT_FDCWD, path, mode);
+	}
+	if (found >= 0) CALL(close, found);
+	close_place(&place);
+	return result;
+}
+
+static long do_utimens(struct caller *caller, long directory, ulong address, ulong times_address, ulong flags)
+{
+	struct place place;
+	char path[40], times[32];
+	long found = -ENOENT;
+	if (times_address != 0 && read_memory(caller, times, times_address, sizeof times) != sizeof times) return -EFAULT;
+	long result = find_changed(caller, directory, address, flags, &place, &found);
+	if (result == 0) {
+		own_fd_path(path, sizeof path, (int)found);
+		result = CALL(utimensat, AT_FDCWD, path, times_address == 0 ? 0 : times, 0);
+	}
+	if (found >= 0) CALL(close, found);
+	close_place(&place);
+	return result;
+}
+
+static long do_unlink(struct caller *caller, long directory, ulong address, ulong flags)
+{
+	struct place place;
+	int removes_directory = (flags & AT_REMOVEDIR) != 0;
+	if (flags & ~(ulong)AT_REMOVEDIR) return -EINVAL;
+	long result = locate_argument(caller, directory, address, &place);
+	if (result == 0 && place.dots) result = removes_directory ? -EINVAL : -EISDIR;
+	if (result == 0 && place.slash && !removes_directory) result = -ENOTDIR;
+	if (result == 0 && is_outside(&place)) result = -EACCES;
+	if (result == 0 && is_protected(&place)) result = refuse(&place);
+	if (result == 0 && removes_directory && holds_rule(&place)) result = -EBUSY;
+	if (result == 0) result = CALL(unlinkat, place.directory, place.name, flags);
+	close_place(&place);
+	return result;
+}
+
+/* Connects the caller's own socket to a socket file that the command can write to. In a worker, because it can block. */
+static long do_connect(struct caller *caller, long socket, ulong address, ulong size)
+{
+	union { struct { __u16 family; char path[108]; } local; char bytes[130]; } name;
+	static char path[PATH_MAX];
+	struct place place = { .directory = -1 };
+	struct statx stat;
+	long base, pidfd, fd, found = -ENOENT;
+	if ((int)size < 0 || (int)size > 128) return -EINVAL;
+	size = (ulong)(int)size;
+	memset(&name, 0, sizeof name);
+	if (size > 0 && read_memory(caller, &name, address, size) != (long)size) return -EFAULT;
+	long result = know(caller);
+	if (result < 0) return result;
+	if (size <= 2 || size > 110 || name.local.family != AF_UNIX || name.local.path[0] == 0) return -EACCES;
+	pidfd = CALL(pidfd_open, caller->tgid, 0);
+	fd = pidfd < 0 ? pidfd : CALL(pidfd_getfd, pidfd, (int)socket, 0);
+	if (pidfd >= 0) CALL(close, pidfd);
+	result = fd < 0 ? fd : is_waiting(caller) ? 0 : -ESRCH;
+	if (result == 0) {
+		path[0] = 0;
+		append(path, PATH_MAX, name.bytes + 2);
+		base = path[0] == '/' ? root_fd : base_of(caller, AT_FDCWD);
+		result = base < 0 ? base : locate(caller, (int)base, path, &place);
+		if (base >= 0 && base != root_fd) CALL(close, base);
+	}
+	/* A link is not followed: programs that use one are rare. */
+	if (result == 0) found = CALL(openat, place.directory, place.dots ? "." : place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (result == 0 && found < 0) result = found;
+	if (result == 0) result = stat_at((int)found, "", &stat);
+	if (result == 0 && (stat.stx_mode & S_IFMT) != S_IFSOCK) result = -ECONNREFUSED;
+	if (result == 0 && (place.proc || is_outside_file((int)found, 1))) result = -EACCES;
+	if (result == 0 && worker_count == MAX_WORKERS) result = -EAGAIN;
+	if (result == 0) {
+		memset(&name, 0, sizeof name);
+		name.local.family = AF_UNIX;
+		own_fd_path(name.local.path, sizeof name.local.path, (int)found);
+		long pid = CALL(clone, SIGCHLD, 0, 0, 0, 0);
+		if (pid == 0) {
+			answer(caller, CALL(connect, fd, &name, 2 + length(name.local.path) + 1));
+			leave(0);
+		}
+		if (pid < 0) result = pid;
+		else {
+			workers[worker_count].pid = pid;
+			workers[worker_count++].caller = *caller;
+			result = LATER;
+		}
+	}
+	if (found >= 0) CALL(close, found);
+	if (fd >= 0) CALL(close, fd);
 	close_place(&place);
 	return result;
 }
@@ -1110,6 +1357,17 @@ static long perform(struct caller *caller, const struct seccomp_data *data)
 	case __NR_renameat2: return do_rename(caller, (long)a[0], a[1], (long)a[2], a[3], (__u32)a[4]);
 	case __NR_truncate: return do_truncate(caller, a[0], a[1]);
 	case __NR_bind: return do_bind(caller, (long)a[0], a[1], a[2]);
+#if defined(__NR_open)
+	case __NR_chmod: return do_chmod(caller, AT_FDCWD, a[0], (__u32)a[1], 0);
+	case __NR_unlink: return do_unlink(caller, AT_FDCWD, a[0], 0);
+	case __NR_rmdir: return do_unlink(caller, AT_FDCWD, a[0], AT_REMOVEDIR);
+#endif
+	case __NR_fchmod: return do_chmod(caller, (long)a[0], 0, (__u32)a[1], 0);
+	case __NR_fchmodat: return a[1] == 0 ? -EFAULT : do_chmod(caller, (long)a[0], a[1], (__u32)a[2], 0);
+	case NR_FCHMODAT2: return a[1] == 0 ? -EFAULT : do_chmod(caller, (long)a[0], a[1], (__u32)a[2], (__u32)a[3]);
+	case __NR_utimensat: return do_utimens(caller, (long)a[0], a[1], a[2], (__u32)a[3]);
+	case __NR_unlinkat: return do_unlink(caller, (long)a[0], a[1], (__u32)a[2]);
+	case __NR_connect: return do_connect(caller, (long)a[0], a[1], a[2]);
 	default: return -ENOSYS;
 	}
 }
@@ -1128,11 +1386,105 @@ static long perform(struct caller *caller, const struct seccomp_data *data)
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT | O_TRUNC | O_ACCMODE, 0, 1), \
 	ANSWER(SECCOMP_RET_USER_NOTIF), ANSWER(SECCOMP_RET_ALLOW)
 
+#define NUMBER LOAD(__builtin_offsetof(struct seccomp_data, nr))
+/* An argument of the call equals the value, or has a bit of it: then the action. Both leave the number of the call loaded. */
+#define WHEN_ARGUMENT(number, argument, value, action) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), ARGUMENT(argument), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__u32)(value), 0, 1), ANSWER(action), NUMBER
+#define WHEN_BITS(number, argument, bits, action) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), ARGUMENT(argument), \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (__u32)(bits), 0, 1), ANSWER(action), NUMBER
+#define UNLESS_ZERO(number, argument, action) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), ARGUMENT(argument), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), ANSWER(action), NUMBER
+/* Sockets between processes of the command: no other family, and no datagrams, which name their receiver in each call. */
+#define ONLY_LOCAL_SOCKETS(number) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 8), ARGUMENT(0), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0), ANSWER(ERROR(EAFNOSUPPORT)), ARGUMENT(1), \
+	BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_SEQPACKET, 1, 0), ANSWER(ERROR(EAFNOSUPPORT)), NUMBER
+#define WHEN_ANY_OPEN(number, flags) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), ARGUMENT(flags), \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_PATH, 1, 0), ANSWER(SECCOMP_RET_USER_NOTIF), NUMBER
+
+/* With files that cannot be opened: every open is judged, not only those that write. Comes after the number was loaded. */
+static const struct sock_filter filter_opens[] = {
+#if defined(__NR_open)
+	WHEN_ANY_OPEN(__NR_open, 1),
+#endif
+	WHEN_ANY_OPEN(__NR_openat, 2),
+};
+
+#define NEW_NAMESPACES 0x7e020000
+/* What Landlock leaves out. Comes after the number was loaded, before the rest of `filter`. */
+static const struct sock_filter filter_confine[] = {
+	ONLY_LOCAL_SOCKETS(__NR_socket), ONLY_LOCAL_SOCKETS(__NR_socketpair),
+	WHEN(__NR_connect, SECCOMP_RET_USER_NOTIF),
+	/* Landlock does not know modes and times: a command could change those of every file of its user. */
+#if defined(__NR_open)
+	WHEN(__NR_chmod, SECCOMP_RET_USER_NOTIF), WHEN(__NR_unlink, SECCOMP_RET_USER_NOTIF),
+	WHEN(__NR_rmdir, SECCOMP_RET_USER_NOTIF),
+	WHEN(__NR_utime, ERROR(ENOSYS)), WHEN(__NR_utimes, ERROR(ENOSYS)), WHEN(__NR_futimesat, ERROR(ENOSYS)),
+	WHEN(__NR_chown, ERROR(EPERM)), WHEN(__NR_lchown, ERROR(EPERM)),
+	WHEN(__NR_iopl, ERROR(EPERM)), WHEN(__NR_ioperm, ERROR(EPERM)), WHEN(__NR_modify_ldt, ERROR(ENOSYS)),
+#endif
+	WHEN(__NR_fchmod, SECCOMP_RET_USER_NOTIF), WHEN(__NR_fchmodat, SECCOMP_RET_USER_NOTIF),
+	WHEN(NR_FCHMODAT2, SECCOMP_RET_USER_NOTIF), WHEN(__NR_utimensat, SECCOMP_RET_USER_NOTIF),
+	WHEN(__NR_unlinkat, SECCOMP_RET_USER_NOTIF),
+	WHEN(__NR_fchown, ERROR(EPERM)), WHEN(__NR_fchownat, ERROR(EPERM)),
+	WHEN(__NR_setxattr, ERROR(EOPNOTSUPP)), WHEN(__NR_lsetxattr, ERROR(EOPNOTSUPP)), WHEN(__NR_fsetxattr, ERROR(EOPNOTSUPP)),
+	WHEN(__NR_removexattr, ERROR(EOPNOTSUPP)), WHEN(__NR_lremovexattr, ERROR(EOPNOTSUPP)),
+	WHEN(__NR_fremovexattr, ERROR(EOPNOTSUPP)),
+	/* setxattrat, removexattrat, open_tree_attr, file_setattr: newer than these headers. */
+	WHEN(463, ERROR(ENOSYS)), WHEN(466, ERROR(ENOSYS)), WHEN(467, ERROR(ENOSYS)), WHEN(469, ERROR(ENOSYS)),
+	WHEN_ARGUMENT(__NR_ioctl, 1, 0x40086602, ERROR(EPERM)), /* FS_IOC_SETFLAGS */
+	WHEN_ARGUMENT(__NR_ioctl, 1, 0x401c5820, ERROR(EPERM)), /* FS_IOC_FSSETXATTR */
+	WHEN_ARGUMENT(__NR_ioctl, 1, 0x5412, ERROR(EPERM)), /* TIOCSTI */
+	WHEN_ARGUMENT(__NR_ioctl, 1, 0x541c, ERROR(EPERM)), /* TIOCLINUX */
+	/* Namespaces, in which a command would have capabilities, and mounts. The flags of clone3 are in memory; programs use clone. */
+	WHEN_BITS(__NR_unshare, 0, NEW_NAMESPACES | 0x80, ERROR(EPERM)), WHEN_BITS(__NR_clone, 0, NEW_NAMESPACES, ERROR(EPERM)),
+	WHEN(__NR_clone3, ERROR(ENOSYS)), WHEN(__NR_setns, ERROR(EPERM)), WHEN(__NR_chroot, ERROR(EPERM)),
+	WHEN(__NR_mount, ERROR(EPERM)), WHEN(__NR_umount2, ERROR(EPERM)), WHEN(__NR_pivot_root, ERROR(EPERM)),
+	WHEN(__NR_open_tree, ERROR(ENOSYS)), WHEN(__NR_move_mount, ERROR(ENOSYS)), WHEN(__NR_fsopen, ERROR(ENOSYS)),
+	WHEN(__NR_fsconfig, ERROR(ENOSYS)), WHEN(__NR_fsmount, ERROR(ENOSYS)), WHEN(__NR_fspick, ERROR(ENOSYS)),
+	WHEN(__NR_mount_setattr, ERROR(ENOSYS)), WHEN(__NR_open_by_handle_at, ERROR(EPERM)),
+	/* Other processes: their memory, descriptors, limits, priorities, and what they share. */
+	WHEN(__NR_ptrace, ERROR(EPERM)), WHEN(__NR_process_vm_readv, ERROR(EPERM)), WHEN(__NR_process_vm_writev, ERROR(EPERM)),
+	WHEN(__NR_pidfd_getfd, ERROR(EPERM)), WHEN(__NR_kcmp, ERROR(EPERM)), WHEN(__NR_process_madvise, ERROR(EPERM)),
+	WHEN(__NR_process_mrelease, ERROR(EPERM)), WHEN(__NR_migrate_pages, ERROR(EPERM)), WHEN(__NR_move_pages, ERROR(EPERM)),
+	UNLESS_ZERO(__NR_prlimit64, 0, ERROR(EPERM)), UNLESS_ZERO(__NR_sched_setparam, 0, ERROR(EPERM)),
+	UNLESS_ZERO(__NR_sched_setscheduler, 0, ERROR(EPERM)), UNLESS_ZERO(__NR_sched_setattr, 0, ERROR(EPERM)),
+	UNLESS_ZERO(__NR_sched_setaffinity, 0, ERROR(EPERM)), UNLESS_ZERO(__NR_setpriority, 0, ERROR(EPERM)),
+	UNLESS_ZERO(__NR_setpriority, 1, ERROR(EPERM)), WHEN(__NR_ioprio_set, ERROR(EPERM)),
+	/* The mark of the command's processes is their limit of file locks (RLIMIT_LOCKS): it can be read, not changed. */
+	WHEN_ARGUMENT(__NR_setrlimit, 0, 10, ERROR(EPERM)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 8), ARGUMENT(1),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 10, 0, 5), ARGUMENT(2), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
+	LOAD(__builtin_offsetof(struct seccomp_data, args) + 8 * 2 + 4),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), ANSWER(ERROR(EPERM)), NUMBER,
+	WHEN(__NR_shmget, ERROR(ENOSYS)), WHEN(__NR_shmat, ERROR(ENOSYS)), WHEN(__NR_shmctl, ERROR(ENOSYS)),
+	WHEN(__NR_msgget, ERROR(ENOSYS)), WHEN(__NR_msgsnd, ERROR(ENOSYS)), WHEN(__NR_msgrcv, ERROR(ENOSYS)),
+	WHEN(__NR_msgctl, ERROR(ENOSYS)), WHEN(__NR_semget, ERROR(ENOSYS)), WHEN(__NR_semop, ERROR(ENOSYS)),
+	WHEN(__NR_semtimedop, ERROR(ENOSYS)), WHEN(__NR_semctl, ERROR(ENOSYS)), WHEN(__NR_mq_open, ERROR(ENOSYS)),
+	WHEN(__NR_mq_unlink, ERROR(ENOSYS)),
+	/* The kernel: keyrings, programs and modules in it, its clock and its log. */
+	WHEN(__NR_add_key, ERROR(ENOSYS)), WHEN(__NR_request_key, ERROR(ENOSYS)), WHEN(__NR_keyctl, ERROR(ENOSYS)),
+	WHEN(__NR_bpf, ERROR(ENOSYS)), WHEN(__NR_perf_event_open, ERROR(ENOSYS)), WHEN(__NR_fanotify_init, ERROR(ENOSYS)),
+	WHEN(__NR_kexec_load, ERROR(EPERM)), WHEN(__NR_kexec_file_load, ERROR(EPERM)), WHEN(__NR_init_module, ERROR(EPERM)),
+	WHEN(__NR_finit_module, ERROR(EPERM)), WHEN(__NR_delete_module, ERROR(EPERM)), WHEN(__NR_reboot, ERROR(EPERM)),
+	WHEN(__NR_swapon, ERROR(EPERM)), WHEN(__NR_swapoff, ERROR(EPERM)), WHEN(__NR_acct, ERROR(EPERM)),
+	WHEN(__NR_quotactl, ERROR(EPERM)), WHEN(__NR_syslog, ERROR(EPERM)), WHEN(__NR_settimeofday, ERROR(EPERM)),
+	WHEN(__NR_clock_settime, ERROR(EPERM)), WHEN(__NR_adjtimex, ERROR(EPERM)), WHEN(__NR_clock_adjtime, ERROR(EPERM)),
+	WHEN(__NR_sethostname, ERROR(EPERM)), WHEN(__NR_setdomainname, ERROR(EPERM)), WHEN(__NR_vhangup, ERROR(EPERM)),
+	WHEN(__NR_memfd_secret, ERROR(ENOSYS)),
+};
+
 static struct sock_filter filter[] = {
 	LOAD(__builtin_offsetof(struct seccomp_data, arch)),
 	/* Another instruction set (32 bit): its calls have other numbers, and none of them would be recognised. */
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0), ANSWER(SECCOMP_RET_KILL_PROCESS),
-	LOAD(__builtin_offsetof(struct seccomp_data, nr)),
+	NUMBER,
 #if defined(__x86_64__)
 	/* The x32 table of the same instruction set. */
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), ANSWER(ERROR(ENOSYS)),
@@ -1172,14 +1524,159 @@ static struct sock_filter filter[] = {
 	ANSWER(SECCOMP_RET_ALLOW),
 };
 
+/* ---- Without namespaces -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Where bubblewrap cannot be used, Landlock and the filter take the place of namespaces. The guard is then an ordinary process of the
+ * host, and:
+ *
+ *   - Landlock has two layers. The outer one binds the guard and the command: what the guard does for the command is refused by the kernel
+ *     too. The inner one binds the command alone: it leaves out /proc (the guard reads there who calls), TCP, signals to processes
+ *     outside, the guard among them, and abstract sockets.
+ *   - Rules of Landlock only add, so what is protected inside a writable directory is judged by the guard, with `--name`, `--git`
+ *     and `--deny`. In this mode it also performs the calls that remove names, or change modes and times.
+ *   - The guard adopts every process that loses its parent, and kills all of them when the command ends.
+ *   - Nobody has capabilities, the guard neither: what it could do with them, it would do for the command.
+ */
+#define LANDLOCK_VERSION 1
+#define RULE_PATH_BENEATH 1
+/* Execute, read a file, read a directory. */
+#define FS_READ 0xdUL
+/* What a file, as opposed to a directory, can be allowed: execute, write, read, truncate, ioctl of a device. */
+#define FS_OF_FILE 0xc007UL
+/* All but devices (character, block) and their ioctls. */
+#define FS_WRITE 0x77bfUL
+#define FS_ALL 0xffffUL
+
+struct landlock_ruleset { __u64 fs, net, scoped; };
+struct __attribute__((packed)) landlock_path { __u64 allowed; __s32 fd; };
+
+static long landlock_version(void)
+{
+	long version = CALL(landlock_create_ruleset, 0, 0, LANDLOCK_VERSION);
+	return version < 0 ? 0 : version;
+}
+
+static void allow_path(int ruleset, const char *path, ulong access)
+{
+	struct statx stat;
+	long fd = CALL(openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+	/* Removed since it was listed, or not for this user: then it is not allowed either. */
+	if (fd < 0) return;
+	if (stat_at((int)fd, "", &stat) == 0) {
+		if ((stat.stx_mode & S_IFMT) != S_IFDIR) access &= FS_OF_FILE;
+		struct landlock_path rule = { .allowed = access, .fd = (__s32)fd };
+		if (CALL(landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0) fail("Landlock refuses a rule for ", path);
+	}
+	CALL(close, fd);
+}
+
+/* Puts this process, and all it starts, under the lists of paths. */
+static void restrict_self(int is_command)
+{
+	struct landlock_ruleset rules = { .fs = FS_ALL, .net = is_command ? 3 : 0, .scoped = is_command ? 3 : 0 };
+	long fd = CALL(landlock_create_ruleset, &rules, sizeof rules, 0);
+	if (fd < 0) fail("the kernel has no Landlock that is new enough (Linux 6.12 or newer has)", "");
+	for (int at = 0; at < readable_count; at++) allow_path((int)fd, readable[at], FS_READ);
+	for (int at = 0; at < writable_count; at++) allow_path((int)fd, writable[at], FS_WRITE);
+	if (!is_command) allow_path((int)fd, "/proc", FS_READ);
+	if (CALL(landlock_restrict_self, fd, 0) < 0) fail("Landlock does not restrict this process", "");
+	CALL(close, fd);
+}
+
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	/* The two calls fail without the capability that only root has, who alone needs them. */
+	CALL(prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED, 0, 0, 0);
+	for (int capability = 0; capability < 64; capability++) CALL(prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+	CALL(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (CALL(capset, &header, none) < 0) fail("capabilities cannot be dropped", "");
+}
+
+static void read_denied(void)
+{
+	for (int at = 0; at < denied_count; at++) {
+		struct statx stat;
+		/* Removed since it was listed: its name stays denied. */
+		if (CALL(statx, AT_FDCWD, denied[at], AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &stat) < 0) continue;
+		denied_files[at].major = stat.stx_dev_major;
+		denied_files[at].minor = stat.stx_dev_minor;
+		denied_files[at].inode = stat.stx_ino;
+	}
+}
+
+/* Blocks the signals that ask a program to end: the command gets them, and the guard ends with the command. */
+#define ASKING_SIGNALS (1UL << (SIGTERM - 1) | 1UL << (SIGINT - 1) | 1UL << (SIGHUP - 1) | 1UL << (SIGQUIT - 1))
+
+static void confine_self(void)
+{
+	__u64 asking = ASKING_SIGNALS;
+	CALL(rt_sigprocmask, SIG_BLOCK, &asking, 0, sizeof asking);
+	if (CALL(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		fail("it cannot hold the command's processes", "");
+	drop_capabilities();
+	read_denied();
+	restrict_self(0);
+}
+
+static void confine_command(void)
+{
+	__u64 asking = ASKING_SIGNALS;
+	CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	restrict_self(1);
+	CALL(rt_sigprocmask, SIG_UNBLOCK, &asking, 0, sizeof asking);
+}
+
+/* Kills every process that the command left. Each is, or becomes, a child of the guard. */
+static void kill_descendants(void)
+{
+	static char entries[32768];
+	for (;;) {
+		long pid = CALL(wait4, -1, 0, WNOHANG, 0);
+		if (pid == -ECHILD) return;
+		if (pid > 0) continue;
+		long directory = CALL(openat, proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), size;
+		if (directory < 0) return;
+		while ((size = CALL(getdents64, directory, entries, sizeof entries)) > 0)
+			for (long at = 0; at < size;) {
+				/* u64 inode, s64 offset, u16 length, u8 type, name. */
+				__u16 step = *(__u16 *)(entries + at + 16);
+				long found = number_of(entries + at + 19);
+				if (found > 1 && parent_of(found) == own_pid) CALL(kill, found, SIGKILL);
+				at += step;
+			}
+		CALL(close, directory);
+		/* The kernel wakes the guard when one of them is gone. */
+		CALL(wait4, -1, 0, 0, 0);
+	}
+}
+
 /* ---- Start and supervision -------------------------------------------------------------------------------------------------- */
 
 #define LISTENER 5
+/* After the check of the instruction set, with the number of the call loaded. */
+#if defined(__x86_64__)
+#define FILTER_START 6
+#else
+#define FILTER_START 4
+#endif
 
 /* The command's process: a session of its own, the filter, the program. The descriptor table is shared with the guard until exec. */
 __attribute__((noreturn)) static void start_program(char **argv, char **env)
 {
-	struct sock_fprog program = { .len = sizeof filter / sizeof *filter, .filter = filter };
+	static struct sock_filter whole[1024];
+	struct sock_fprog program = { .len = 0, .filter = whole };
+	if (confines) confine_command();
+	for (ulong at = 0; at < sizeof filter / sizeof *filter; at++) {
+		whole[program.len++] = filter[at];
+		if (at + 1 != FILTER_START) continue;
+		for (ulong one = 0; sees_all_opens && one < sizeof filter_opens / sizeof *filter_opens; one++)
+			whole[program.len++] = filter_opens[one];
+		for (ulong one = 0; confines && one < sizeof filter_confine / sizeof *filter_confine; one++)
+			whole[program.len++] = filter_confine[one];
+	}
 	CALL(setsid, 0);
 	long fd = CALL(seccomp, SECCOMP_SET_MODE_FILTER,
 		SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
@@ -1220,7 +1717,8 @@ static void reap(long program)
 		if (pid == program) {
 			/* The guard's end closes the listener before it ends the other processes, and their calls would fail with ENOSYS
 			 * in between: a background process could still print that error. So they are killed first. */
-			CALL(kill, -1, SIGKILL);
+			if (confines) kill_descendants();
+			else CALL(kill, -1, SIGKILL);
 			/* As bubblewrap says it: the exit code, or 128 and the signal. */
 			leave((status & 0x7f) == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f));
 		}
@@ -1265,6 +1763,12 @@ static void read_arguments(char **argv, char ***program)
 {
 	while (*argv != 0 && !equal(*argv, "--")) {
 		if (equal(*argv, "--report") && argv[1] != 0) report_fd = (int)number_of(*++argv);
+		else if (equal(*argv, "--confine")) confines = 1;
+		else if (equal(*argv, "--read") && argv[1] != 0 && readable_count < MAX_RULES) readable[readable_count++] = *++argv;
+		else if (equal(*argv, "--write") && argv[1] != 0 && writable_count < MAX_RULES) writable[writable_count++] = *++argv;
+		else if (equal(*argv, "--deny") && argv[1] != 0 && denied_count < MAX_RULES) denied[denied_count++] = *++argv;
+		else if (equal(*argv, "--report-to") && argv[1] != 0)
+			report_fd = (int)CALL(openat, AT_FDCWD, *++argv, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 		else if (equal(*argv, "--git") && argv[1] != 0 && git_root_count < MAX_RULES) git_roots[git_root_count++] = *++argv;
 		else if (equal(*argv, "--name") && argv[1] != 0 && argv[2] != 0 && rule_count < MAX_RULES) {
 			rules[rule_count].directory = *++argv;
@@ -1274,6 +1778,7 @@ static void read_arguments(char **argv, char ***program)
 	}
 	if (*argv == 0 || argv[1] == 0) fail("there is no program to start", "");
 	*program = argv + 1;
+	sees_all_opens = denied_count > 0;
 }
 
 static int open_at_start(const char *path, int number)
@@ -1289,6 +1794,13 @@ __attribute__((noreturn, used)) void start(long *stack)
 	char **argv = (char **)(stack + 1), **env = argv + stack[0] + 1, **program_argv;
 	struct statx stat;
 	struct seccomp_notif_sizes sizes;
+	if (stack[0] == 2 && equal(argv[1], "--landlock-abi")) {
+		char text[24] = "";
+		append_number(text, sizeof text, (ulong)landlock_version());
+		append(text, sizeof text, "\n");
+		CALL(write, 1, text, length(text));
+		leave(0);
+	}
 	read_arguments(argv + 1, &program_argv);
 	/* Descriptors: 0 to 2 are the command's, 3 the report, 4 /proc, 5 the listener, 6 the root. No other is inherited. */
 	if (report_fd >= 0) {
@@ -1311,6 +1823,7 @@ __attribute__((noreturn, used)) void start(long *stack)
 		fail("the kernel has no user notification for system calls that is known here", "");
 	read_mounts();
 	read_rules();
+	if (confines) confine_self();
 	/* The guard waits until the program has replaced its process: then the listener is in the guard's table alone. */
 	long program = CALL(clone, CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 	if (program == 0) start_program(program_argv, env);
