@@ -187,7 +187,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       started.catch(forget)
       return started
     },
-    doctor: () => doctor(options.sandboxOptions?.bubblewrap),
+    doctor: () => doctor(options.sandboxOptions),
     async close() {
       const ending = Array.from(servers, (started) => started.then((server) => server.end()))
       await Promise.allSettled(ending)

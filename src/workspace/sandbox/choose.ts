@@ -3,10 +3,11 @@ import type { Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
 import { unconfined } from '../shell/unconfined.js'
-import { bubblewrapConfinement, type SandboxNetwork } from './confine-bubblewrap.js'
-import { guardOf, provenSandbox } from './doctor.js'
+import { confinementBy, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
+import type { SandboxNetwork } from './hold-command.js'
+import type { SandboxBackend } from './probe.js'
 
 /** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */
 export type SandboxMode = 'auto' | 'required' | 'off'
@@ -33,6 +34,8 @@ export type SandboxOptions = {
    * like.
    */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
+  /** Only this sandbox. Absent: the first of bubblewrap and Landlock that holds on this machine. */
+  readonly backend?: SandboxBackend | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined
   /** Absent: no network at all. */
@@ -64,11 +67,10 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
     await checkRoot(root)
     if (own.includes(root)) throw new SandboxRootError(root, 'Capstan keeps its own files there')
   }
-  const sandbox = await provenSandbox(options.bubblewrap)
-  if (sandbox.kind === 'bubblewrap') {
-    return bubblewrapConfinement({
-      bwrap: sandbox.path,
-      guard: await guardOf(sandbox),
+  const { backend, bubblewrap } = options
+  const sandbox = await provenSandbox({ backend, bubblewrap })
+  if (sandbox.kind !== 'none') {
+    return confinementBy(sandbox, {
       roots,
       ledger,
       directory,

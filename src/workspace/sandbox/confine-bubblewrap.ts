@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
-import type { Ledger } from '../shell/ledger.js'
-import { limited, type ResourceLimits } from '../shell/resource-limits.js'
+import { limited } from '../shell/resource-limits.js'
 import {
   bubblewrapArgs,
   guardDescriptor,
@@ -23,52 +22,23 @@ import {
   reportDescriptor,
   seccompDescriptor,
 } from './bubblewrap.js'
-import { grantedDirectories, mountsOf } from './call-mounts.js'
+import { mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
-import { refusedPaths, underGuard } from './guard/guard.js'
+import { underGuard } from './guard/guard.js'
+import { type SandboxShell, takeReport, visiblePart, watchedProtection } from './hold-command.js'
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
-import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
-import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
+import type { Protection } from './protected-paths.js'
+import { type FilteringProxy, startProxy } from './proxy.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
 import { seccompFilter } from './seccomp.js'
 
-export type BubblewrapOptions = {
-  readonly bwrap: string
-  /**
-   * The program that keeps missing names from being made, where it works; without it placeholders are made in the
-   * workspace.
-   */
-  readonly guard: Uint8Array | undefined
-  readonly roots: readonly [string, ...string[]]
-  readonly ledger: Ledger
-  /** A private directory of the shell. */
-  readonly directory: string
-  readonly hidden: readonly PathOfKind[]
-  readonly readOnly?: readonly string[] | undefined
-  readonly writable?: readonly string[] | undefined
-  readonly scratch?: (() => string | undefined) | undefined
-  /** Further names in the workspace that a command may not change or make. */
-  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
-  readonly network?: SandboxNetwork | undefined
-  readonly env?: Readonly<Record<string, string>> | undefined
-  readonly path?: string | undefined
-  readonly limits: ResourceLimits
-}
-
-/** The hosts that a command in the sandbox can reach. */
-export type SandboxNetwork = {
-  /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
-  readonly allowHosts: readonly string[]
-  /** Resolves a host and refuses private addresses; the connection goes to the address it gives. */
-  readonly checkHost: CheckHost
-}
+export type BubblewrapOptions = SandboxShell & { readonly bwrap: string }
 
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
-  const names = [...protectedNames, ...(options.protect ?? [])]
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   const own = ownFiles(options)
   const coversFor = findCovers({
@@ -77,13 +47,14 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   })
   return {
     name: 'bubblewrap',
+    namespaces: true,
     async confine(command) {
       const watches = await Promise.all(guards.map((guard) => guard.begin()))
-      const protection = await watchedProtection(options, names, command, watches)
+      const protection = await watchedProtection(options, command, watches)
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call)
-        const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
+        const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
         const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
         return plan(options, own, command, { protection, covers, proxy, guarded })
       } catch (error) {
@@ -93,18 +64,6 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       }
     },
   }
-}
-
-/** Without the places outside the workspace that no command sees anyway. */
-function visiblePart(
-  call: CallConfinement | undefined,
-  { hidden }: BubblewrapOptions,
-): CallConfinement | undefined {
-  if (call?.unreadable?.outside === undefined) return call
-  const outside = call.unreadable.outside.filter(
-    (place) => !hidden.some(({ path }) => isInside(path, place)) && !isInside('/proc', place),
-  )
-  return { ...call, unreadable: { ...call.unreadable, outside } }
 }
 
 type OwnFiles = {
@@ -137,36 +96,6 @@ function ownFiles({ directory, guard }: BubblewrapOptions): OwnFiles {
 }
 
 const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
-
-/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
-async function watchedProtection(
-  { roots, ledger, guard }: BubblewrapOptions,
-  names: readonly ProtectedName[],
-  command: ConfinedCommand,
-  watches: readonly GitWatch[],
-): Promise<Protection> {
-  const end = async (): Promise<string[]> => (await Promise.all(watches.map((watch) => watch.end()))).flat()
-  try {
-    const writable = grantedDirectories(roots, command.call)
-    const found = {
-      repositories: watches.flatMap((watch) => watch.found.repositories),
-      closed: watches.flatMap((watch) => watch.found.closed),
-    }
-    const protection = await protect({
-      roots,
-      found,
-      work: command.call?.git,
-      ledger,
-      names,
-      guarded: guard !== undefined,
-      writable,
-    })
-    return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
-  } catch (error) {
-    await end()
-    throw error
-  }
-}
 
 function plan(
   options: BubblewrapOptions,
@@ -232,7 +161,7 @@ function plan(
       path: options.path,
       extra,
     }),
-    namespaced: true,
+    contained: true,
     async finish(outcome) {
       await proxy?.close()
       await guarded?.remove()
@@ -253,13 +182,6 @@ function plan(
 }
 
 const startGuarded = `filter=$0 guard=$1 report=$2; shift 2; exec "$@" ${seccompDescriptor}<"$filter" ${reportDescriptor}>>"$report" ${guardDescriptor}<"$guard"`
-
-async function takeReport(file: string): Promise<string[]> {
-  // Not there when the command was never started.
-  const text = await readFile(file, 'utf8').catch(() => '')
-  await rm(file, { force: true })
-  return refusedPaths(text)
-}
 
 type GuardedGit = {
   readonly masked: readonly PathOfKind[]

@@ -34,7 +34,7 @@ export async function tryToOutlive(): Promise<DoctorCheck> {
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   await once(child, 'exit')
   // On a busy machine a killed process waits for its turn to end, so the limit is long.
-  await endRun({ token: newToken(), mark, leader, namespaced: false }, { graceMs: 0, killMs: 60_000 })
+  await endRun({ token: newToken(), mark, leader, contained: false }, { graceMs: 0, killMs: 60_000 })
   const left = new ProcessSnapshot().entries.filter((entry) =>
     textIfReadable(`/proc/${entry.pid}/cmdline`)?.includes(word),
   )

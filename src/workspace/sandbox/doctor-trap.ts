@@ -14,6 +14,8 @@ export type DoctorCheck = {
   /** The wall held: what was tried did not succeed. */
   readonly held: boolean
   readonly detail: string
+  /** The sandbox of this machine does not have what was to be tried: `detail` says why, and `held` is true. */
+  readonly applies?: false | undefined
 }
 
 /** A world to break out of: canaries outside, listeners on the host, and a script that goes for all of them. */
@@ -32,10 +34,14 @@ export type Trap = {
 const secret = 'capstan-canary-5f1c'
 const deniedName = 'denied.secret'
 
-/**
- * `guarded`: commands must not be able to make a repository anywhere. Without a guard one is found when it is there.
- */
-export async function buildTrap(place: string, { guarded }: { readonly guarded: boolean }): Promise<Trap> {
+export type TrapOptions = {
+  /** Commands must not be able to make a repository anywhere. Without a guard one is found when it is there. */
+  readonly guarded: boolean
+  /** Commands have mounts, processes, a network and a user of their own. */
+  readonly namespaces: boolean
+}
+
+export async function buildTrap(place: string, { guarded, namespaces }: TrapOptions): Promise<Trap> {
   const root = join(place, 'work')
   const tmp = join(place, 'tmp')
   const home = join(place, 'home')
@@ -76,7 +82,8 @@ export async function buildTrap(place: string, { guarded }: { readonly guarded: 
     home,
     script,
     unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
-    judge: async (output, survivors) => judge({ root, outside, output, survivors, reached, guarded }),
+    judge: async (output, survivors) =>
+      judge({ root, outside, output, survivors, reached, guarded, namespaces }),
     async close() {
       for (const server of [tcp, unixOutside, unixInside, unixRenamed]) server.close()
       udp.close()
@@ -164,6 +171,10 @@ mkdir -p a/b/nested/.git; mkdir a/moved; mv -T a/moved a/b/.git; ln -s ../inside
 echo x > .mcp.json
 echo index > .git/index
 echo ../evil > .git/commondir
+for f in host.sock renamed.sock ${q(join(place, 'host.sock'))} /run/docker.sock /run/dbus/system_bus_socket; do
+  perl -MSocket -e 'socket(S, 1, 1, 0) && connect(S, pack_sockaddr_un($ARGV[0])) or exit 1' "$f" && echo "socket-connected $f"; done
+perl -MSocket -e 'socket(S, 2, 1, 0) && connect(S, sockaddr_in(${tcpPort}, inet_aton("127.0.0.1"))) or exit 1' && echo tcp-host
+perl -MSocket -e 'socket(S, 10, 2, 0) && send(S, "x", 0, pack_sockaddr_in6(${udpPort}, Socket::inet_pton(10, "::ffff:127.0.0.1"))) or exit 1'
 [ -S host.sock ] && echo socket-in-workspace
 [ -S renamed.sock ] && echo socket-in-workspace renamed
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
@@ -182,10 +193,9 @@ type Evidence = {
   readonly output: string
   readonly survivors: number
   readonly reached: { readonly tcp: number; readonly udp: number; readonly unix: number }
-  readonly guarded: boolean
-}
+} & TrapOptions
 
-function judge({ root, outside, output, survivors, reached, guarded }: Evidence): DoctorCheck[] {
+function judge({ root, outside, output, survivors, reached, guarded, namespaces }: Evidence): DoctorCheck[] {
   const said = output.split('\n')
   const saw = (...words: string[]): string[] =>
     said.filter((line) => words.some((word) => line === word || line.startsWith(`${word} `)))
@@ -193,6 +203,12 @@ function judge({ root, outside, output, survivors, reached, guarded }: Evidence)
     check: name,
     held: bad.length === 0,
     detail: bad.length === 0 ? good : bad.join(', '),
+  })
+  const apart = (name: string, why: string): DoctorCheck => ({
+    check: name,
+    held: true,
+    applies: false,
+    detail: why,
   })
   const inWork = (path: string): string => join(root, path)
   const changed = [
@@ -228,10 +244,17 @@ function judge({ root, outside, output, survivors, reached, guarded }: Evidence)
     check('network UDP', reached.udp > 0 ? ['a datagram arrived'] : [], 'nothing can be reached'),
     // Without an interface and a route there is no way out, for names neither: nothing has to be sent to strangers to
     // see that.
-    check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out'),
+    namespaces
+      ? check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out')
+      : apart(
+          'network beyond the host',
+          'the interfaces are those of the host, and no socket can reach them',
+        ),
     check('nested namespace', saw('nested', 'mounts', 'mount'), 'refused'),
     check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),
-    check('user inside', saw('root-inside'), 'not root'),
+    namespaces || process.getuid?.() !== 0
+      ? check('user inside', saw('root-inside'), 'not root')
+      : apart('user inside', "the user number is the host's, root, without capabilities"),
     check('kernel settings', saw('kernel-setting'), '/proc/sys and the like take no writes'),
     check('kernel memory and firmware', saw('kernel-memory'), 'covered'),
     check('kernel keyrings', saw('keyring', 'no-filter', 'vsock'), 'refused by a system call filter'),
@@ -245,10 +268,12 @@ function judge({ root, outside, output, survivors, reached, guarded }: Evidence)
     check(
       'host Unix sockets',
       [
-        ...saw('socket-in-workspace', 'socket-outside', 'socket-place'),
+        ...saw('socket-connected'),
+        // Without mounts they can be seen.
+        ...(namespaces ? saw('socket-in-workspace', 'socket-outside', 'socket-place') : []),
         ...(reached.unix > 0 ? ['a connection arrived'] : []),
       ],
-      'covered',
+      namespaces ? 'covered' : 'no connection is made',
     ),
     check('terminal', saw('terminal'), 'there is none to push input into'),
     check(

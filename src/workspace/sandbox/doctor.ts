@@ -3,89 +3,113 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Confinement } from '../shell/confinement.js'
 import { holdLedger } from '../shell/ledger.js'
 import { readProcess } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
 import { endRun, findMembers } from '../shell/run-trace.js'
 import { bubblewrapConfinement } from './confine-bubblewrap.js'
+import { landlockConfinement } from './confine-landlock.js'
 import { tryToOutlive } from './doctor-outlive.js'
 import { buildTrap, type DoctorCheck, type Trap } from './doctor-trap.js'
+import { SandboxUnavailableError } from './errors.js'
 import { guardProgram } from './guard/guard.js'
 import { hiddenPaths } from './hidden-paths.js'
-import { detectSandbox, type SandboxDetection } from './probe.js'
+import type { SandboxShell } from './hold-command.js'
+import {
+  type DetectOptions,
+  detectBackend,
+  detectSandbox,
+  firstWorking,
+  type SandboxBackend,
+  type SandboxDetection,
+} from './probe.js'
 
 export type { DoctorCheck }
 
 /** Tries to break out of the sandbox in every way we know, from inside, and reports what held. */
-export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
-  const detection = await detectAt(bubblewrap)
+export async function doctor(options: DetectOptions = {}): Promise<DoctorCheck[]> {
+  const detection = await detectSandbox(options)
   if (detection.kind === 'none') {
     const none = { check: 'sandbox', held: false, detail: `${detection.reason}. ${detection.advice}` }
     return [none, await tryToOutlive()]
   }
+  const found = { check: 'sandbox', held: true, detail: describe(detection) }
+  return [found, ...(await tryToBreakOut(detection)), await tryToOutlive()]
+}
+
+function describe(detection: WorkingSandbox): string {
+  if (detection.kind === 'landlock')
+    return `Landlock, version ${detection.abi}, and a system call filter; a guard judges every new name`
   const { path, version, unguarded } = detection
   const how =
     unguarded === undefined
       ? 'a guard judges every new name'
       : `missing control files are covered by placeholders, which other programs see in the workspace while a command runs: ${unguarded}`
-  const found = { check: 'sandbox', held: true, detail: `${path}, version ${version}; ${how}` }
-  return [found, ...(await tryToBreakOut(detection)), await tryToOutlive()]
+  return `${path}, version ${version}; ${how}`
 }
 
-const proven = new Map<string | undefined, Promise<SandboxDetection>>()
+export type WorkingSandbox = Exclude<SandboxDetection, { kind: 'none' }>
+
+const proven = new Map<string, Promise<SandboxDetection>>()
 
 /**
- * Returns the sandbox of this machine if it passes its own test. Tested once per process; after a failure it is tested
- * again (SEC-135).
+ * Returns the first sandbox of this machine that passes its own test. Tested once per process; after a failure it is
+ * tested again (SEC-135).
  */
-export async function provenSandbox(bubblewrap?: string): Promise<SandboxDetection> {
-  const known = proven.get(bubblewrap)
+export async function provenSandbox(options: DetectOptions = {}): Promise<SandboxDetection> {
+  const key = JSON.stringify([options.backend, options.bubblewrap])
+  const known = proven.get(key)
   if (known !== undefined) return known
-  const proving = prove(bubblewrap)
-  proven.set(bubblewrap, proving)
+  const proving = firstWorking(options, (backend) => prove(backend, options))
+  proven.set(key, proving)
   let holds = false
   try {
     const verdict = await proving
     holds = verdict.kind !== 'none'
     return verdict
   } finally {
-    if (!holds) proven.delete(bubblewrap)
+    if (!holds) proven.delete(key)
   }
 }
 
-async function prove(bubblewrap: string | undefined): Promise<SandboxDetection> {
-  const detection = await detectAt(bubblewrap)
+async function prove(backend: SandboxBackend, options: DetectOptions): Promise<SandboxDetection> {
+  const detection = await detectBackend(backend, options)
   if (detection.kind === 'none') return detection
   const broken = (await tryToBreakOut(detection)).filter(({ held }) => !held)
   if (broken.length === 0) return detection
   return {
     kind: 'none',
-    reason: `bubblewrap is there but does not hold (${broken.map(({ check, detail }) => `${check}: ${detail}`).join('; ')})`,
+    reason: `${backend} is there but does not hold (${broken.map(({ check, detail }) => `${check}: ${detail}`).join('; ')})`,
     advice:
       'Run the doctor for the whole list, and do not trust this machine with commands until it is clean.',
   }
 }
 
-function detectAt(bubblewrap: string | undefined): Promise<SandboxDetection> {
-  return bubblewrap === undefined ? detectSandbox() : detectSandbox([bubblewrap])
+/** The confinement of a shell by a sandbox that was found. */
+export async function confinementBy(
+  found: WorkingSandbox,
+  shell: Omit<SandboxShell, 'guard'>,
+): Promise<Confinement> {
+  const guard = await guardProgram()
+  if (found.kind === 'bubblewrap')
+    return bubblewrapConfinement({
+      ...shell,
+      bwrap: found.path,
+      guard: found.unguarded === undefined ? guard : undefined,
+    })
+  if (guard === undefined) throw new SandboxUnavailableError('there is no guard for this processor', '')
+  return landlockConfinement({ ...shell, guard })
 }
 
-type Bubblewrap = Extract<SandboxDetection, { kind: 'bubblewrap' }>
-
-/** The guard of a sandbox that was found; undefined where it does not work. */
-export async function guardOf({ unguarded }: Bubblewrap): Promise<Uint8Array | undefined> {
-  return unguarded === undefined ? guardProgram() : undefined
-}
-
-async function tryToBreakOut(found: Bubblewrap): Promise<DoctorCheck[]> {
+async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
   const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-doctor-')))
   const { ledger, release } = await holdLedger(join(place, 'ledger'))
   let trap: Trap | undefined
   try {
-    trap = await buildTrap(place, { guarded: found.unguarded === undefined })
-    const confinement = bubblewrapConfinement({
-      bwrap: found.path,
-      guard: await guardOf(found),
+    const namespaces = found.kind === 'bubblewrap'
+    trap = await buildTrap(place, { guarded: !namespaces || found.unguarded === undefined, namespaces })
+    const confinement = await confinementBy(found, {
       roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,
@@ -99,6 +123,7 @@ async function tryToBreakOut(found: Bubblewrap): Promise<DoctorCheck[]> {
       home: trap.home,
       tmp: trap.tmp,
       marker: token,
+      mark: namespaces ? undefined : ledger.nextMark(),
       call: { unreadable: trap.unreadable },
     })
     try {
@@ -129,7 +154,7 @@ async function runTrap(
   })
   closeSync(inherited)
   const pid = child.pid ?? -1
-  const trace = { token, leader: { pid, startTime: readProcess(pid)?.startTime ?? '' }, namespaced: true }
+  const trace = { token, leader: { pid, startTime: readProcess(pid)?.startTime ?? '' }, contained: true }
   const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
   let output = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,5 +1,4 @@
 export type { SandboxMode, SandboxOptions } from './choose.js'
-export type { SandboxNetwork } from './confine-bubblewrap.js'
 export { type DoctorCheck, doctor } from './doctor.js'
 export {
   SandboxRootError,
@@ -7,6 +6,7 @@ export {
   TooManyMasksError,
   TreeTooLargeError,
 } from './errors.js'
+export type { SandboxNetwork } from './hold-command.js'
 export { HostPatternError } from './host-allow.js'
-export { detectSandbox, type SandboxDetection } from './probe.js'
+export { type DetectOptions, detectSandbox, type SandboxBackend, type SandboxDetection } from './probe.js'
 export type { CheckHost } from './proxy.js'

@@ -1,7 +1,23 @@
 import { execFile } from 'node:child_process'
-import { access, constants, readFile } from 'node:fs/promises'
+import { access, constants, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { messageOf } from '../../tool/errors.js'
 import { childEnvironment } from '../shell/child-env.js'
-import { guardProgram, underGuard } from './guard/guard.js'
+import { guardProgram, placeGuard, underGuard } from './guard/guard.js'
+
+/** What can confine commands: namespaces and mounts, or Landlock and a system call filter. */
+export type SandboxBackend = 'bubblewrap' | 'landlock'
+
+/** In the order in which they are tried. */
+export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
+
+export type DetectOptions = {
+  /** Only this one. Absent: the first that works. */
+  readonly backend?: SandboxBackend | undefined
+  /** Where bubblewrap is, when it is not in one of the usual places. */
+  readonly bubblewrap?: string | undefined
+}
 
 /** The sandbox that works on this machine, or why none does. */
 export type SandboxDetection =
@@ -12,23 +28,91 @@ export type SandboxDetection =
       /** Why missing control files are held by placeholders in the workspace; absent where the guard works. */
       readonly unguarded?: string | undefined
     }
+  | {
+      readonly kind: 'landlock'
+      /** The version of Landlock that the kernel has. */
+      readonly abi: number
+    }
   | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
 
 /** Fixed places: a search path could lead to a program that the workspace brought along. */
 const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap']
 
 const install =
-  'Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), or set sandbox to "off" to run commands without one. Landlock and other sandboxes are not implemented.'
+  'Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), or set sandbox to "off" to run commands without one.'
 
-/** Finds out whether this machine can give a sandbox. It is tried, since being installed says little. */
-export async function detectSandbox(candidates: readonly string[] = places): Promise<SandboxDetection> {
+/** Finds out which sandbox this machine can give. Each is tried, since being installed says little. */
+export async function detectSandbox(options: DetectOptions = {}): Promise<SandboxDetection> {
+  return firstWorking(options, (backend) => detectBackend(backend, options))
+}
+
+/** Asks for one backend after the other, and returns the first that works, or why each of them does not. */
+export async function firstWorking(
+  { backend }: DetectOptions,
+  ask: (backend: SandboxBackend) => Promise<SandboxDetection>,
+): Promise<SandboxDetection> {
   if (process.platform !== 'linux') {
     return {
       kind: 'none',
-      reason: `there is no sandbox for ${process.platform} yet, only bubblewrap on Linux`,
+      reason: `there is no sandbox for ${process.platform} yet, only bubblewrap and Landlock on Linux`,
       advice: 'Run on Linux or in a container, or set sandbox to "off" to run commands without one.',
     }
   }
+  const reasons: string[] = []
+  const advice: string[] = []
+  for (const each of backend === undefined ? sandboxBackends : [backend]) {
+    const found = await ask(each)
+    if (found.kind !== 'none') return found
+    reasons.push(found.reason)
+    advice.push(found.advice)
+  }
+  return { kind: 'none', reason: reasons.join('; '), advice: advice[0] ?? '' }
+}
+
+/** Finds out whether one sandbox works on this machine. */
+export function detectBackend(
+  backend: SandboxBackend,
+  { bubblewrap }: DetectOptions = {},
+): Promise<SandboxDetection> {
+  if (backend === 'landlock') return detectLandlock()
+  return detectBubblewrap(bubblewrap === undefined ? places : [bubblewrap])
+}
+
+/** Signals and abstract sockets can be kept inside from this version on. */
+const neededAbi = 6
+
+async function detectLandlock(): Promise<SandboxDetection> {
+  const none = (reason: string, advice = noLandlock): SandboxDetection => ({ kind: 'none', reason, advice })
+  const guard = await guardProgram()
+  if (guard === undefined)
+    return none(`there is no Landlock launcher for ${process.arch}`, 'Run on x64 or arm64.')
+  const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-landlock-')))
+  try {
+    const program = await placeGuard(guard, place)
+    const asked = await run(program, ['--landlock-abi'])
+    if (asked.code !== 0) return none(`the Landlock launcher does not start (${asked.output.trim()})`)
+    const abi = Number(asked.output)
+    if (abi === 0) return none('the kernel has no Landlock, or it is switched off')
+    if (abi < neededAbi)
+      return none(`the kernel has version ${abi} of Landlock, and ${neededAbi} is needed (Linux 6.12)`)
+    const script =
+      'cd "$1" && mkdir free || exit 1; mkdir free/.git 2>/dev/null && { echo ".git was made"; exit 1; }; [ -e free/.git ] || echo held'
+    const words = ['--confine', '--read', '/', '--write', place, '--git', place, '--']
+    const { code, output } = await run(program, [...words, '/bin/sh', '-c', script, 'sh', place])
+    return code === 0 && /^held$/m.test(output)
+      ? { kind: 'landlock', abi }
+      : none(`Landlock does not work here (${output.trim()})`)
+  } catch (error) {
+    return none(`the Landlock launcher cannot be written (${messageOf(error)})`)
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+const noLandlock =
+  'Use Linux 6.12 or newer with Landlock among its security modules (lsm=landlock,…), and a temporary directory in which programs can be executed.'
+
+async function detectBubblewrap(candidates: readonly string[]): Promise<SandboxDetection> {
   const path = await firstExecutable(candidates)
   if (path === undefined) return { kind: 'none', reason: 'bubblewrap is not installed', advice: install }
   const version = await run(path, ['--version'])

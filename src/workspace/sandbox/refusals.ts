@@ -30,13 +30,27 @@ function listOf(names: readonly string[]): string {
 /** Explains what a failed command's output says about the limits of its sandbox. */
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
-  { mayChangeGit, masked = [] }: { readonly mayChangeGit: boolean; readonly masked?: readonly string[] },
+  {
+    mayChangeGit,
+    masked = [],
+    mounts = true,
+  }: {
+    readonly mayChangeGit: boolean
+    readonly masked?: readonly string[]
+    /** Without mounts, the error of what was refused is another. */
+    readonly mounts?: boolean
+  },
 ): string[] {
   if (outcome.exitCode === 0) return []
   const found: string[] = []
   if (/read-only file system/i.test(outcome.output)) {
     found.push(
       'A write outside the workspace, or to a protected place inside it, was refused (read-only file system).',
+    )
+  }
+  if (!mounts && /permission denied|EACCES/i.test(outcome.output)) {
+    found.push(
+      'Outside the workspace and TMPDIR, commands can write nothing, and read only the system and what was opened for them (permission denied).',
     )
   }
   if (!mayChangeGit && gitRefused.test(outcome.output)) {
@@ -56,16 +70,20 @@ export function explainRefusals(
 }
 
 /** Explains a failed command that had no network, when its output says that it needed one. */
-export function explainNoNetwork(outcome: {
-  readonly exitCode: number | null
-  readonly output: string
-}): string[] {
+export function explainNoNetwork(
+  outcome: { readonly exitCode: number | null; readonly output: string },
+  { hasHosts = false }: { readonly hasHosts?: boolean } = {},
+): string[] {
   if (outcome.exitCode === 0 || !noNetwork.test(outcome.output)) return []
-  return ['There is no network in the sandbox: no host is allowed.']
+  return [
+    hasHosts
+      ? 'There is no network in this sandbox: the allowed hosts can be reached with bubblewrap only, which does not work on this machine.'
+      : 'There is no network in the sandbox: no host is allowed.',
+  ]
 }
 
 const noNetwork =
-  /could not resolve host|temporary failure in name resolution|network is unreachable|ENETUNREACH|EAI_AGAIN|name or service not known/i
+  /could not resolve host|temporary failure in name resolution|network is unreachable|ENETUNREACH|EAI_AGAIN|name or service not known|EAFNOSUPPORT|address family not supported/i
 
 const gitRefused =
-  /\.git\/[^\n]*read-only file system|(?:could not lock config file|cannot lock ref|unable to create)[^\n]*read-only file system/i
+  /\.git\/[^\n]*(?:read-only file system|operation not permitted)|(?:could not lock config file|cannot lock ref|unable to create)[^\n]*(?:read-only file system|operation not permitted)/i

@@ -3,8 +3,10 @@ import type { ChildEnvironment } from './child-env.js'
 
 /** How a command is held: alone with the user's rights, or inside a sandbox. */
 export interface Confinement {
-  /** What confines it, for the outcome: `none`, `bubblewrap`. */
+  /** What confines it, for the outcome: `none`, `bubblewrap`, `landlock`. */
   readonly name: string
+  /** Commands have mounts and process numbers of their own. Where not, their processes are marked. */
+  readonly namespaces: boolean
   confine(command: ConfinedCommand): Promise<ConfinedLaunch>
 }
 
@@ -84,8 +86,8 @@ export type ConfinedLaunch = {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: ChildEnvironment
-  /** The process that is started keeps a pid namespace for the rest. */
-  readonly namespaced: boolean
+  /** No process outlives the one that is started: it keeps a pid namespace for the rest, or kills them when it ends. */
+  readonly contained: boolean
   /** To be called when the command and all its processes have ended. Returns what the sandbox refused. */
   finish(outcome: { readonly exitCode: number | null; readonly output: string }): Promise<SandboxRefusals>
 }

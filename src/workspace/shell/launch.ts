@@ -34,7 +34,7 @@ export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes 
 /** Starts a command in a group of its own. Undefined when it was aborted first: then nothing was started. */
 export async function launch(
   host: LaunchHost,
-  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
+  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'contained'>,
   { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   output: CapturedOutput,
   isAborted: () => boolean = () => false,
@@ -51,7 +51,7 @@ export async function launch(
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   host.ledger.addGroup(leader)
   return {
-    trace: { token, mark, leader, pipe: pipe.name, namespaced: plan.namespaced },
+    trace: { token, mark, leader, pipe: pipe.name, contained: plan.contained },
     output,
     startedAt,
     exit: new Promise((resolve) => {

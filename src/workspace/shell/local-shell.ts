@@ -102,9 +102,9 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     return opening
   }
 
-  /** Marks the processes of a command that no sandbox holds. */
+  /** Marks the processes of a command that no pid namespace holds. */
   function markFor({ confinement, ledger }: ShellWorkspace): number | undefined {
-    const mark = confinement.name === 'none' ? ledger.nextMark() : undefined
+    const mark = confinement.namespaces ? undefined : ledger.nextMark()
     if (mark !== undefined) marks.add(mark)
     return mark
   }
@@ -227,8 +227,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
-    // Without a sandbox nothing else keeps git from the configuration of nested repositories.
-    if (request.guardGit === true && base.confinement.name === 'none') await refuseNested(command, cwd)
+    // Without mounts nothing else keeps git from the configuration of nested repositories.
+    if (request.guardGit === true && !base.confinement.namespaces) await refuseNested(command, cwd)
     const token = newToken()
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
@@ -318,7 +318,7 @@ type Begun = {
 /** Ends what got away from its command between two looks at the process table. */
 async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
   if (marks.size === 0) return
-  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
+  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, contained: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

@@ -23,7 +23,7 @@ const farewellMs = 500
 
 export async function openPiped(
   ledger: Ledger,
-  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
+  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'contained'>,
   { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   options: PipedOptions,
 ): Promise<PipedProcess> {
@@ -31,7 +31,7 @@ export async function openPiped(
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   ledger.addGroup(leader)
-  const trace: RunTrace = { token, mark, leader, namespaced: plan.namespaced }
+  const trace: RunTrace = { token, mark, leader, contained: plan.contained }
   const exit = exitOf(child)
   let ended: Promise<void> | undefined
 

@@ -51,8 +51,8 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
 async function afterExit(running: Running, limits: RunLimits, lastedMs: number): Promise<ProcessEntry[]> {
   // With room for what a busy host adds before it gets to look.
   const youngMs = lastedMs + 1000
-  // Inside a pid namespace nothing outlives the command. This waits until the kernel has cleared up.
-  if (running.trace.namespaced) {
+  // Nothing outlives a contained command. This waits until the kernel has cleared up.
+  if (running.trace.contained) {
     const stuck = await endRun(running.trace, { graceMs: 0, killMs: limits.killMs, youngMs })
     if (!(await drain(running)) && stuck.length === 0) running.stopReading()
     return stuck

@@ -26,7 +26,7 @@ it.skipIf(host === undefined)(
       const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
       await once(child, 'exit')
       // A process that was missed would be waited for until the test times out.
-      const trace = { token: newToken(), mark, leader, namespaced: false }
+      const trace = { token: newToken(), mark, leader, contained: false }
       expect(await endRun(trace, { graceMs: 0, killMs: 600_000 })).toEqual([])
     }
   },

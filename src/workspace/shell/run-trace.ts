@@ -27,8 +27,8 @@ export type RunTrace = {
   readonly pipe?: string | undefined
   /** Processes found earlier that nothing else would lead to again. */
   readonly known?: readonly ProcessEntry[] | undefined
-  /** The leader keeps a pid namespace: when it dies the kernel kills the rest, so it must get no polite signal. */
-  readonly namespaced: boolean
+  /** The leader's end is the end of the rest, so it must get no polite signal. */
+  readonly contained: boolean
 }
 
 export type EndOptions = { readonly graceMs: number; readonly killMs: number } & Pick<FindOptions, 'youngMs'>
@@ -40,10 +40,10 @@ export type EndOptions = { readonly graceMs: number; readonly killMs: number } &
  */
 export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {
   const { graceMs, killMs, youngMs } = options
-  const first = await lookFor(trace, { youngMs, pipeHeld: !trace.namespaced })
+  const first = await lookFor(trace, { youngMs, pipeHeld: !trace.contained })
   const followed = { ...trace, known: first }
   let members = first
-  const polite = trace.namespaced ? members.filter((entry) => entry.pid !== trace.leader.pid) : members
+  const polite = trace.contained ? members.filter((entry) => entry.pid !== trace.leader.pid) : members
   if (graceMs > 0 && polite.length > 0) {
     signal(trace, polite, 'SIGTERM')
     await whileAlive(members, graceMs)
@@ -157,7 +157,7 @@ function youngerOnly(trace: RunTrace, youngMs: number | undefined): ProcessSnaps
 
 function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTERM' | 'SIGKILL'): void {
   // The group at once, so that no member can fork a replacement between two signals; then those outside it one by one.
-  const spared = trace.namespaced && name === 'SIGTERM'
+  const spared = trace.contained && name === 'SIGTERM'
   if (!spared && members.some((entry) => entry.pgid === trace.leader.pid)) send(-trace.leader.pid, name)
   for (const entry of members) {
     // It may have left the group since it was found, and then the signal to the group has missed it.

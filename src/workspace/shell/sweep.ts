@@ -74,8 +74,8 @@ async function endProcesses(content: LedgerContent): Promise<void> {
   const limits = { graceMs: 0, killMs: 2000 }
   const present = new Set(new ProcessSnapshot().entries.map((entry) => entry.pgid))
   for (const leader of content.groups) {
-    if (present.has(leader.pid)) await endRun({ token: content.token, leader, namespaced: false }, limits)
+    if (present.has(leader.pid)) await endRun({ token: content.token, leader, contained: false }, limits)
   }
   const { token, mark: hostMark } = content
-  await endRun({ token, hostMark, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
+  await endRun({ token, hostMark, leader: { pid: -1, startTime: '' }, contained: false }, limits)
 }

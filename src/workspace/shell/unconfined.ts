@@ -19,6 +19,7 @@ export function unconfined(options: UnconfinedOptions): Confinement {
   const { processes: _onlyInSandbox, ...limits } = options.limits
   return {
     name: 'none',
+    namespaces: false,
     async confine({ argv, cwd, home, tmp, marker, mark, streams }) {
       const [file = '/bin/sh', ...args] = limited(argv, limits, { streams, mark })
       return {
@@ -28,7 +29,7 @@ export function unconfined(options: UnconfinedOptions): Confinement {
         env: options.asUser
           ? userEnvironment({ marker, path: options.path, extra: options.env })
           : childEnvironment({ home, tmp, marker, path: options.path, extra: options.env }),
-        namespaced: false,
+        contained: false,
         finish: async () => noRefusals,
       }
     },

@@ -1,8 +1,29 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+
 /** The guard for this processor; undefined where it is not written for it. */
 export async function guardProgram(arch: string = process.arch): Promise<Buffer | undefined> {
   const { binaries } = await import('./binaries.js')
   const binary = Object.entries(binaries).find(([name]) => name === arch)?.[1]
   return binary === undefined ? undefined : Buffer.from(binary.base64, 'base64')
+}
+
+/**
+ * Writes the guard as a program into a private directory and returns its path. Another process writes it: a file that
+ * this one had open for writing could not be executed while a child that is being started still holds it (ETXTBSY).
+ */
+export function placeGuard(guard: Uint8Array, directory: string): Promise<string> {
+  const path = join(directory, 'guard')
+  return new Promise((resolve, reject) => {
+    const script = 'umask 077 && cat > "$0" && chmod 0500 "$0"'
+    const child = execFile('/bin/sh', ['-c', script, path], { cwd: '/', env: {} }, (error) => {
+      if (error === null) resolve(path)
+      else reject(error)
+    })
+    // It may end without reading: then its exit says so.
+    child.stdin?.on('error', () => child.stdin?.destroy())
+    child.stdin?.end(guard)
+  })
 }
 
 /** What a command can neither make nor write to. Directories are real paths that exist inside the sandbox. */

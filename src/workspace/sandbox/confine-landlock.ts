@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { gitGuardOf } from '../git/git-guard.js'
+import { childEnvironment } from '../shell/child-env.js'
+import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
+import { limited } from '../shell/resource-limits.js'
+import { isInside, isVisible, placesOf } from './bubblewrap.js'
+import { mountsOf } from './call-mounts.js'
+import { type Covers, findCovers } from './covers.js'
+import { placeGuard } from './guard/guard.js'
+import { type SandboxShell, takeReport, visiblePart, watchedProtection } from './hold-command.js'
+import { landlockArgs } from './landlock.js'
+import type { Protection } from './protected-paths.js'
+import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
+
+export type LandlockOptions = SandboxShell & { readonly guard: Uint8Array }
+
+/**
+ * Each command under the guard, which confines it with Landlock and a system call filter. There are no namespaces: paths
+ * are those of the host, and so are process numbers.
+ */
+export function landlockConfinement(options: LandlockOptions): Confinement {
+  const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
+  const coversFor = findCovers({
+    trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
+    ledger: options.ledger,
+  })
+  const program = placeGuard(options.guard, options.directory)
+  // Whoever confines a command gets the error.
+  program.catch(() => undefined)
+  return {
+    name: 'landlock',
+    namespaces: false,
+    async confine(command) {
+      const watches = await Promise.all(guards.map((guard) => guard.begin()))
+      const protection = await watchedProtection(options, command, watches)
+      try {
+        const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
+        return plan(options, await program, command, { protection, covers })
+      } catch (error) {
+        await protection.release()
+        throw error
+      }
+    },
+  }
+}
+
+function plan(
+  options: LandlockOptions,
+  program: string,
+  command: ConfinedCommand,
+  { protection, covers }: { readonly protection: Protection; readonly covers: Covers },
+): ConfinedLaunch {
+  const mounts = mountsOf(options, command.call, protection)
+  const places = placesOf(mounts)
+  const masked = covers.masked.filter(({ path }) => isVisible(path, places))
+  const report = join(options.directory, `refused-${randomBytes(9).toString('base64url')}`)
+  const words = landlockArgs(
+    {
+      ...mounts,
+      tmp: command.tmp,
+      home: command.home,
+      masked,
+      sockets: covers.sockets.filter(
+        (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
+      ),
+      rules: protection.rules ?? { names: [], gitRoots: options.roots },
+    },
+    report,
+  )
+  // It would count all processes of the user.
+  const { processes: _, ...limits } = options.limits
+  const argv = limited(command.argv, limits, { streams: command.streams, mark: command.mark })
+  return {
+    file: program,
+    args: [...words, ...argv],
+    cwd: command.cwd,
+    env: childEnvironment({
+      home: command.home,
+      tmp: command.tmp,
+      marker: command.marker,
+      path: options.path,
+      extra: options.env,
+    }),
+    contained: true,
+    async finish(outcome) {
+      const network = explainNoNetwork(outcome, { hasHosts: (options.network?.allowHosts.length ?? 0) > 0 })
+      const messages = [
+        ...explainRefusedPaths(await takeReport(report), options.roots),
+        ...(await protection.release()),
+        ...network,
+        ...explainRefusals(outcome, {
+          mayChangeGit: command.call?.git !== undefined,
+          masked: masked.map(({ path }) => path),
+          mounts: false,
+        }),
+      ]
+      return { messages, network: network.length > 0 }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { readFile, rm } from 'node:fs/promises'
+import type { GitWatch } from '../git/git-guard.js'
+import type { CallConfinement, ConfinedCommand } from '../shell/confinement.js'
+import type { Ledger } from '../shell/ledger.js'
+import type { ResourceLimits } from '../shell/resource-limits.js'
+import { isInside, type PathOfKind } from './bubblewrap.js'
+import { grantedDirectories } from './call-mounts.js'
+import { refusedPaths } from './guard/guard.js'
+import { type Protection, protect, protectedNames } from './protected-paths.js'
+import type { CheckHost } from './proxy.js'
+
+/** What holds for all commands of a shell in a sandbox. */
+export type SandboxShell = {
+  /**
+   * The program that keeps missing names from being made, where it works; without it placeholders are made in the
+   * workspace.
+   */
+  readonly guard: Uint8Array | undefined
+  readonly roots: readonly [string, ...string[]]
+  readonly ledger: Ledger
+  /** A private directory of the shell. */
+  readonly directory: string
+  readonly hidden: readonly PathOfKind[]
+  readonly readOnly?: readonly string[] | undefined
+  readonly writable?: readonly string[] | undefined
+  readonly scratch?: (() => string | undefined) | undefined
+  /** Further names in the workspace that a command may not change or make. */
+  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
+  readonly network?: SandboxNetwork | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly path?: string | undefined
+  readonly limits: ResourceLimits
+}
+
+/** The hosts that a command in the sandbox can reach. */
+export type SandboxNetwork = {
+  /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
+  readonly allowHosts: readonly string[]
+  /** Resolves a host and refuses private addresses; the connection goes to the address it gives. */
+  readonly checkHost: CheckHost
+}
+
+/** Without the places outside the workspace that no command sees anyway. */
+export function visiblePart(
+  call: CallConfinement | undefined,
+  hidden: readonly PathOfKind[],
+): CallConfinement | undefined {
+  if (call?.unreadable?.outside === undefined) return call
+  const outside = call.unreadable.outside.filter(
+    (place) => !hidden.some(({ path }) => isInside(path, place)) && !isInside('/proc', place),
+  )
+  return { ...call, unreadable: { ...call.unreadable, outside } }
+}
+
+/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
+export async function watchedProtection(
+  { roots, ledger, guard, protect: further = [] }: SandboxShell,
+  command: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<Protection> {
+  const end = async (): Promise<string[]> => (await Promise.all(watches.map((watch) => watch.end()))).flat()
+  try {
+    const writable = grantedDirectories(roots, command.call)
+    const found = {
+      repositories: watches.flatMap((watch) => watch.found.repositories),
+      closed: watches.flatMap((watch) => watch.found.closed),
+    }
+    const protection = await protect({
+      roots,
+      found,
+      work: command.call?.git,
+      ledger,
+      names: [...protectedNames, ...further],
+      guarded: guard !== undefined,
+      writable,
+    })
+    return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/** Reads the paths that the guard refused, and removes the report. */
+export async function takeReport(file: string): Promise<string[]> {
+  // Not there when the command was never started.
+  const text = await readFile(file, 'utf8').catch(() => '')
+  await rm(file, { force: true })
+  return refusedPaths(text)
+}

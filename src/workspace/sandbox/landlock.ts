@@ -1,0 +1,93 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { isInside, type PathOfKind, type SandboxProfile } from './bubblewrap.js'
+import type { GuardRules } from './guard/guard.js'
+import { kernelFiles } from './kernel-files.js'
+
+/** What the guard allows a command where there are no mounts. All paths are real paths of the host. */
+export type LandlockProfile = Pick<SandboxProfile, 'shown' | 'hidden' | 'pins' | 'tmp' | 'home'> & {
+  /** Cannot be opened, whatever else is said of them. */
+  readonly masked: readonly PathOfKind[]
+  /** Unix sockets of the host, which cannot be connected to. */
+  readonly sockets: readonly string[]
+  readonly rules: GuardRules
+}
+
+/** The words in front of a command that confine it, up to and including `--`. */
+export function landlockArgs(profile: LandlockProfile, report: string): string[] {
+  const writable = profile.shown.filter(({ how }) => how === 'writable').map(({ path }) => path)
+  const readOnly = profile.shown.filter(({ how }) => how === 'read-only').map(({ path }) => path)
+  const denied = deniedPaths(profile)
+  const names = new Map<string, { directory: string; name: string }>()
+  const protect = (path: string): void =>
+    void names.set(path, { directory: dirname(path), name: basename(path) })
+  for (const { directory, name } of profile.rules.names)
+    names.set(`${directory}/${name}`, { directory, name })
+  for (const { path, how } of profile.pins) if (how === 'read-only') protect(path)
+  // Rules of Landlock only add: what is read-only inside something writable is for the guard to protect.
+  for (const path of readOnly) if (writable.some((around) => isBelow(around, path))) protect(path)
+  for (const path of denied) if (writable.some((around) => isBelow(around, path))) protect(path)
+  return [
+    '--confine',
+    ...['--report-to', report],
+    ...[...readableSystem(profile.hidden), ...readOnly].flatMap((path) => ['--read', path]),
+    ...[...writable, profile.tmp, profile.home, ...devices].flatMap((path) => ['--write', path]),
+    ...denied.flatMap((path) => ['--deny', path]),
+    ...profile.rules.gitRoots.flatMap((root) => ['--git', root]),
+    ...Array.from(names.values(), ({ directory, name }) => ['--name', directory, name]).flat(),
+    '--',
+  ]
+}
+
+/** Harmless for everyone, and few programs can do without. */
+const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom']
+
+/** What rules deny, sockets, and what is hidden inside something that is shown. */
+function deniedPaths({ masked, sockets, hidden, shown }: LandlockProfile): string[] {
+  const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
+  return [...new Set([...masked, ...within].map(({ path }) => path)), ...sockets]
+}
+
+/**
+ * The largest directories and files of the system without what is hidden. Links are left out: the place they lead to
+ * is in the list, or hidden. A directory that holds something hidden cannot be listed.
+ */
+export function readableSystem(hidden: readonly PathOfKind[]): string[] {
+  const covered = ['/tmp', '/run', '/dev', '/proc', ...hidden.map(({ path }) => path)]
+  return [...placesBelow('/', covered), ...readableProc()]
+}
+
+function placesBelow(directory: string, covered: readonly string[]): string[] {
+  const prefix = directory === '/' ? '/' : `${directory}/`
+  return entriesOf(directory).flatMap((name) => {
+    const path = `${prefix}${name}`
+    if (covered.includes(path)) return []
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined || stat.isSymbolicLink()) return []
+    return stat.isDirectory() && covered.some((one) => isBelow(path, one))
+      ? placesBelow(path, covered)
+      : [path]
+  })
+}
+
+/** Of `/proc`, what a sandbox with mounts shows too, and nothing of processes. */
+function readableProc(): string[] {
+  const { masked } = kernelFiles()
+  return placesBelow('/proc', [
+    ...masked.map(({ path }) => path),
+    ...entriesOf('/proc').flatMap((name) => (/^[0-9]+$/.test(name) ? [`/proc/${name}`] : [])),
+  ])
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    // Not for this user: then not for its commands.
+    return []
+  }
+}
+
+function isBelow(directory: string, path: string): boolean {
+  return path !== directory && isInside(directory, path)
+}
