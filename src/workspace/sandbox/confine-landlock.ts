@@ -26,7 +26,7 @@ export function landlockConfinement(options: LandlockOptions): Confinement {
     ledger: options.ledger,
   })
   const program = placeGuard(options.guard, options.directory)
-  // Whoever confines a command gets the error.
+  // Each command that needs the program gets the error.
   program.catch(() => undefined)
   return {
     name: 'landlock',

@@ -32,6 +32,7 @@ export function landlockArgs(profile: LandlockProfile, report: string): string[]
     ...['--report-to', report],
     ...[...readableSystem(profile.hidden), ...readOnly].flatMap((path) => ['--read', path]),
     ...[...writable, profile.tmp, profile.home, ...devices].flatMap((path) => ['--write', path]),
+    ...profile.pins.flatMap(({ path, how }) => (how === 'own-mount' ? ['--open', path] : [])),
     ...denied.flatMap((path) => ['--deny', path]),
     ...profile.rules.gitRoots.flatMap((root) => ['--git', root]),
     ...Array.from(names.values(), ({ directory, name }) => ['--name', directory, name]).flat(),

@@ -51,7 +51,7 @@ describe('detectSandbox', () => {
   })
 })
 
-const real = await detectSandbox()
+const real = await detectSandbox({ backend: 'bubblewrap' })
 
 describe.runIf(real.kind === 'bubblewrap')('a machine where the guard does not work', () => {
   it('has a sandbox that holds all the same, with placeholders, and the doctor says why', async () => {

@@ -50,7 +50,7 @@ export function explainRefusals(
   }
   if (!mounts && /permission denied|EACCES/i.test(outcome.output)) {
     found.push(
-      'Outside the workspace and TMPDIR, commands can write nothing, and read only the system and what was opened for them (permission denied).',
+      'A write outside the workspace and TMPDIR, or a read of a place that is hidden from commands, was refused (permission denied).',
     )
   }
   if (!mayChangeGit && gitRefused.test(outcome.output)) {

@@ -17,7 +17,7 @@ import { calls, makeWorkspace, openAgent, toolResults } from '../../contract/ope
 import { factor } from '../../support/fault-factor.js'
 import { sharedDirectory } from '../../support/temporary-directory.js'
 
-const sandbox = await detectSandbox()
+const sandbox = await detectSandbox({ backend: 'bubblewrap' })
 const prepared = sharedDirectory()
 
 let base: string

@@ -35,7 +35,9 @@ function shellWith(options: Partial<LocalShellOptions> = {}): LocalShell {
 }
 
 const modes =
-  (await detectSandbox()).kind === 'bubblewrap' ? (['off', 'required'] as const) : (['off'] as const)
+  (await detectSandbox({ backend: 'bubblewrap' })).kind === 'bubblewrap'
+    ? (['off', 'required'] as const)
+    : (['off'] as const)
 
 describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
   it('SEC-111 holds none of the secrets of the host, whatever they are called', async () => {

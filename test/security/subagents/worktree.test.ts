@@ -7,7 +7,7 @@ import { removeDeadTrees } from '../../../src/workspace/git/isolated-tree.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { calls, makeRepository, makeWorkspace, openAgent, toolResults } from '../../contract/open-session.js'
 
-const sandbox = await detectSandbox()
+const sandbox = await detectSandbox({ backend: 'bubblewrap' })
 const confined = sandbox.kind === 'bubblewrap' ? 'required' : 'off'
 const everything = { permissionPolicy: { allow: ['write(*)', 'edit(*)', 'read(*)', 'bash(*)'] } }
 

@@ -13,10 +13,11 @@
  * Without namespaces, the guard confines itself and the command with Landlock and a wider seccomp filter before it starts the
  * command. See "Without namespaces" below.
  *
- *   guard --confine [--read PATH]... [--write PATH]... [--deny PATH]... [--report-to FILE] [the rules above] -- /program [argument]...
+ *   guard --confine [--read PATH]... [--write PATH]... [--open PATH]... [--deny PATH]... [--report-to FILE] [the rules above] -- /program [argument]...
  *
  *   --read   What can be read and executed. Nothing else can, except --write.
  *   --write  What can be read, executed and changed.
+ *   --open   A directory whose content can be changed although its own name is protected: a git directory for a git command.
  *   --deny   A file or directory in those that cannot be opened, or a socket that cannot be connected to.
  *   --report-to  Like --report, to the end of a file.
  *
@@ -233,7 +234,8 @@ static char mount_text[1 << 20];
 /* Without namespaces: see there. */
 static int confines, sees_all_opens;
 static const char *readable[MAX_RULES], *writable[MAX_RULES], *denied[MAX_RULES];
-static int readable_count, writable_count, denied_count;
+static int readable_count, writable_count, denied_count, opened_count;
+static const char *opened_directories[MAX_RULES];
 static struct { __u32 major, minor; __u64 inode; } denied_files[MAX_RULES];
 
 static int report_fd = -1;
@@ -764,6 +766,9 @@ static int is_protected_path(const char *path, const struct mount *mount)
 	const char *below = path;
 	/* Without namespaces the mounts are the host's, and cover nothing. */
 	if (!confines && mount != 0 && mount->path[1] != 0 && is_inside(mount->path, path)) below += length(mount->path);
+	for (int at = 0; at < opened_count; at++)
+		if (is_inside(opened_directories[at], path) && path + length(opened_directories[at]) > below &&
+			path[length(opened_directories[at])] == '/') below = path + length(opened_directories[at]);
 	for (int at = 0; at < rule_count; at++) {
 		ulong size = length(rules[at].directory);
 		if (is_inside(rules[at].directory, path) && path[size] == '/' && path + size >= below &&
@@ -1536,7 +1541,7 @@ static struct sock_filter filter[] = {
  *   - Rules of Landlock only add, so what is protected inside a writable directory is judged by the guard, with `--name`, `--git`
  *     and `--deny`. In this mode it also performs the calls that remove names, or change modes and times.
  *   - The guard adopts every process that loses its parent, and kills all of them when the command ends.
- *   - Nobody has capabilities, the guard neither: what it could do with them, it would do for the command.
+ *   - Neither the command nor the guard has capabilities: what the guard could do with them, it would do for the command.
  */
 #define LANDLOCK_VERSION 1
 #define RULE_PATH_BENEATH 1
@@ -1766,6 +1771,7 @@ static void read_arguments(char **argv, char ***program)
 		else if (equal(*argv, "--confine")) confines = 1;
 		else if (equal(*argv, "--read") && argv[1] != 0 && readable_count < MAX_RULES) readable[readable_count++] = *++argv;
 		else if (equal(*argv, "--write") && argv[1] != 0 && writable_count < MAX_RULES) writable[writable_count++] = *++argv;
+		else if (equal(*argv, "--open") && argv[1] != 0 && opened_count < MAX_RULES) opened_directories[opened_count++] = *++argv;
 		else if (equal(*argv, "--deny") && argv[1] != 0 && denied_count < MAX_RULES) denied[denied_count++] = *++argv;
 		else if (equal(*argv, "--report-to") && argv[1] != 0)
 			report_fd = (int)CALL(openat, AT_FDCWD, *++argv, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);

@@ -25,16 +25,9 @@ else {
 }
 
 /** @param {import('./host.js').HostRequest} request */
-async function serve({
-  shell: options,
-  env = {},
-  runs = [],
-  jobs = [],
-  doctor: wantsDoctor = false,
-  linger = false,
-}) {
+async function serve({ shell: options, env = {}, runs = [], jobs = [], doctor: asked, linger = false }) {
   Object.assign(process.env, env)
-  if (wantsDoctor) print({ doctor: await doctor() })
+  if (asked !== undefined) print({ doctor: await doctor(asked) })
   if (options === undefined) return
   const shell = createLocalShell(options)
   try {

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { ShellOutcome } from '../../../../src/tool/runtime.js'
 import type { DoctorCheck } from '../../../../src/workspace/sandbox/doctor.js'
+import type { DetectOptions } from '../../../../src/workspace/sandbox/probe.js'
 import type { LocalShellOptions } from '../../../../src/workspace/shell/local-shell.js'
 
 export type HostRequest = {
@@ -15,7 +16,7 @@ export type HostRequest = {
     | { readonly command: string; readonly timeoutMs?: number; readonly cwd?: string }
   )[]
   readonly jobs?: readonly string[]
-  readonly doctor?: boolean
+  readonly doctor?: DetectOptions
   readonly linger?: boolean
 }
 export type HostLine = {

@@ -1,11 +1,28 @@
 import { describe } from 'vitest'
-import { detectSandbox } from '../../../../src/workspace/sandbox/probe.js'
+import {
+  detectSandbox,
+  type SandboxBackend,
+  sandboxBackends,
+} from '../../../../src/workspace/sandbox/probe.js'
 
-const sandbox = await detectSandbox()
+const found = {
+  bubblewrap: await detectSandbox({ backend: 'bubblewrap' }),
+  landlock: await detectSandbox({ backend: 'landlock' }),
+}
 
-/** Tests that need a working sandbox. Where there is none they are skipped under a name that says why: never passed. */
+/** Tests that need bubblewrap. Where there is none they are skipped under a name that says why: never passed. */
 export function describeWithBubblewrap(name: string, tests: () => void): void {
-  if (sandbox.kind === 'bubblewrap') {
+  describeWith('bubblewrap', name, tests)
+}
+
+/** The same tests in every sandbox, each as far as it works here. */
+export function describeWithEachSandbox(name: string, tests: (backend: SandboxBackend) => void): void {
+  for (const backend of sandboxBackends) describeWith(backend, `${name}, ${backend}`, () => tests(backend))
+}
+
+function describeWith(backend: SandboxBackend, name: string, tests: () => void): void {
+  const sandbox = found[backend]
+  if (sandbox.kind !== 'none') {
     describe(name, tests)
     return
   }
