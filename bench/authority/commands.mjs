@@ -13,7 +13,7 @@ export async function measureCommands(place, rounds) {
   const open = (/** @type {import('capstan/workspace').SandboxMode} */ sandbox) =>
     openWorkspace({ root, sandbox, scratchDir: place, ledgerDir: join(place, 'ledger') })
   const bare = open('off')
-  const found = await detectSandbox({ backend: "bubblewrap" })
+  const found = await detectSandbox({ backend: 'bubblewrap' })
   const confined = found.kind === 'bubblewrap' ? open('required') : undefined
   if (confined === undefined) console.log('No sandbox on this machine: its cost is not measured.')
   const run = async (/** @type {import('capstan/workspace').Workspace} */ workspace) => {
