@@ -16,8 +16,8 @@ import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusa
 export type LandlockOptions = SandboxShell & { readonly guard: Uint8Array }
 
 /**
- * Each command under the guard, which confines it with Landlock and a system call filter. There are no namespaces: paths
- * are those of the host, and so are process numbers.
+ * Each command under the guard, which confines it with Landlock and a system call filter. Without namespaces, paths
+ * and process numbers are those of the host.
  */
 export function landlockConfinement(options: LandlockOptions): Confinement {
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))

@@ -53,7 +53,7 @@ function deniedPaths({ masked, sockets, hidden, shown }: LandlockProfile): strin
  * The largest directories and files of the system without what is hidden. Links are left out: the place they lead to
  * is in the list, or hidden. A directory that holds something hidden cannot be listed.
  */
-export function readableSystem(hidden: readonly PathOfKind[]): string[] {
+function readableSystem(hidden: readonly PathOfKind[]): string[] {
   const covered = ['/tmp', '/run', '/dev', '/proc', ...hidden.map(({ path }) => path)]
   return [...placesBelow('/', covered), ...readableProc()]
 }

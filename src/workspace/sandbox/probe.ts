@@ -10,8 +10,9 @@ import { guardProgram, placeGuard, underGuard } from './guard/guard.js'
 export type SandboxBackend = 'bubblewrap' | 'landlock'
 
 /** In the order in which they are tried. */
-export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
+const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
 
+/** Options of {@link detectSandbox}. */
 export type DetectOptions = {
   /** Only this one. Absent: the first that works. */
   readonly backend?: SandboxBackend | undefined
