@@ -12,8 +12,14 @@ if (certificates !== undefined) {
   delete process.env['NODE_EXTRA_CA_CERTS']
 }
 
-/** Later versions of Node have no such option, and a compiler in between that takes less time. */
+/**
+ * A worker runs most code a few times. Compiling it to machine code early took a sixth of the processor time. Later
+ * versions of Node have no such option, and a compiler in between that takes less time.
+ */
 const compileLate = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1000000'] : []
+
+/** A small young generation takes most of what the collector takes. */
+const options = [...compileLate, '--min-semi-space-size=32', '--max-semi-space-size=64']
 
 const cores = Math.max(2, availableParallelism())
 
@@ -29,7 +35,7 @@ class TierSequencer extends BaseSequencer {
 
 /** Files share one process: importing the sources again for each of them took longer than running them. */
 const shared = { isolate: false } as const
-const built = { ...shared, globalSetup: 'test/support/global-setup.ts' } as const
+const built = { ...shared, globalSetup: 'test/support/global-setup.mjs' } as const
 
 const separateTiers: TestProjectInlineConfiguration[] = [
   { extends: true, test: { ...shared, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow } },
@@ -54,16 +60,14 @@ export default defineConfig({
     // Most tests wait for processes, sockets and disks more than they compute. The tiers follow each other without a
     // pause.
     maxWorkers: cores + 1,
-    // A worker runs most code a few times. Compiling it to machine code early took a sixth of the processor time, and a
-    // small young generation most of what the collector took.
-    execArgv: [...compileLate, '--min-semi-space-size=32', '--max-semi-space-size=64'],
+    execArgv: [...options, '--import', resolve('test/support/typescript.mjs')],
     // Generous: a machine that is busy with other work takes ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Its default of one second is too short on a busy machine.
     expect: { poll: { timeout: 60_000 } },
-    // What a file is compiled to is kept between runs, by its content: compiling was a tenth of the time.
-    experimental: { fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' },
+    // Node imports the sources themselves, without their types (test/support/typescript.mjs).
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // `npm run test:times`
     setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
     sequence: { sequencer: TierSequencer },
@@ -77,9 +81,12 @@ export default defineConfig({
         },
         test: {
           ...shared,
+          // Only vitest's own module runner knows aliases.
+          execArgv: options,
+          experimental: { viteModuleRunner: true, fsModuleCache: true },
           name: 'ecosystem',
           include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
-          globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
+          globalSetup: ['test/support/global-setup.mjs', 'test/ecosystem/install.ts'],
         },
       },
     ],

@@ -38,7 +38,7 @@ async function start(args) {
   return run(process.execPath, [command, ...args], process.env['INIT_CWD'] ?? root)
 }
 
-/** Runs everything, or the tests whose files match. The tests that need a build make it (test/support/global-setup.ts). @param {string[]} args */
+/** Runs everything, or the tests whose files match. The tests that need a build make it (test/support/global-setup.mjs). @param {string[]} args */
 async function test(args) {
   ensureInstalled()
   if (args.length > 0) return run(process.execPath, [vitest, 'run', ...args])

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { importCopy } from '../../test/support/second-copy.js'
 import { CapstanError, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 
 describe('error classes', () => {
@@ -40,8 +41,7 @@ describe('error classes', () => {
   })
 
   it('recognise errors made by another copy of the package', async () => {
-    vi.resetModules()
-    const other = await import('./errors.js')
+    const other = await importCopy<typeof import('./errors.js')>(new URL('./errors.js', import.meta.url))
     expect(other.ToolCallError).not.toBe(ToolCallError)
     expect(new other.ToolCallError('x') instanceof ToolCallError).toBe(true)
     expect(new other.ToolCallError('x') instanceof CapstanError).toBe(true)

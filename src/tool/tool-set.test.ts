@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { importCopy } from '../../test/support/second-copy.js'
 import type { Tool } from './contract.js'
 import { createTool } from './create-tool.js'
 import { ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
@@ -78,8 +79,7 @@ describe('ToolSet', () => {
   })
 
   it('is recognised when another copy of the package made it', async () => {
-    vi.resetModules()
-    const other = await import('./tool-set.js')
+    const other = await importCopy<typeof import('./tool-set.js')>(new URL('./tool-set.js', import.meta.url))
     expect(other.ToolSet).not.toBe(ToolSet)
     expect(new other.ToolSet() instanceof ToolSet).toBe(true)
     expect(names(new ToolSet().addTools(other.ToolSet.fromTools([tool('a')]) as never))).toEqual(['a'])

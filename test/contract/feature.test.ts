@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { features } from '../../src/session/features.js'
+import { importCopy } from '../support/second-copy.js'
 
 type Helpers = typeof import('./open-session.js')
 let calls: Helpers['calls']
@@ -13,19 +14,11 @@ let toolResults: Helpers['toolResults']
 // Test files share a process, which may have loaded the session already: it is loaded again, with the one line that a
 // new feature needs in session/features.ts.
 beforeAll(async () => {
-  vi.resetModules()
-  vi.doMock('../../src/session/features.js', async (original) => {
-    const { features } = await original<typeof import('../../src/session/features.js')>()
-    const { termsFeature } = await import('./example-feature/feature.js')
-    return { features: [...features, termsFeature] }
+  const url = (path: string): URL => new URL(path, import.meta.url)
+  const helpers = await importCopy<Helpers>(url('./open-session.js'), {
+    [url('../../src/session/features.ts').href]: url('./example-feature/features.ts').href,
   })
-  const helpers = await import('./open-session.js')
   ;({ calls, eventsOf, ofType, openSession, systemPromptOf, toolResults } = helpers)
-})
-
-afterAll(() => {
-  vi.doUnmock('../../src/session/features.js')
-  vi.resetModules()
 })
 
 const terms = { capstan: 'A winch with a vertical drum.', pawl: 'It keeps a winch from running back.' }

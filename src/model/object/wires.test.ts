@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startModelServer } from '../../testing/index.js'
 import type { JsonObject } from '../../tool/json.js'
 import { createModel } from '../provider.js'
@@ -25,7 +25,7 @@ describe.each([
   ['vllm', 'qwen3', '/v1', 'native'],
 ])('over the protocol of %s', (provider, id, path, best) => {
   it.each(['auto', 'tool', 'prompt'] as const)('in the mode %s an answer is repaired', async (mode) => {
-    await using server = await startModelServer((request, n) => {
+    const server = await startModelServer((request, n) => {
       const given = n === 0 ? [{ name: 1 }] : value
       const sent = JSON.stringify(request.body)
       if (mode === 'prompt') return JSON.stringify(given)
@@ -33,6 +33,7 @@ describe.each([
       if (called === undefined) return JSON.stringify({ value: given })
       return { toolCalls: [{ name: called, args: { value: given } }] }
     })
+    onTestFinished(() => server.close())
     const model = createModel({
       provider,
       id,

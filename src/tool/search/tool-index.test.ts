@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { importCopy } from '../../../test/support/second-copy.js'
 import type { AnyTool } from '../contract.js'
 import { createJsonTool } from '../create-json-tool.js'
 import { ToolSet } from '../tool-set.js'
@@ -360,8 +361,10 @@ describe('embedTools', () => {
 describe('isDynamicToolIndex', () => {
   it('recognises an index by its tool set', async () => {
     expect(isDynamicToolIndex({ toolSet: new ToolSet() })).toBe(true)
-    vi.resetModules()
-    const other = await import('../tool-set.js')
+    const other = await importCopy<typeof import('../tool-set.js')>(
+      new URL('../tool-set.js', import.meta.url),
+    )
+    expect(other.ToolSet).not.toBe(ToolSet)
     expect(isDynamicToolIndex({ toolSet: new other.ToolSet() })).toBe(true)
     for (const value of [undefined, null, 'x', {}, { toolSet: {} }, { toolSet: undefined }])
       expect(isDynamicToolIndex(value)).toBe(false)

@@ -1,8 +1,0 @@
-import { ensureBuilt } from '../../scripts/build.mjs'
-
-/**
- * Builds the package once for all tests of a tier that run its compiled code. A build of the same sources is reused.
- */
-export async function setup(): Promise<void> {
-  await ensureBuilt('package')
-}
