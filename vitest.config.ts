@@ -21,6 +21,13 @@ const compileLate = process.versions.node.startsWith('20.') ? ['--interrupt-budg
 /** A small young generation takes most of what the collector takes. */
 const options = [...compileLate, '--min-semi-space-size=32', '--max-semi-space-size=64']
 
+/**
+ * Node imports the sources itself, without their types (test/support/typescript.mjs). `npm run coverage` needs vitest's
+ * own module runner.
+ */
+const isNative = process.env['MODULE_RUNNER'] !== 'vite'
+const throughVite = { viteModuleRunner: true, fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' }
+
 const cores = Math.max(2, availableParallelism())
 
 /** Tier after tier, so that the time of each can be stated. */
@@ -60,14 +67,13 @@ export default defineConfig({
     // Most tests wait for processes, sockets and disks more than they compute. The tiers follow each other without a
     // pause.
     maxWorkers: cores + 1,
-    execArgv: [...options, '--import', resolve('test/support/typescript.mjs')],
+    execArgv: isNative ? [...options, '--import', resolve('test/support/typescript.mjs')] : options,
     // Generous: a machine that is busy with other work takes ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Its default of one second is too short on a busy machine.
     expect: { poll: { timeout: 60_000 } },
-    // Node imports the sources themselves, without their types (test/support/typescript.mjs).
-    experimental: { viteModuleRunner: false, nodeLoader: false },
+    experimental: isNative ? { viteModuleRunner: false, nodeLoader: false } : throughVite,
     // `npm run test:times`
     setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
     sequence: { sequencer: TierSequencer },
@@ -83,7 +89,7 @@ export default defineConfig({
           ...shared,
           // Only vitest's own module runner knows aliases.
           execArgv: options,
-          experimental: { viteModuleRunner: true, fsModuleCache: true },
+          experimental: throughVite,
           name: 'ecosystem',
           include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
           globalSetup: ['test/support/global-setup.mjs', 'test/ecosystem/install.ts'],
