@@ -5,7 +5,7 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
 import { decodeText } from '../../workspace/files/decode-text.js'
 import { FileChangedError } from '../../workspace/files/errors.js'
-import type { LocalFiles } from '../../workspace/files/index.js'
+import type { WorkspaceFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import { hostCalls } from './file-changes.js'
 
@@ -88,7 +88,7 @@ export type SeenUse = {
  */
 export function trackSeenFiles(
   files: RuntimeFiles,
-  whole: LocalFiles,
+  whole: WorkspaceFiles,
   seen: SeenFiles,
   use: SeenUse,
 ): RuntimeFiles {
@@ -114,7 +114,11 @@ type Knowledge = {
   learn(path: string, version: string): Promise<void>
 }
 
-function readingFiles(files: RuntimeFiles, whole: LocalFiles, { learn }: Knowledge): Partial<RuntimeFiles> {
+function readingFiles(
+  files: RuntimeFiles,
+  whole: WorkspaceFiles,
+  { learn }: Knowledge,
+): Partial<RuntimeFiles> {
   const inParts = new Map<string, Promise<void>>()
   const read: RuntimeFiles['read'] = async (path, options) => {
     const content = await files.read(path, options)
@@ -145,7 +149,7 @@ function readingFiles(files: RuntimeFiles, whole: LocalFiles, { learn }: Knowled
 
 function editingFiles(
   files: RuntimeFiles,
-  whole: LocalFiles,
+  whole: WorkspaceFiles,
   { find, learn }: Knowledge,
   { staleWriteCheck, requireReadBeforeWrite }: SeenUse,
 ): Partial<RuntimeFiles> {
@@ -213,7 +217,7 @@ async function learnChange(
   if (version !== undefined) await learn(path, version)
 }
 
-async function isStill(known: Known, version: string, whole: LocalFiles, path: string): Promise<boolean> {
+async function isStill(known: Known, version: string, whole: WorkspaceFiles, path: string): Promise<boolean> {
   if ('version' in known) return known.version === version
   if (known.wrote === version) return true
   return known.readAtMs !== undefined && (await whole.changedAt(path)) <= known.readAtMs

@@ -1,6 +1,6 @@
 import { messageOf } from '../../tool/errors.js'
 import { FileNotFoundError } from '../../workspace/files/errors.js'
-import type { LocalFiles } from '../../workspace/files/index.js'
+import type { WorkspaceFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
@@ -121,7 +121,7 @@ async function putBack(
   kernel: SessionKernel,
   set: ChangeSet,
   file: ChangedFile,
-  files: LocalFiles,
+  files: WorkspaceFiles,
   note: (path: string, after: string | null) => Promise<void>,
 ): Promise<string | undefined> {
   try {
@@ -149,7 +149,7 @@ async function putBack(
 
 type Now = { readonly version: string | undefined; readonly bytes?: Uint8Array }
 
-async function lookAt(files: LocalFiles, path: string): Promise<Now> {
+async function lookAt(files: WorkspaceFiles, path: string): Promise<Now> {
   try {
     if (await isLink(files, path)) throw new Error('a link leads elsewhere from there now')
     const { version, bytes } = await files.read(path)
@@ -187,7 +187,7 @@ async function contentOf({ changes }: SessionKernel, file: ChangedFile): Promise
 }
 
 /** Directories that were made for a file, the innermost first, as long as nothing else is in them. */
-async function removeEmpty(files: LocalFiles, directories: readonly string[]): Promise<void> {
+async function removeEmpty(files: WorkspaceFiles, directories: readonly string[]): Promise<void> {
   for (const directory of directories.toReversed()) {
     try {
       await files.remove(directory)
@@ -202,7 +202,7 @@ async function describe(
   kernel: SessionKernel,
   set: ChangeSet,
   file: ChangedFile,
-  files: LocalFiles,
+  files: WorkspaceFiles,
   options: ListChangesOptions,
 ): Promise<FileChangeInfo | undefined> {
   const { path, before, written, undone } = file

@@ -3,14 +3,14 @@ import type { FileImage } from '../../store/records.js'
 import { messageOf } from '../../tool/errors.js'
 import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
 import { FileNotFoundError } from '../../workspace/files/errors.js'
-import type { LocalFiles } from '../../workspace/files/index.js'
+import type { WorkspaceFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import type { ChangeOwner, FileChanges, FoundImage } from './file-changes.js'
 
 /** Where files are looked at before they change. */
 export type WatchedPlace = {
   /** The files of the workspace, held to containment alone: what a call may write it need not be able to read. */
-  readonly whole: LocalFiles
+  readonly whole: WorkspaceFiles
   /** The session's own directory: changes in it are not recorded. */
   scratch(): string | undefined
 }
@@ -92,7 +92,7 @@ export async function noteChange(
  * The real path of what is changed, which for a removal is the link itself. Undefined where there is none, or where it
  * leads out: the change is refused then.
  */
-async function placeOf(whole: LocalFiles, path: string, itself: boolean): Promise<string | undefined> {
+async function placeOf(whole: WorkspaceFiles, path: string, itself: boolean): Promise<string | undefined> {
   try {
     if (!itself) return await whole.resolve(path)
     return join(await whole.resolve(dirname(path)), lastName(path))
@@ -105,13 +105,13 @@ function lastName(path: string): string {
   return path.replace(/[\\/]+$/, '').replace(/^.*[\\/]/, '')
 }
 
-function shown(whole: LocalFiles, real: string): string {
+function shown(whole: WorkspaceFiles, real: string): string {
   const path = relative(whole.root, real)
   return path.startsWith('..') || path === '' ? real : path
 }
 
 /** A file as it is now. Never fails: what cannot be kept says why, and is not undone later. */
-async function imageOf(whole: LocalFiles, path: string): Promise<FoundImage> {
+async function imageOf(whole: WorkspaceFiles, path: string): Promise<FoundImage> {
   try {
     if (await isLink(whole, path)) return cannot('it is a symbolic link')
     const { kind, size, mode } = await whole.stat(path)
@@ -126,7 +126,7 @@ async function imageOf(whole: LocalFiles, path: string): Promise<FoundImage> {
 }
 
 /** Whether there is a link at this path. */
-export async function isLink(whole: LocalFiles, path: string): Promise<boolean> {
+export async function isLink(whole: WorkspaceFiles, path: string): Promise<boolean> {
   return (await whole.resolve(path)) !== (await placeOf(whole, path, true))
 }
 
@@ -134,7 +134,7 @@ function cannot(why: string): FoundImage {
   return { image: { kind: 'unknown', why } }
 }
 
-async function nothingAt(whole: LocalFiles, path: string): Promise<FileImage> {
+async function nothingAt(whole: WorkspaceFiles, path: string): Promise<FileImage> {
   const missing: string[] = []
   for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory)) {
     try {

@@ -7,23 +7,29 @@ import { type Protection, protectedBelow, protectedBy } from './protected-path.j
 /** Judges a real path at the moment of use: why it is refused, or nothing when it may be used. */
 export type Permit = (kind: 'read' | 'write', realPath: string) => string | undefined
 
-/** What one user of the files may do, and how they are reached. */
-export type Access = {
+/** What one user of the files may do. */
+export type Guard = {
   readonly area: Area
-  readonly method: OpenMethod
   readonly protection: Protection
   readonly permit: Permit
+  /** Real directories that are protected because the workspace's `.git` only points there. */
+  linkedGit(): Promise<readonly string[]>
+  /** Whether there is anything at a path, a link included. */
+  exists(path: string): boolean | Promise<boolean>
+}
+
+/** What one user of the files on this machine's disk may do, and how they are reached. */
+export type Access = Guard & {
+  readonly method: OpenMethod
   /** Whether a change is on the disk, safe from a power cut, before it is acknowledged. */
   readonly durable: boolean
   /** What was looked at last: the system has it in memory. */
   readonly looked: { path: string | undefined }
-  /** Real directories that are protected because the workspace's `.git` only points there. */
-  linkedGit(): Promise<readonly string[]>
 }
 
 /** Throws unless this real path may be used so. `asWritten` is for the message. */
 export async function authorise(
-  access: Access,
+  access: Guard,
   kind: 'read' | 'write',
   realPath: string,
   asWritten: string,
@@ -37,21 +43,21 @@ export async function authorise(
 }
 
 /** Throws when something protected would go along if this were moved or removed. */
-export function refuseCarrying(access: Access, match: RootMatch, asWritten: string): void {
+export function refuseCarrying(access: Guard, match: RootMatch, asWritten: string): void {
   const root = match.names.length === 0 ? 'the workspace root' : undefined
   const carried = root ?? protectedBelow(access.protection, match.names)
   if (carried !== undefined) throw new PathProtectedError(asWritten, carried)
 }
 
 async function refuseProtected(
-  access: Access,
+  access: Guard,
   match: RootMatch,
   realPath: string,
   asWritten: string,
 ): Promise<void> {
   const name = protectedBy(access.protection, match.names)
   if (name !== undefined) throw new PathProtectedError(asWritten, name)
-  const layout = gitDirectoryOn(match.root.path, match.names)
+  const layout = await gitDirectoryOn(access, match.root.path, match.names)
   if (layout !== undefined) throw new PathProtectedError(asWritten, layout)
   for (const directory of await access.linkedGit()) {
     if (realPath === directory || realPath.startsWith(`${directory}/`))
@@ -65,19 +71,25 @@ async function refuseProtected(
  * `HEAD` and `commondir`. Its configuration runs programs like that of a `.git`. `names` lead from the root to the
  * path.
  */
-function gitDirectoryOn(root: string, names: readonly string[]): string | undefined {
+async function gitDirectoryOn(
+  { exists }: Guard,
+  root: string,
+  names: readonly string[],
+): Promise<string | undefined> {
   for (const [at, name] of names.entries()) {
     const directory = [root, ...names.slice(0, at)].join('/')
     const child = name.toLowerCase()
-    const has = (part: string): boolean => child === part.toLowerCase() || exists(`${directory}/${part}`)
-    if (has('HEAD') && (has('commondir') || (has('objects') && has('refs')))) {
+    const has = (part: string): boolean | Promise<boolean> =>
+      child === part.toLowerCase() || exists(`${directory}/${part}`)
+    if (!(await has('HEAD'))) continue
+    if ((await has('commondir')) || ((await has('objects')) && (await has('refs'))))
       return names.slice(0, at).join('/') || '.'
-    }
   }
   return undefined
 }
 
-function exists(path: string): boolean {
+/** Whether there is anything at a path of this machine's disk. */
+export function existsOnDisk(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {

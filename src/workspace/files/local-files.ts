@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { CapstanError } from '../../tool/errors.js'
 import type { RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
 import { isInside } from '../inside.js'
-import { type Access, authorise, type Permit, refuseCarrying } from './access.js'
+import { type Access, authorise, existsOnDisk, type Permit, refuseCarrying } from './access.js'
 import { changeFiles } from './change-files.js'
 import { type Area, type ContainedPath, containPath, type Root, rootOfReal } from './contained-path.js'
 import { decodeText } from './decode-text.js'
@@ -53,21 +53,27 @@ export type LocalFilesOptions = {
 /** What one call adds to the files of a workspace: its permissions and its abort signal. */
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
-type LocalWriteOptions = WriteOptions & { readonly mode?: number }
+export type ModeWriteOptions = WriteOptions & { readonly mode?: number }
 
-/** Files on this machine's disk, confined to their roots. */
-export interface LocalFiles extends RuntimeFiles {
-  /** How the gap between check and use is closed on this platform. */
-  readonly method: OpenMethod
+/** The files of a workspace, wherever they are, confined to its roots. */
+export interface WorkspaceFiles extends RuntimeFiles {
   /** Writes a file. `mode` applies to a new file; an existing file keeps its own mode. */
-  write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
+  write(path: string, data: string | Uint8Array, options?: ModeWriteOptions): Promise<WriteOutcome>
   /** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
   resolve(path: string): Promise<string>
   /**
    * Returns the time of the last change of the file (ctime, which no program can set back), in milliseconds since 1970.
+   * Infinity when it is unknown.
    */
   changedAt(path: string): Promise<number>
   /** Returns these files with the permissions and the signal of one call. */
+  forCall(call: ForCall): WorkspaceFiles
+}
+
+/** Files on this machine's disk, confined to their roots. */
+export interface LocalFiles extends WorkspaceFiles {
+  /** How the gap between check and use is closed on this platform. */
+  readonly method: OpenMethod
   forCall(call: ForCall): LocalFiles
 }
 
@@ -90,6 +96,7 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
     durable: options.durable ?? true,
     looked: { path: undefined },
     linkedGit: () => linkedGitDirectories(root),
+    exists: existsOnDisk,
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }
   return filesFor(access, limits, undefined)
@@ -176,7 +183,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       }
     },
 
-    write: async (path, data, options: LocalWriteOptions = {}) => {
+    write: async (path, data, options: ModeWriteOptions = {}) => {
       const target = admitted(area, path, signal)
       if (/[\\/]$/.test(path))
         throw new FileKindError(path, 'ends in a slash, so it names a directory; name a file')
@@ -248,7 +255,7 @@ function admitted(area: Area, path: string, signal: AbortSignal | undefined): Co
   return containPath(area, path)
 }
 
-function both(first: Permit, second: Permit | undefined): Permit {
+export function both(first: Permit, second: Permit | undefined): Permit {
   if (second === undefined) return first
   return (kind, realPath) => first(kind, realPath) ?? second(kind, realPath)
 }
