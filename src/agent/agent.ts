@@ -13,6 +13,7 @@ import type { SessionStore } from '../store/session-store.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import { type OpenedTelemetry, openTelemetry } from '../telemetry/open-telemetry.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { isBackend } from '../workspace/backend/backend.js'
 import { type AgentConfig, type AgentConfigInput, describeConfig, loadConfig } from './config/index.js'
 import { configuredStore } from './configured-store.js'
 import type { AgentDirHandle } from './dir/handle.js'
@@ -23,7 +24,7 @@ import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
 import { type AgentEnvironment, type MakerParts, SessionMaker } from './session-maker.js'
 import { loadSessionModules, type SessionModules } from './session-modules.js'
-import { workspaceInLog, workspaceRoot } from './workspace-root.js'
+import { chosenRoot, workspaceInLog, workspaceRoot } from './workspace-root.js'
 
 /**
  * A configuration and its open sessions. Without a configured provider, sessions use the built-in offline model.
@@ -129,7 +130,9 @@ export class Agent {
     this.#machinery.checkOptions(options)
     const directories = [...agentDirs, ...(options.agentDirs ?? [])]
     const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
-      root: workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#environment.cwd),
+      root: isBackend(options.workspaceBackend)
+        ? undefined
+        : chosenRoot(options.workspaceBackend, workspace, this.#environment.cwd),
       userDir: this.#maker.userDir,
       directories: [...directories, ...(this.#config.agentDirs ?? [])],
       discover: options.discoverAgents !== false,

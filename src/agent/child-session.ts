@@ -141,6 +141,7 @@ const inheritedNames = [
   'sandbox',
   'network',
   'roots',
+  'workspaceBackend',
   'middleware',
   'approvals',
   'webSearch',

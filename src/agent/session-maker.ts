@@ -8,6 +8,7 @@ import { FileMemoryStore } from '../memory/index.js'
 import { Circuits } from '../model/circuits.js'
 import type { ProgramMachine } from '../program/index.js'
 import { type QueueConfig, readQueueConfig } from '../queue/config.js'
+import { SessionOptionError } from '../session/errors.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
@@ -19,6 +20,7 @@ import type { OpenedTelemetry } from '../telemetry/open-telemetry.js'
 import type { TelemetryOptions } from '../telemetry/options.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { isBackend } from '../workspace/backend/backend.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import { AgentModels } from './agent-models.js'
 import type { AgentConfig } from './config/index.js'
@@ -26,7 +28,7 @@ import { secretsOf } from './config/index.js'
 
 import { OpenSessions } from './open-sessions.js'
 import type { SessionModules } from './session-modules.js'
-import { workspaceRoot } from './workspace-root.js'
+import { chosenRoot, workspaceRoot } from './workspace-root.js'
 
 /** The environment of an agent: what depends on the machine, not on the configuration. */
 export type AgentEnvironment = {
@@ -124,7 +126,8 @@ export class SessionMaker {
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
-    const root = workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#cwd)
+    refuseLocalPlaces(options)
+    const root = chosenRoot(options.workspaceBackend, workspace, this.#cwd)
     let open: Session | undefined
     const session = new Session({
       sessionId,
@@ -227,6 +230,17 @@ export class SessionMaker {
       queueConfig: configuredQueue(this.#config.queue),
     })
   }
+}
+
+/** Throws for directories of this machine in the options of a session that works elsewhere. */
+function refuseLocalPlaces(options: SessionOptions): void {
+  if (!isBackend(options.workspaceBackend)) return
+  for (const name of ['roots', 'adHocFiles', 'userDataDir'] as const)
+    if (options[name] !== undefined)
+      throw new SessionOptionError(
+        name,
+        `${name} names directories of this machine, and this session works on a ${options.workspaceBackend.kind} backend. Remove one of the two options.`,
+      )
 }
 
 /** The queue options of a configuration. Throws for unknown values. */

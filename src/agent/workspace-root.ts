@@ -1,11 +1,19 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import type { SessionOptions } from '../session/options.js'
+import { isBackend, kindInAddress } from '../workspace/backend/backend.js'
 import { isInside } from '../workspace/inside.js'
 import { implausibleWorkspace, WorkspaceError } from './errors.js'
 
 /** The real path of a workspace directory. Throws if it is not a directory. */
 export function workspaceRoot(workspace: string, cwd = '.'): string {
+  const kind = kindInAddress(workspace)
+  if (kind !== undefined)
+    throw new WorkspaceError(
+      workspace,
+      `it is not on this machine. Pass its ${kind} backend as workspaceBackend`,
+    )
   const path = resolve(cwd, workspace)
   let real: string
   try {
@@ -15,6 +23,16 @@ export function workspaceRoot(workspace: string, cwd = '.'): string {
   }
   if (!statSync(real).isDirectory()) throw new WorkspaceError(path, 'it is not a directory')
   return real
+}
+
+/** The workspace that the options of a session name: the real path of a directory, or the path on a backend. */
+export function chosenRoot(
+  backend: SessionOptions['workspaceBackend'],
+  workspace: string,
+  cwd: string | undefined,
+): string {
+  if (!isBackend(backend)) return workspaceRoot(backend?.root ?? workspace, cwd)
+  return backend.localRoot === undefined ? backend.root : workspaceRoot(backend.localRoot, cwd)
 }
 
 /** System directories, which a log cannot choose as a workspace. */

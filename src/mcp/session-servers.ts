@@ -3,6 +3,7 @@ import type { QuestionHandler } from '../feature/question.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { messageOf } from '../tool/errors.js'
+import { McpError } from './errors.js'
 import type { McpFile, McpSamplingHandler, McpServerStatus, McpSignIn } from './host-types.js'
 import type {
   KnownOffer,
@@ -178,7 +179,8 @@ export class SessionServers {
 
   async file(): Promise<McpFile | undefined> {
     const { readMcpFile } = await import('./index.js')
-    const file = await readMcpFile(this.#fileOptions())
+    const options = this.#fileOptions()
+    const file = options && (await readMcpFile(options))
     if (file === undefined) return undefined
     const { specs: _specs, text: _text, ...shown } = file
     return shown
@@ -187,7 +189,13 @@ export class SessionServers {
   async confirmFile(confirmation: string): Promise<void> {
     const { confirmMcpFile } = await import('./index.js')
     const servers = await this.#load()
-    await confirmMcpFile(this.#fileOptions(), confirmation)
+    const options = this.#fileOptions()
+    if (options === undefined)
+      throw new McpError(
+        'mcp_config',
+        'The workspace of this session is not a directory of this machine, so it has no file of MCP servers to confirm.',
+      )
+    await confirmMcpFile(options, confirmation)
     await this.#takeFile(servers)
     this.#begun = undefined
   }
@@ -230,7 +238,9 @@ export class SessionServers {
   async #takeFile(servers: McpServers): Promise<void> {
     const { readMcpFile } = await import('./index.js')
     const report = (message: string): void => this.#session.emit({ type: 'notice', source: 'mcp', message })
-    const file = await readMcpFile(this.#fileOptions()).catch((error: unknown) => report(messageOf(error)))
+    const options = this.#fileOptions()
+    if (options === undefined) return
+    const file = await readMcpFile(options).catch((error: unknown) => report(messageOf(error)))
     if (file === undefined) return
     if (!file.confirmed) {
       this.#session.emit({
@@ -245,9 +255,10 @@ export class SessionServers {
     for (const spec of file.specs) if (servers.find(spec.label) === undefined) servers.add(spec)
   }
 
-  #fileOptions(): { root: string; userDir: string; env: Readonly<Record<string, string>> } {
-    const { root, userDir, options } = this.#session
-    return { root, userDir, env: options.env ?? {} }
+  /** Where the project's file of servers is; undefined when the workspace is not on this machine. */
+  #fileOptions(): { root: string; userDir: string; env: Readonly<Record<string, string>> } | undefined {
+    const { projectRoot: root, userDir, options } = this.#session
+    return root === undefined ? undefined : { root, userDir, env: options.env ?? {} }
   }
 
   #partsFor({ name }: McpServerSpec): McpServerParts {

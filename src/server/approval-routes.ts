@@ -3,6 +3,7 @@ import type { PendingConfirmation } from '../session/confirmations.js'
 import { diffOf } from '../session/history/dry-run.js'
 import { previewEdits } from '../session/history/preview-edits.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
@@ -201,7 +202,8 @@ async function shownApproval(
 
 /** What a call would do to files, as a user of the terminal sees it too. A file that rules deny is not shown. */
 async function previewOf(toolName: string, args: unknown, session: Session): Promise<string | undefined> {
-  const preview = await previewEdits(toolName, args, session.workspace)
+  const { workspace } = await kernelOf(session).engine()
+  const preview = await previewEdits(toolName, args, workspace.files)
   if (preview === undefined || 'whyNot' in preview) return undefined
   const isUnreadable = await unreadableFor(session)
   for (const { path } of preview.edits) if (await isUnreadable(path)) return undefined

@@ -220,11 +220,17 @@ const hostEnv: Check = (value) => {
 
 const workspaceBackend: Check = (value) => {
   if (!isRecord(value)) return object(value)
-  if (value['kind'] !== 'local')
-    return `Unsupported workspace backend kind ${quote(value['kind'])}. Use new LocalWorkspaceBackend(root).`
-  return typeof value['root'] === 'string' && value['root'] !== ''
+  const { kind, root } = value
+  const isNamed = typeof kind === 'string' && /^[a-z][a-z0-9-]*$/.test(kind)
+  if (!isNamed || (kind !== 'local' && typeof value['open'] !== 'function'))
+    return `Unsupported workspace backend kind ${quote(kind)}. Use new LocalWorkspaceBackend(root), or a backend with an open function.`
+  if (kind === 'local')
+    return typeof root === 'string' && root !== ''
+      ? undefined
+      : '%: LocalWorkspaceBackend requires a root path.'
+  return typeof root === 'string' && root.startsWith('/')
     ? undefined
-    : '%: LocalWorkspaceBackend requires a root path.'
+    : `%: the root of a ${kind} backend must be an absolute path.`
 }
 
 /** `null` says the same, and is passed over like every field without a value. */

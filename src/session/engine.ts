@@ -13,7 +13,7 @@ import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
 import type { RuntimeSession } from '../tool/session-services.js'
-import { findBelow } from '../workspace/files/find-below.js'
+import { backendAddress } from '../workspace/backend/backend.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
   type LoadedRules,
@@ -35,11 +35,11 @@ import { sessionServices } from './services.js'
 
 /** Opens the parts of a session that touch the world: the workspace, the rules and the gate. */
 export function startEngine(kernel: SessionKernel): Promise<Engine> {
-  const { root, userDir, options } = kernel
+  const { projectRoot: root, userDir, options } = kernel
   // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
   // real paths come first.
   const isPlain = options.roots === undefined && copiedBy(kernel).length === 0
-  const rules = isPlain ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
+  const rules = isPlain && root !== undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
   return limitConcurrency(() => openEngine(kernel, rules))
 }
 
@@ -48,18 +48,12 @@ async function openEngine(
   early: ReturnType<typeof rulesAt> | undefined,
 ): Promise<Engine> {
   const { options, root, userDir } = kernel
-  const workspace = openWorkspace({
-    root,
-    onNotice: (message) => kernel.emit({ type: 'notice', source: 'workspace', message }),
-    sandbox: options.sandbox,
-    network: options.network,
-    env: options.env,
-    roots: options.roots,
-    places: kernel.places.current,
-    closed: options.sessionStore?.paths,
-    copyOf: copiedBy(kernel),
-  })
-  const place = { root: workspace.root, userDir }
+  const workspace = await openWorkspaceOf(kernel)
+  const { backend, projectRoot } = kernel
+  const place =
+    backend !== undefined && projectRoot === undefined
+      ? { root: backendAddress(backend), userDir, isRemote: true }
+      : { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
   const { ruleFiles, loaded } = await (expected && early ? early : rulesAt(place, workspace.scope))
   const { rules: projectRules, workspace: unread } = loaded
@@ -88,6 +82,28 @@ async function openEngine(
   return { workspace, authority, gate }
 }
 
+async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
+  const { options, root, backend } = kernel
+  const common = {
+    onNotice: (message: string) => kernel.emit({ type: 'notice', source: 'workspace', message }),
+    sandbox: options.sandbox,
+    network: options.network,
+    env: options.env,
+    closed: options.sessionStore?.paths,
+  }
+  if (backend !== undefined) {
+    const { openBackendWorkspace } = await import('../workspace/backend/open-backend.js')
+    return openBackendWorkspace(backend, common)
+  }
+  return openWorkspace({
+    ...common,
+    root,
+    roots: options.roots,
+    places: kernel.places.current,
+    copyOf: copiedBy(kernel),
+  })
+}
+
 /** The workspaces of its parents that a session works on a copy of: their rules apply to the same paths in it. */
 function copiedBy({ parent }: SessionKernel): readonly string[] {
   if (parent === undefined) return []
@@ -110,7 +126,7 @@ function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
 const rulesFound = new SingleFlight<FoundRules>()
 
 function keyOf(place: RuleFilesOptions, scope: Scope): string {
-  return JSON.stringify([place.root, place.userDir, scope])
+  return JSON.stringify([place.root, place.userDir, place.isRemote, scope])
 }
 
 /** The scope of a session that has nothing but its root; the workspace decides in the end. */
@@ -140,7 +156,7 @@ function gateFor(
     authorityFor: (tool) => (kernel.isHostTool(tool) ? authority.forHost(tool) : authority.for(tool)),
     realPath: workspace.realPath,
     followLinks: workspace.followLinks,
-    findBelow: (directory, fits) => findBelow(directory, fits),
+    findBelow: workspace.findBelow,
     fileDigest: (path) =>
       workspace.files.read(path).then(
         ({ version }) => version,

@@ -15,6 +15,7 @@ import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ToolResult } from '../tool/tool-result.js'
+import { isBackend, type WorkspaceBackend } from '../workspace/backend/backend.js'
 import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
@@ -133,6 +134,17 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   get root(): string {
     return this.setup.root
+  }
+
+  /** Where it works, if not in a directory of this machine. */
+  get backend(): WorkspaceBackend | undefined {
+    const { workspaceBackend } = this.setup.options
+    return isBackend(workspaceBackend) && this.setup.parent?.isolated !== true ? workspaceBackend : undefined
+  }
+
+  get projectRoot(): string | undefined {
+    const { backend } = this
+    return backend !== undefined && backend.localRoot === undefined ? undefined : this.setup.root
   }
 
   get userDir(): string {

@@ -29,6 +29,7 @@ import type { RequirementSet } from '../tool/requirement.js'
 import type { ToolSet } from '../tool/tool-set.js'
 import type { WebSearchOptions } from '../toolbox/web-search.js'
 import type { VerifyFeatureOptions } from '../verify/feature.js'
+import type { WorkspaceBackend } from '../workspace/backend/backend.js'
 import type { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import type { WorkspaceOptions } from '../workspace/open-workspace.js'
 import type { ConfirmationPolicy } from './confirmations.js'
@@ -116,10 +117,10 @@ export type SessionOptions = PromptSlots &
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
     /**
-     * The directory that the session works in, in place of the workspace argument. Only directories of this machine are
-     * supported.
+     * Where the session works, in place of the workspace argument: another directory, or a backend such as
+     * `createMemoryBackend(files)`.
      */
-    readonly workspaceBackend?: LocalWorkspaceBackend
+    readonly workspaceBackend?: LocalWorkspaceBackend | WorkspaceBackend
     /** Further directories that belong to the workspace. */
     readonly roots?: readonly string[]
     readonly tools?: readonly AnyTool[] | ToolSet

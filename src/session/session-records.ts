@@ -1,6 +1,7 @@
 import { laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { backendAddress } from '../workspace/backend/backend.js'
 import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'
 import { FileChanges } from './history/file-changes.js'
 import { waitingQuestions } from './journal/questions.js'
@@ -14,9 +15,14 @@ import { SessionRecorder } from './journal/session-recorder.js'
 import type { SessionKernel } from './kernel.js'
 import { childRow } from './setup.js'
 
+/** The workspace as the log has it: a directory of this machine, or the address of a backend. */
+export function addressOf({ root, backend }: SessionKernel): string {
+  return backend === undefined ? root : backendAddress(backend)
+}
+
 /** What writes the log of a session. */
 export function createRecorder(kernel: SessionKernel, store: SessionStore): SessionRecorder {
-  const { options, sessionId, agentId, root, restored, labels } = kernel
+  const { options, sessionId, agentId, restored, labels } = kernel
   const { parent } = kernel.setup
   return new SessionRecorder({
     store,
@@ -28,7 +34,7 @@ export function createRecorder(kernel: SessionKernel, store: SessionStore): Sess
     hide: hiding(kernel),
     row: () => ({
       agent: agentId,
-      workspaceRoot: root,
+      workspaceRoot: addressOf(kernel),
       labels: { ...labels },
       ...omitUndefined({ title: kernel.title.current }),
       options: optionsToKeep({ ...options, ...parent?.savedOptions }),

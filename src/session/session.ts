@@ -50,6 +50,7 @@ import type { AnySchema, SchemaOutput } from '../tool/standard-schema.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { hostVerifier, verifyFeature } from '../verify/feature.js'
 import { formatVerificationSummary, type GivenReport, type VerificationPreset } from '../verify/index.js'
+import type { CommitOutcome, DiscardOutcome } from '../workspace/backend/backend.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
 import { changeMode } from './change-mode.js'
@@ -328,6 +329,21 @@ export class Session extends SessionHandle {
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(kernelOf(this), runId)
+  }
+
+  /**
+   * On an overlay: writes all changes to the directory below, or none of them. Fails with `files_not_changed` when a
+   * file there is not what it was when it was first changed. Elsewhere: fails with `commit_unavailable`.
+   */
+  async commit(): Promise<CommitOutcome> {
+    const kernel = kernelOf(this)
+    return kernel.alone('committing', async () => (await kernel.engine()).workspace.commit())
+  }
+
+  /** On an overlay: drops all changes that were not committed. Elsewhere: fails with `commit_unavailable`. */
+  async discard(): Promise<DiscardOutcome> {
+    const kernel = kernelOf(this)
+    return kernel.alone('discarding', async () => (await kernel.engine()).workspace.discard())
   }
 
   /**

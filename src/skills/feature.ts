@@ -162,10 +162,11 @@ class SessionSkills {
    */
   async #filesNextTo({ folder, name }: Skill): Promise<SkillFiles | undefined> {
     if (folder === undefined) return undefined
-    const { root } = this.#session
+    const { projectRoot: root } = this.#session
     const files = attachedFiles(folder)
     if (files.length === 0) return undefined
-    if (isInside(root, folder)) return { directory: relative(root, folder), files, notes: [] }
+    if (root !== undefined && isInside(root, folder))
+      return { directory: relative(root, folder), files, notes: [] }
     this.#copies ??= new Map()
     const copies = this.#copies
     const copied = copies.get(name) ?? this.#copy(name, folder)
@@ -181,12 +182,12 @@ class SessionSkills {
   }
 }
 
-function placesOf({ options, root, userDir }: SkillSession): SkillPlaces {
+function placesOf({ options, projectRoot: root, userDir }: SkillSession): SkillPlaces {
   return {
     inline: options.inlineSkills,
-    ...omitUndefined({ directories: options.skillDirs?.map((path) => resolve(root, path)) }),
+    ...omitUndefined({ directories: options.skillDirs?.map((path) => resolve(root ?? '.', path)) }),
     builtin: options.builtinSkills,
-    ...(options.discoverSkills !== false && { root, userDir }),
+    ...(options.discoverSkills !== false && { ...omitUndefined({ root }), userDir }),
   }
 }
 

@@ -16,7 +16,7 @@ import type { SubagentSession } from './options.js'
  * of the package, and all of them before those of the project: a repository cannot replace any of them.
  */
 export function findAgents(session: SubagentSession): AgentRegistry {
-  const { options, root } = session
+  const { options, projectRoot = '.' } = session
   const { children } = session.setup
   const known = children?.agents ?? []
   const registry = new AgentRegistry(known)
@@ -34,20 +34,22 @@ export function findAgents(session: SubagentSession): AgentRegistry {
     addAgents(registry, user)
   }
   for (const path of options.agentDirs ?? [])
-    addAgents(registry, readAgentDirectory(resolve(root, path), known))
+    addAgents(registry, readAgentDirectory(resolve(projectRoot, path), known))
   for (const spec of options.workerAgents ?? []) registry.add(workerAgent(spec, known))
   return registry
 }
 
 /** Reads the files once for all sessions that start at this moment; `findAgents` uses what was read. */
 export async function readAgentFiles(session: SubagentSession): Promise<void> {
-  const { options, root, userDir } = session
+  const { options, projectRoot, userDir } = session
   const { children } = session.setup
   if (options.discoverAgents === false || children === undefined) return
   const one = families.get(children.agents) ?? new SingleFlight<Discovered>()
   families.set(children.agents, one)
-  looked.set(session, await one.ask(JSON.stringify([root, userDir]), () => lookNow(session)))
+  looked.set(session, await one.ask(JSON.stringify([projectRoot, userDir]), () => lookNow(session)))
 }
+
+const none: ReadAgents = { agents: [], problems: [], unread: [] }
 
 type Discovered = { readonly project: ReadAgents; readonly user: ReadAgents }
 
@@ -55,9 +57,12 @@ type Discovered = { readonly project: ReadAgents; readonly user: ReadAgents }
 const families = new WeakMap<readonly AgentDefinition[], SingleFlight<Discovered>>()
 const looked = new WeakMap<SubagentSession, Discovered>()
 
-function lookNow({ root, userDir, setup }: SubagentSession): Discovered {
+function lookNow({ projectRoot, userDir, setup }: SubagentSession): Discovered {
   const known = setup.children?.agents ?? []
-  return { project: readProjectAgents(root, known), user: readUserAgents(userDir, known) }
+  return {
+    project: projectRoot === undefined ? none : readProjectAgents(projectRoot, known),
+    user: readUserAgents(userDir, known),
+  }
 }
 
 export function addAgents(registry: AgentRegistry, { agents, problems, unread }: ReadAgents): void {

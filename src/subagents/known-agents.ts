@@ -20,7 +20,10 @@ export type AgentInfo = Pick<
 /** Adds the agents of a directory to a session. Returns how many there were. */
 export function addAgentDirectory(session: SubagentSession, path: string): number {
   session.assertOpen()
-  const read = readAgentDirectory(resolve(session.root, path), session.setup.children?.agents ?? [])
+  const read = readAgentDirectory(
+    resolve(session.projectRoot ?? '.', path),
+    session.setup.children?.agents ?? [],
+  )
   addAgents(session.use(subagentsFeature).agents, read)
   for (const message of read.problems) session.emit({ type: 'notice', source: 'agents', message })
   return read.agents.length

@@ -287,6 +287,7 @@ export class Tasks implements RuntimeTasks {
   }
 
   async #isolate({ workspace }: Engine, signal: AbortSignal): Promise<IsolatedTree> {
+    if (workspace.backend !== 'local') throw new IsolationUnavailableError(workspace.backend)
     const { createIsolatedTree } = await import('../workspace/git/isolated-tree.js')
     return createIsolatedTree(workspace.shell, workspace.root, signal)
   }
@@ -357,3 +358,15 @@ class DelegationError extends CapstanError {
 }
 
 markErrorClass(DelegationError, 'DelegationError')
+
+/** A worktree is a copy of a repository of this machine. */
+class IsolationUnavailableError extends CapstanError {
+  constructor(backend: string) {
+    super(
+      'isolation_unavailable',
+      `The workspace (${backend}) is not a directory of this machine, so a task cannot work in a worktree of it. Give the task without isolation.`,
+    )
+  }
+}
+
+markErrorClass(IsolationUnavailableError, 'IsolationUnavailableError')

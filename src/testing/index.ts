@@ -19,3 +19,8 @@ export {
 } from './scripted-model.js'
 export { checkSessionStore } from './session-store-kit.js'
 export { checkToolContract, type ToolSamples } from './tool-contract.js'
+export {
+  type CheckedBackend,
+  checkWorkspaceBackend,
+  type WorkspaceBackendKitOptions,
+} from './workspace-backend-kit.js'

@@ -151,7 +151,8 @@ class Verification {
   }
 
   presets(): VerificationPreset[] {
-    return findPresets(lookInside(this.#session.root))
+    const { projectRoot } = this.#session
+    return projectRoot === undefined ? [] : findPresets(lookInside(projectRoot))
   }
 
   /** For one run: looks at what is required when the model says that it is done. */

@@ -1,7 +1,20 @@
 /** The door to disk, processes and network: the whole of `capstan/workspace`. Needs Node. */
+export type {
+  BackendCommand,
+  BackendContext,
+  BackendProcess,
+  CommitOutcome,
+  DiscardOutcome,
+  OpenBackend,
+  WorkspaceBackend,
+  WorkspaceCommands,
+} from './backend/backend.js'
+export { WorkspaceBackendError, type WorkspaceBackendErrorCode } from './backend/errors.js'
+export { createMemoryBackend } from './backend/memory-backend.js'
 export * from './files/index.js'
 export { NetError, type NetErrorCode } from './net/index.js'
 export {
+  type LocalWorkspace,
   NotPermittedError,
   openWorkspace,
   type Workspace,

@@ -5,9 +5,12 @@ import type { PathFacts } from '../authority/path-facts.js'
 import type { Scope } from '../authority/scope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
+import type { CommitOutcome, DiscardOutcome } from './backend/backend.js'
+import { WorkspaceBackendError } from './backend/errors.js'
 import { type ClosedPaths, closePaths } from './closed-paths.js'
+import { findBelow } from './files/find-below.js'
 import { followLinks } from './files/follow-links.js'
-import { createLocalFiles, type LocalFiles } from './files/index.js'
+import { createLocalFiles, type LocalFiles, type WorkspaceFiles } from './files/index.js'
 import {
   type AllowPrivate,
   createGuardedFetch,
@@ -33,6 +36,7 @@ import {
   type LocalShellOptions,
   type PipedProcess,
   type UnreadablePaths,
+  type WorkspaceShell,
 } from './shell/index.js'
 
 /** Options of {@link openWorkspace}. */
@@ -88,14 +92,16 @@ export class NotPermittedError extends CapstanError {
 
 markErrorClass(NotPermittedError, 'NotPermittedError')
 
-/** A directory of this machine with everything that may be done to it: the only door to disk, processes and network. */
+/** A workspace with everything that may be done to it: the only door to files, processes and network. */
 export interface Workspace {
+  /** Where it is: `local`, or the kind of its backend. */
+  readonly backend: string
   /** The real path. */
   readonly root: string
   /** What patterns are relative to; a new object once there is a scratch directory. */
   readonly scope: Scope
-  readonly files: LocalFiles
-  readonly shell: LocalShell
+  readonly files: WorkspaceFiles
+  readonly shell: WorkspaceShell
   readonly scratch: Scratch
   /** Real paths that are closed to every tool and command. */
   readonly closed: readonly string[]
@@ -105,6 +111,8 @@ export interface Workspace {
    * Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone.
    */
   followLinks(path: string, follow: boolean): Promise<PathFacts>
+  /** The first file below a directory that fits, or a text that says why the search ended early. */
+  findBelow(directory: string, fits: (path: string) => boolean): Promise<string | undefined>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
   /**
@@ -114,12 +122,22 @@ export interface Workspace {
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Proves each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>
+  /** Writes what the session changed to where it belongs. Throws where changes are written at once. */
+  commit(): Promise<CommitOutcome>
+  /** Drops what the session changed and did not commit. Throws where changes are written at once. */
+  discard(): Promise<DiscardOutcome>
   /** Ends every command and job, and removes the scratch directory. */
   close(): Promise<void>
 }
 
+/** A directory of this machine as a workspace. */
+export interface LocalWorkspace extends Workspace {
+  readonly files: LocalFiles
+  readonly shell: LocalShell
+}
+
 /** Opens a directory as a workspace. Nothing is started or written until it is used. */
-export function openWorkspace(options: WorkspaceOptions): Workspace {
+export function openWorkspace(options: WorkspaceOptions): LocalWorkspace {
   const places = options.places ?? (() => noPlaces)
   const scratch = createScratch({ baseDir: options.scratchDir ?? defaultScratchBase() })
   const further = (options.roots ?? []).map((path) => realpathSync(path))
@@ -145,6 +163,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
   let scope = scopeOf(roots, seen, undefined, options.copyOf)
 
   return {
+    backend: 'local',
     root,
     files,
     shell,
@@ -160,14 +179,12 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
     followLinks: (path, follow) => followLinks(path, follow),
+    findBelow: (directory, fits) => findBelow(directory, fits),
     runtimeFor: (permit, signal) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
       search: searchFor(root, withClosed(permit, closed), signal),
-      shell: shellFor(
-        shell,
-        { roots, allowHosts: options.network?.allowHosts ?? [], masked: closed.paths },
-        permit,
-        signal,
+      shell: shellFor(shell, root, permit, signal, () =>
+        confinementFor(roots, options.network?.allowHosts ?? [], closed.paths, permit),
       ),
       net: netFor(permit, signal, options.network?.allowPrivate),
       scratch: {
@@ -188,6 +205,8 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       return started
     },
     doctor: () => doctor(options.sandboxOptions),
+    commit: async () => refuseCommit('local'),
+    discard: async () => refuseCommit('local'),
     async close() {
       const ending = Array.from(servers, (started) => started.then((server) => server.end()))
       await Promise.allSettled(ending)
@@ -199,11 +218,20 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 
 const noPlaces: OpenPlaces = { adHoc: [], userData: [] }
 
-function scopeOf(
+/** Throws for a workspace that holds no changes back. */
+export function refuseCommit(backend: string): never {
+  throw new WorkspaceBackendError(
+    'commit_unavailable',
+    `This workspace (${backend}) writes changes at once, so there is nothing to commit or discard. Open the session with createOverlayBackend(directory) to review changes first.`,
+  )
+}
+
+export function scopeOf(
   roots: readonly string[],
   { adHoc, userData }: OpenPlaces,
   scratch: string | undefined,
   copyOf: readonly string[] = [],
+  home = homedir(),
 ): Scope {
   return {
     variables: {
@@ -212,7 +240,7 @@ function scopeOf(
       ...(adHoc.length > 0 && { 'ad-hoc': adHoc }),
       ...(userData.length > 0 && { 'user-data': userData }),
     },
-    home: homedir(),
+    home,
     ...(copyOf.length > 0 && { copyOf }),
   }
 }
@@ -267,7 +295,7 @@ function openShell(common: CommonShellOptions, scratch: Scratch, options: Worksp
   })
 }
 
-function withClosed(permit: WorkspacePermit, closed: ClosedPaths): WorkspacePermit {
+export function withClosed(permit: WorkspacePermit, closed: ClosedPaths): WorkspacePermit {
   if (closed.paths.length === 0) return permit
   return { ...permit, path: (kind, realPath) => closed.refusal(realPath) ?? permit.path(kind, realPath) }
 }
@@ -289,7 +317,7 @@ function searchFor(
 const usualFetchMs = 30_000
 const maxFetchMs = 120_000
 
-function netFor(
+export function netFor(
   permit: WorkspacePermit,
   signal: AbortSignal,
   allowPrivate: AllowPrivate | undefined,
@@ -305,35 +333,19 @@ function netFor(
   }
 }
 
-function shellFor(
-  shell: LocalShell,
-  {
-    roots,
-    allowHosts,
-    masked,
-  }: {
-    roots: readonly [string, ...string[]]
-    allowHosts: readonly string[]
-    masked: readonly string[]
-  },
+/** The commands of one call, each judged by its permit. `confine` says what holds a command, where there is a sandbox. */
+export function shellFor(
+  shell: WorkspaceShell,
+  root: string,
   permit: WorkspacePermit,
   signal: AbortSignal,
+  confine: () => CallConfinement | undefined,
 ): NonNullable<ToolRuntime['shell']> {
   const admit = async (command: string, cwd: string | undefined): Promise<void> => {
     signal.throwIfAborted()
-    const refusal = await permit.command(command, resolve(roots[0], cwd ?? '.'))
+    const refusal = await permit.command(command, resolve(root, cwd ?? '.'))
     if (refusal !== undefined) throw new NotPermittedError('The command was not run', refusal)
   }
-  // The sandbox of a command is cut to what its call is granted; rules have judged the command itself.
-  const confine = (): CallConfinement => ({
-    hosts: allowHosts.filter((pattern) => permit.grantsCommand({ host: pattern.replace(/^\*\./, 'any.') })),
-    ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
-      ? {}
-      : { writable: writableIn(roots, permit) }),
-    ...(masked.length > 0 && { masked }),
-    unreadable: permit.unreadable?.(),
-    deniesHost: permit.deniesHost,
-  })
   return {
     run: async (command, request = {}) => {
       await admit(command, request.cwd)
@@ -346,6 +358,24 @@ function shellFor(
     jobs: () => shell.jobs(),
     readJob: (id, from) => shell.readJob(id, from),
     killJob: (id) => shell.killJob(id),
+  }
+}
+
+/** The sandbox of a command is cut to what its call is granted; rules have judged the command itself. */
+function confinementFor(
+  roots: readonly string[],
+  allowHosts: readonly string[],
+  masked: readonly string[],
+  permit: WorkspacePermit,
+): CallConfinement {
+  return {
+    hosts: allowHosts.filter((pattern) => permit.grantsCommand({ host: pattern.replace(/^\*\./, 'any.') })),
+    ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
+      ? {}
+      : { writable: writableIn(roots, permit) }),
+    ...(masked.length > 0 && { masked }),
+    unreadable: permit.unreadable?.(),
+    deniesHost: permit.deniesHost,
   }
 }
 
@@ -363,7 +393,7 @@ function writableIn(roots: readonly string[], permit: WorkspacePermit): string[]
   )
 }
 
-function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+export function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
   signal.throwIfAborted()
   return other === undefined ? signal : AbortSignal.any([signal, other])
 }

@@ -9,8 +9,8 @@ import {
 import { builtinAgents, findAgent } from '../named-agents.js'
 
 export type AgentPlaces = {
-  /** The real path of the workspace. */
-  readonly root: string
+  /** The real path of the workspace; undefined when it is not on this machine. */
+  readonly root: string | undefined
   readonly userDir: string
   /** The directories of the host. */
   readonly directories: readonly string[]
@@ -26,13 +26,13 @@ export function lookUpAgent(
   name: string,
   { root, userDir, directories, discover }: AgentPlaces,
 ): { readonly agent: AgentDefinition; readonly problems: readonly string[] } {
-  const given = directories.map((path) => readAgentDirectory(resolve(root, path), builtinAgents))
+  const given = directories.map((path) => readAgentDirectory(resolve(root ?? '.', path), builtinAgents))
   const user = discover ? readUserAgents(userDir, builtinAgents) : none
   const trusted = [...given, user].flatMap(({ agents }) => agents)
   const isKnown = [...trusted, ...builtinAgents].some(
     (one) => one.name === name || one.aliases?.includes(name),
   )
-  const project = isKnown || !discover ? none : readProjectAgents(root, builtinAgents)
+  const project = isKnown || !discover || root === undefined ? none : readProjectAgents(root, builtinAgents)
   const read = [...given, user, project]
   const unread = read.flatMap((place) => place.unread)
   return {

@@ -5,13 +5,14 @@ import { load, optionsToKeep } from '../journal/restore.js'
 import type { SessionKernel } from '../kernel.js'
 import type { SessionOptions } from '../options.js'
 import { redactValue } from '../security/index.js'
+import { addressOf } from '../session-records.js'
 import type { ForkSource } from './fork.js'
 
 /** An open session as it can be forked, with the options that a fork takes over. Refused while a run is at work. */
 export async function liveSource(
   kernel: SessionKernel,
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
-  const { sessionId, agentId, root, options: given } = kernel.setup
+  const { sessionId, agentId, options: given } = kernel.setup
   const source = await kernel.alone('forking', async () => {
     const kept = (await kernel.recorder?.state())?.session ?? kernel.setup.restored?.session
     const { record } = kernel.redactor
@@ -29,7 +30,7 @@ export async function liveSource(
         schemaVersion: 1,
         updatedAtMs: kernel.now(),
         agent: agentId,
-        workspaceRoot: root,
+        workspaceRoot: addressOf(kernel),
         options: kept?.options ?? optionsToKeep(given),
         mode: (await kernel.mode()) ?? null,
         todos: kernel.plan.list(),

@@ -16,15 +16,18 @@ export type FileEdit = {
 /** The changes that a call would make to files, or why it would fail. */
 export type EditPreview = { readonly edits: readonly FileEdit[] } | { readonly whyNot: string }
 
-/** Runs a file tool without writing its changes, to show what it would do. Undefined for other tools. */
+/**
+ * Runs a file tool without writing its changes, to show what it would do. Undefined for other tools. `place` is a
+ * directory of this machine, or the files of a workspace elsewhere.
+ */
 export async function previewEdits(
   toolName: string,
   args: unknown,
-  root: string,
+  place: string | RuntimeFiles,
 ): Promise<EditPreview | undefined> {
   const tool = editingTool(toolName)
   if (tool === undefined) return undefined
-  const real = createLocalFiles({ root })
+  const real = typeof place === 'string' ? createLocalFiles({ root: place }) : place
   const changes: FileChange[] = []
   try {
     await tool.call(args, { runtime: { files: pretending(real, changes) } })

@@ -82,10 +82,15 @@ async function createPrompt(kernel: SessionKernel, found: FoundInstructions): Pr
   return sharedText(text)
 }
 
-async function instructionsOf({ root, userDir, options, setup }: SessionKernel): Promise<FoundInstructions> {
+async function instructionsOf(kernel: SessionKernel): Promise<FoundInstructions> {
+  const { projectRoot: root, userDir, options, setup } = kernel
   const { instructionFiles: names } = options
   if (names === false) return { files: [], problems: [] }
   const places = { root, userDir, ...setup.instructions, ...omitUndefined({ fileNames: names }) }
+  if (root === undefined) {
+    const { workspace } = await kernel.engine()
+    return readInstructions(places, workspace.files)
+  }
   return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
 }
 

@@ -1,6 +1,10 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FileKind } from '../../tool/runtime.js'
+import type { WorkspaceFileSystem } from './file-system.js'
+import { realPathOn } from './follow-links.js'
+import { kindOf } from './list-directory.js'
 
 /** How many entries are looked at before the search gives up. */
 const maxEntries = 50_000
@@ -12,19 +16,20 @@ const maxEntries = 50_000
 export async function findBelow(
   directory: string,
   fits: (path: string) => boolean,
+  tree: Tree = onDisk,
 ): Promise<string | undefined> {
-  const start = await stat(directory).catch(() => undefined)
-  if (start === undefined || !start.isDirectory()) return undefined
+  if (!(await tree.isDirectory(directory))) return undefined
   const waiting = [directory]
   let seen = 0
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    for (const entry of await entriesOf(at)) {
+    // A directory that cannot be read here cannot be read by a command either.
+    for (const entry of await tree.entries(at).catch(() => [])) {
       const path = join(at, entry.name)
       if (++seen > maxEntries) return `more than ${maxEntries} files`
       if (fits(path)) return path
-      if (entry.isDirectory()) waiting.push(path)
-      else if (entry.isSymbolicLink()) {
-        const real = await realpath(path).catch(() => path)
+      if (entry.kind === 'directory') waiting.push(path)
+      else if (entry.kind === 'symlink') {
+        const real = await tree.realPath(path).catch(() => path)
         if (real !== path && fits(real)) return path
       }
     }
@@ -32,7 +37,34 @@ export async function findBelow(
   return undefined
 }
 
-/** A directory that cannot be read here cannot be read by a command either. */
-function entriesOf(directory: string): Promise<Dirent[]> {
-  return readdir(directory, { withFileTypes: true }).catch(() => [])
+type Tree = {
+  isDirectory(path: string): Promise<boolean>
+  entries(directory: string): Promise<readonly { readonly name: string; readonly kind: FileKind }[]>
+  realPath(path: string): Promise<string>
+}
+
+const onDisk: Tree = {
+  isDirectory: async (path) => (await stat(path).catch(() => undefined))?.isDirectory() === true,
+  entries: async (directory) =>
+    (await readdir(directory, { withFileTypes: true })).map((entry: Dirent) => ({
+      name: entry.name,
+      kind: kindOf(entry),
+    })),
+  realPath: (path) => realpath(path),
+}
+
+/** The directories of a backend, for {@link findBelow}. */
+export function treeOn(fileSystem: WorkspaceFileSystem): Tree {
+  const realPath = async (path: string): Promise<string> => (await realPathOn(fileSystem, path, true)) ?? path
+  return {
+    isDirectory: async (path) => {
+      const found = await realPath(path).then(
+        (real) => fileSystem.lstat(real),
+        () => undefined,
+      )
+      return found?.kind === 'directory'
+    },
+    entries: (directory) => fileSystem.list(directory, maxEntries),
+    realPath,
+  }
 }

@@ -24,6 +24,8 @@ export type MemoryFilesOptions = {
 export interface MemoryFiles extends WorkspaceFiles {
   /** The file system below these files, without their checks: what a workspace backend is made of. */
   readonly fileSystem: WorkspaceFileSystem
+  /** Distinguishes these files from all others in memory. */
+  readonly lockName: string
 }
 
 /**
@@ -38,7 +40,8 @@ export function createMemoryFiles(options: MemoryFilesOptions = {}): MemoryFiles
   const { root = '/workspace', files = {}, clock, ...limits } = options
   const fileSystem = createMemoryFileSystem({ root, files: bytesByPath(root, files), clock })
   worlds += 1
-  return { ...createGuardedFiles(fileSystem, { ...limits, root, lockName: `memory-${worlds}` }), fileSystem }
+  const lockName = `memory-${worlds}`
+  return { ...createGuardedFiles(fileSystem, { ...limits, root, lockName }), fileSystem, lockName }
 }
 
 let worlds = 0

@@ -5,7 +5,7 @@ import { harmfulNested } from './guarded-directories.js'
 import { RepositoryScan } from './repository-scan.js'
 
 /** A nested repository could make git start a program, and there is no sandbox to keep git from its configuration. */
-class NestedRepositoryError extends CapstanError {
+export class NestedRepositoryError extends CapstanError {
   constructor(what: string) {
     super(
       'nested_repository_refused',
@@ -17,10 +17,15 @@ markErrorClass(NestedRepositoryError, 'NestedRepositoryError')
 
 /** Throws for a git command that looks into nested repositories, where one of them could make git start a program. */
 export async function refuseNested(command: string, cwd: string): Promise<void> {
-  if (!/\bgit (?:checkout|stash|worktree|switch|reset|merge|pull|rebase)\b/.test(command)) return
+  if (!looksIntoNested(command)) return
   const found = await new RepositoryScan(topOf(cwd)).run()
   const harm = harmfulNested(cwd, found)
   if (harm !== undefined) throw new NestedRepositoryError(harm)
+}
+
+/** Whether a command calls git in a way that can look into nested repositories. */
+export function looksIntoNested(command: string): boolean {
+  return /\bgit (?:checkout|stash|worktree|switch|reset|merge|pull|rebase)\b/.test(command)
 }
 
 function topOf(cwd: string): string {

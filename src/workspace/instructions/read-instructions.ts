@@ -1,15 +1,16 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { messageOf } from '../../tool/errors.js'
+import { CapstanError, messageOf } from '../../tool/errors.js'
+import type { RuntimeFiles } from '../../tool/runtime.js'
 import { isMissing, projectDirectories, statOf } from '../project-directories.js'
 
 /** One file of instructions that a project or a person has written for agents. */
 export type InstructionFile = { readonly path: string; readonly text: string; readonly truncated: boolean }
 
 export type InstructionOptions = {
-  /** The real path of the workspace. */
-  readonly root: string
+  /** The real path of the workspace. Absent: it is not a directory of this machine. */
+  readonly root?: string | undefined
   /** A directory with the user's own instructions for every project. */
   readonly userDir?: string | undefined
   /** The names to look for in each directory, the first that is there counts. */
@@ -28,6 +29,7 @@ const defaultInstructionBytes = 32 * 1024
  */
 export async function readInstructions(
   options: InstructionOptions,
+  remote?: RemoteFiles,
 ): Promise<{ readonly files: readonly InstructionFile[]; readonly problems: readonly string[] }> {
   const { root, userDir, fileNames = defaultInstructionNames, maxBytes = defaultInstructionBytes } = options
   const problems: string[] = []
@@ -35,7 +37,7 @@ export async function readInstructions(
   let left = maxBytes
   const places = [
     ...(userDir === undefined ? [] : [{ directory: resolve(userDir), tree: resolve(userDir) }]),
-    ...projectDirectories(root),
+    ...(root === undefined ? [] : projectDirectories(root)),
   ]
   for (const { directory, tree } of places) {
     for (const name of fileNames) {
@@ -55,7 +57,34 @@ export async function readInstructions(
       }
     }
   }
+  if (remote !== undefined) {
+    const found = await readRemote(remote, fileNames, left, problems)
+    if (found !== undefined) files.push(found)
+  }
   return { files, problems }
+}
+
+/** The files of a workspace that is not on this machine. */
+type RemoteFiles = Pick<RuntimeFiles, 'readRange'>
+
+/** Reads the first of the named files in the root of the workspace. */
+async function readRemote(
+  files: RemoteFiles,
+  names: readonly string[],
+  maxBytes: number,
+  problems: string[],
+): Promise<InstructionFile | undefined> {
+  for (const name of names) {
+    try {
+      const bytes = await files.readRange(name, 0, maxBytes + 1)
+      const text = headOf(new TextDecoder().decode(bytes), maxBytes)
+      return { path: name, text: text.trim(), truncated: bytes.length > maxBytes }
+    } catch (error) {
+      if (!(error instanceof CapstanError && error.code === 'file_not_found'))
+        problems.push(`${name} was not read: ${messageOf(error)}`)
+    }
+  }
+  return undefined
 }
 
 async function readPlain(

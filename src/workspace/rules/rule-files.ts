@@ -21,6 +21,8 @@ export type RuleFilesOptions = {
   readonly root: string
   /** The user's own directory, outside every workspace. */
   readonly userDir: string
+  /** The workspace is not on this machine, and `root` is its address: only the user's own file is read. */
+  readonly isRemote?: boolean | undefined
 }
 
 /**
@@ -67,7 +69,7 @@ markErrorClass(RuleFileError, 'RuleFileError')
 /**
  * Opens the rule files of the user and of a workspace.
  */
-export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promise<RuleFiles> {
+export async function openRuleFiles({ root, userDir, isRemote }: RuleFilesOptions): Promise<RuleFiles> {
   const confirmations = openConfirmations({ root, userDir })
   const userFile = join(confirmations.directory, 'rules')
   const workspaceFile = join(root, '.capstan', 'rules')
@@ -77,9 +79,12 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
     workspaceFile,
     async load(scope) {
       const mine = await readRules(userFile, (text) => parseProjectRules(text, scope))
-      const theirs = await readRules(workspaceFile, async (text) =>
-        loadProjectRules(text, { root, scope, confirmations: await confirmations.all() }),
-      )
+      const theirs =
+        isRemote === true
+          ? undefined
+          : await readRules(workspaceFile, async (text) =>
+              loadProjectRules(text, { root, scope, confirmations: await confirmations.all() }),
+            )
       const rules = [...(theirs?.rules ?? []), ...(mine ?? [])]
       return theirs === undefined ? { rules } : { rules, workspace: theirs }
     },

@@ -5,6 +5,7 @@ import { createGlobCollector } from './glob-outcome.js'
 import { createGrepCollector, type GrepCollector } from './grep-collector.js'
 import { type CutShort, incompleteText } from './incomplete.js'
 import { lineText, maxHeldBytes } from './line-text.js'
+import type { NewestTarget } from './newest-first.js'
 import { createPathFilter } from './path-filter.js'
 import { startRegexThread } from './regex-thread.js'
 import type { WorkerAnswer } from './regex-worker.js'
@@ -24,31 +25,57 @@ export type FallbackSearchOptions = {
  * and this search, which opens each directory and file by handle, still answers (SEC-011, SEC-025). The pattern runs in
  * a separate thread that ends at the deadline, because JavaScript's engine can take exponential time on one line.
  */
-export function createFallbackSearch({
-  root,
-  permit,
-  deadlineMs = 20_000,
-}: FallbackSearchOptions): RuntimeSearch {
+export function createFallbackSearch({ root, permit, deadlineMs }: FallbackSearchOptions): RuntimeSearch {
+  return createSearchOver(
+    (path) => {
+      const target = findTarget(root, path, permit)
+      return {
+        target,
+        exact: target.method === 'handle',
+        files: (onUnreadable) => walk(target, onUnreadable),
+        content: (file) => inDirectory(target.root, file),
+      }
+    },
+    permit,
+    deadlineMs,
+  )
+}
+
+/** What one search is about, and how it gets at the files there. */
+export type SearchSource = {
+  readonly target: NewestTarget
+  /** Whether the thread checks that a path leads to exactly the file that it opens. */
+  readonly exact: boolean
+  /** The files to look at, relative to the root, in batches. */
+  files(onUnreadable: () => void): AsyncGenerator<readonly string[]>
+  /** The bytes of a file, or the path where the thread reads them; undefined when it cannot be read. */
+  content(file: string): string | Promise<Uint8Array | undefined>
+}
+
+type OpenSource = (path: string | undefined) => SearchSource | Promise<SearchSource>
+
+/** A search over any source of files. */
+export function createSearchOver(open: OpenSource, permit: PermitRead, deadlineMs = 20_000): RuntimeSearch {
   return {
-    grep: (request) => grep(root, permit, deadlineMs, request),
-    glob: (request) => glob(root, permit, deadlineMs, request),
+    grep: (request) => grep(open, permit, deadlineMs, request),
+    glob: (request) => glob(open, permit, deadlineMs, request),
   }
 }
 
 async function grep(
-  root: string,
+  open: OpenSource,
   permit: PermitRead,
   deadlineMs: number,
   request: GrepRequest,
 ): Promise<GrepOutcome> {
   checkPattern(request.pattern)
   const regex = translateRegex(request.pattern, request.ignoreCase ?? false)
-  const target = findTarget(root, request.path, permit)
-  const filter = createPathFilter(target, request.glob, permit)
+  const source = await open(request.path)
+  const filter = createPathFilter(source.target, request.glob, permit)
   const collector = createGrepCollector(request, () => true)
   const cut = startCut(deadlineMs, request.signal)
   const thread = await startRegexThread(
-    { ...regex, maxLine: maxHeldBytes, exact: target.method === 'handle' },
+    { ...regex, maxLine: maxHeldBytes, exact: source.exact },
     cut.happened,
   )
   const inFiles = request.mode === 'files' || request.mode === 'count'
@@ -58,21 +85,22 @@ async function grep(
     after: request.after ?? 0,
   }
   let unreadable = false
+  const search = async (paths: readonly string[]): Promise<boolean> => {
+    const files = await Promise.all(paths.map((path) => source.content(path)))
+    const answer = await thread.search({ files: files.map((file) => file ?? null), ...asked })
+    if (answer === undefined) return false
+    unreadable ||= answer.includes(null)
+    collect(collector, paths, answer, inFiles)
+    return true
+  }
   try {
-    const files = walk(target, () => {
+    const files = source.files(() => {
       unreadable = true
     })
     for await (const batch of files) {
       if (cut.reason() !== undefined || collector.full()) break
       const paths = batch.filter(filter.accepts)
-      if (paths.length === 0) continue
-      const answer = await thread.search({
-        files: paths.map((path) => inDirectory(target.root, path)),
-        ...asked,
-      })
-      if (answer === undefined) break
-      unreadable ||= answer.includes(null)
-      collect(collector, paths, answer, inFiles)
+      if (paths.length > 0 && !(await search(paths))) break
     }
   } finally {
     cut.release()
@@ -84,18 +112,18 @@ async function grep(
 }
 
 async function glob(
-  root: string,
+  open: OpenSource,
   permit: PermitRead,
   deadlineMs: number,
   request: GlobRequest,
 ): Promise<GlobOutcome> {
-  const target = findTarget(root, request.path, permit)
-  const filter = createPathFilter(target, request.pattern, permit)
+  const source = await open(request.path)
+  const filter = createPathFilter(source.target, request.pattern, permit)
   const cut = startCut(deadlineMs, request.signal)
-  const collector = createGlobCollector(target, request, deadlineMs)
+  const collector = createGlobCollector(source.target, request, deadlineMs)
   let unreadable = false
   try {
-    const files = walk(target, () => {
+    const files = source.files(() => {
       unreadable = true
     })
     for await (const batch of files) {

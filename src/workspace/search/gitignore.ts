@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { compilePositive } from './glob-pattern.js'
 
-type Rule = {
+export type Rule = {
   readonly keeps: boolean
   readonly onlyDirectories: boolean
   readonly matches: (path: string) => boolean
@@ -26,15 +26,19 @@ export type IgnoreTree = {
  * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules
  * apply all the same.
  */
-export function createIgnoreTree(top: string, { repository }: { readonly repository: boolean }): IgnoreTree {
+export function createIgnoreTree(
+  top: string,
+  { repository }: { readonly repository: boolean },
+  disk: IgnoreSource = onDisk,
+): IgnoreTree {
   const scopes = new Map<string, Scope>()
   const scopeOf = (directory: string): Scope => {
     const known = scopes.get(directory)
     if (known !== undefined) return known
-    const starts = directory === top || (repository && existsSync(join(directory, '.git')))
+    const starts = directory === top || (repository && disk.isRepository(directory))
     const scope: Scope = {
       directory,
-      rules: rulesIn(directory),
+      rules: disk.rulesIn(directory),
       parent: starts ? undefined : scopeOf(parentOf(directory)),
     }
     scopes.set(directory, scope)
@@ -50,6 +54,18 @@ export function createIgnoreTree(top: string, { repository }: { readonly reposit
       return false
     },
   }
+}
+
+/** Where ignore rules come from. */
+export type IgnoreSource = {
+  rulesIn(directory: string): readonly Rule[]
+  /** Whether a repository begins in the directory. */
+  isRepository(directory: string): boolean
+}
+
+const onDisk: IgnoreSource = {
+  rulesIn,
+  isRepository: (directory) => existsSync(join(directory, '.git')),
 }
 
 /**

@@ -4,7 +4,11 @@ import { byName, createFirstOf } from './first-of.js'
 import type { SearchTarget } from './search-target.js'
 
 /** With `at` when the target is held open and paths are checked afterwards. */
-export type NewestTarget = SearchTarget & { readonly at?: string }
+export type NewestTarget = SearchTarget & {
+  readonly at?: string
+  /** The times of the last change of these files of a directory, where they are not on this machine's disk. */
+  readonly timesIn?: (directory: string, names: readonly string[]) => Promise<number[]>
+}
 
 const sliceSize = 256
 
@@ -26,7 +30,7 @@ export async function newestFirst(
   let inTurn = 0
   for (const { directory, names } of slicesByDirectory(paths)) {
     if (stopped()) break
-    const times = timesIn(target, directory, names)
+    const times = await (target.timesIn?.(directory, names) ?? timesOnDisk(target, directory, names))
     for (const [index, name] of names.entries())
       first.add({ path: `${directory}${name}`, time: times?.[index] ?? 0 })
     seen += names.length
@@ -59,7 +63,11 @@ function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
  * Never the times of files after a link: through the open directory, or, when the target is held open, by path, since
  * the holder finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
  */
-function timesIn(target: NewestTarget, directory: string, names: readonly string[]): number[] | undefined {
+function timesOnDisk(
+  target: NewestTarget,
+  directory: string,
+  names: readonly string[],
+): number[] | undefined {
   const { at, root, prefix } = target
   if (at !== undefined) {
     const base = prefix === '' ? inDirectory(root, directory) : `${at}/${directory.slice(prefix.length)}`

@@ -1,5 +1,6 @@
 export type WorkerRequest = {
-  readonly files: readonly string[]
+  /** The path of each file, or its bytes; null for one that cannot be read. */
+  readonly files: readonly (string | Uint8Array | null)[]
   /** How many matches of a file to send with their text; the rest is counted. */
   readonly keep: number
   readonly before: number
@@ -67,8 +68,8 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes
   }
 
-  const search = (path: string, request: WorkerRequest): WorkerAnswer[number] => {
-    const raw = read(path)
+  const search = (file: string | Uint8Array | null, request: WorkerRequest): WorkerAnswer[number] => {
+    const raw = typeof file === 'string' ? read(file) : file && Buffer.from(file)
     if (raw === null) return null
     const bytes = textOf(raw)
     const lines: FoundLine[] = []
@@ -110,6 +111,6 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
   }
 
   threads.parentPort?.on('message', (request: WorkerRequest) => {
-    threads.parentPort?.postMessage(request.files.map((path) => search(path, request)))
+    threads.parentPort?.postMessage(request.files.map((file) => search(file, request)))
   })
 }

@@ -33,7 +33,7 @@ export function childEnvironment(options: ChildEnvironmentOptions): ChildEnviron
     PAGER: 'cat',
     GIT_PAGER: 'cat',
     DEBIAN_FRONTEND: 'noninteractive',
-    ...checked(options.extra ?? {}),
+    ...checkedVariables(options.extra ?? {}),
     HOME: options.home,
     TMPDIR: options.tmp,
     [markerVariable]: options.marker,
@@ -53,7 +53,8 @@ const refused = new Set([
   'IFS',
 ])
 
-function checked(extra: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/** Returns variables that a host names for commands. Throws for those that cannot be passed on. */
+export function checkedVariables(extra: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(extra)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
       throw new ShellEnvironmentError(

@@ -11,6 +11,7 @@ export {
   createLocalShell,
   type LocalShell,
   type LocalShellOptions,
+  type WorkspaceShell,
 } from './local-shell.js'
 export type { PipedProcess } from './piped-streams.js'
 export type { ResourceLimits } from './resource-limits.js'

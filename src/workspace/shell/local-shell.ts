@@ -50,10 +50,16 @@ export type LocalShellOptions = {
 /** Options of one command, with the confinement of its call. */
 export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfinement | undefined }
 
-/** Runs commands on this machine, in a sandbox where there is one. */
-export interface LocalShell extends RuntimeShell {
+/** Runs the commands of a workspace, wherever it is. */
+export interface WorkspaceShell extends RuntimeShell {
   run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
   start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>
+  /** Ends every command and job and removes what the shell made. */
+  close(): Promise<void>
+}
+
+/** Runs commands on this machine, in a sandbox where there is one. */
+export interface LocalShell extends WorkspaceShell {
   /**
    * Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended.
    */
@@ -61,8 +67,6 @@ export interface LocalShell extends RuntimeShell {
     argv: readonly string[],
     options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
   ): Promise<PipedProcess>
-  /** Ends every command and job and removes what the shell made. */
-  close(): Promise<void>
 }
 
 const memoryBytes = 256 * 1024

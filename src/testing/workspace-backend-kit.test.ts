@@ -1,0 +1,40 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { LocalWorkspaceBackend } from '../workspace/local-backend.js'
+import { checkWorkspaceBackend } from './index.js'
+import { createMemoryBackend, createMemoryFiles } from '../workspace/index.js'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
+
+/** A kit runs commands that wait for seconds; a machine under load takes its time. */
+const timeout = 180_000
+
+describe('checkWorkspaceBackend', () => {
+  it('finds no problem in a directory of this machine', { timeout }, async () => {
+    const problems = await checkWorkspaceBackend(() => new LocalWorkspaceBackend(temporaryDirectory()), {
+      makeLink: ({ root }, path, target) => symlinkSync(target, join(root, path)),
+      commands: true,
+    })
+    expect(problems).toEqual([])
+  })
+
+  it('finds no problem in a workspace in memory', { timeout }, async () => {
+    expect(await checkWorkspaceBackend(() => createMemoryBackend(createMemoryFiles()))).toEqual([])
+  })
+
+  it('names what a broken backend does not do', { timeout }, async () => {
+    const problems = await checkWorkspaceBackend(() => {
+      const backend = createMemoryBackend(createMemoryFiles())
+      return {
+        ...backend,
+        open: async (context) => {
+          const opened = await backend.open(context)
+          const read = async (): Promise<Uint8Array> => new TextEncoder().encode('always this')
+          return { ...opened, fileSystem: { ...opened.fileSystem, read } }
+        },
+      }
+    })
+    expect(problems[0]).toContain('a file is read as it was written')
+    expect(problems.length).toBeGreaterThan(3)
+  })
+})

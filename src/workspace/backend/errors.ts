@@ -1,0 +1,19 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+export type WorkspaceBackendErrorCode =
+  | 'commands_unavailable'
+  | 'servers_unavailable'
+  | 'commit_unavailable'
+  | 'backend_unreachable'
+  | 'backend_invalid'
+
+/** The backend of a workspace cannot do what was asked, or cannot be reached. */
+export class WorkspaceBackendError extends CapstanError {
+  declare readonly code: WorkspaceBackendErrorCode
+
+  constructor(code: WorkspaceBackendErrorCode, message: string, cause?: unknown) {
+    super(code, message, cause === undefined ? undefined : { cause })
+  }
+}
+
+markErrorClass(WorkspaceBackendError, 'WorkspaceBackendError')

@@ -1,0 +1,19 @@
+import type { MemoryFiles } from '../files/memory-files.js'
+import type { WorkspaceBackend } from './backend.js'
+
+/**
+ * A workspace in memory, for tests and for agents that work on documents: a session reads, writes and searches these
+ * files, and no disk is touched. It has no commands.
+ *
+ * @example
+ * const files = createMemoryFiles({ files: { 'notes.md': '# Notes\n' } })
+ * const session = agent.session('.', { workspaceBackend: createMemoryBackend(files) })
+ */
+export function createMemoryBackend(files: MemoryFiles): WorkspaceBackend {
+  const { root, fileSystem, lockName } = files
+  return {
+    kind: 'memory',
+    root,
+    open: async () => ({ root, fileSystem, id: lockName, close: async () => undefined }),
+  }
+}
