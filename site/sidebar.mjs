@@ -58,6 +58,7 @@ export const sidebar = [
     items: [
       { text: 'Rules and permissions', link: '/authority' },
       { text: 'Workspace and sandbox', link: '/workspace' },
+      { text: 'Workspace backends', link: '/workspaces' },
       { text: 'The gate', link: '/gate' },
     ],
   },

@@ -26,7 +26,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly agentId: string
   /** The real path of the workspace, on this machine or on its backend. */
   readonly root: string
-  /** The directory of this machine with the project's own files; undefined when the workspace is not on this machine. */
+  /** The directory of this machine with the project's own files; undefined when the workspace is elsewhere. */
   readonly projectRoot: string | undefined
   /** The user's own directory: rules, instructions, skills and agents for every project. */
   readonly userDir: string

@@ -332,8 +332,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * On an overlay: writes all changes to the directory below, or none of them. Fails with `files_not_changed` when a
-   * file there is not what it was when it was first changed. Elsewhere: fails with `commit_unavailable`.
+   * On an overlay: writes all changes to the directory below, or none of them. Fails with `file_changed` or
+   * `files_not_changed` when a file there is not what it was when it was first changed; the changes stay in the overlay
+   * then. Elsewhere: fails with `commit_unavailable`.
    */
   async commit(): Promise<CommitOutcome> {
     const kernel = kernelOf(this)

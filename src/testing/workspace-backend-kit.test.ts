@@ -1,10 +1,10 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
+import { createMemoryBackend, createMemoryFiles, createOverlayBackend } from '../workspace/index.js'
 import { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import { checkWorkspaceBackend } from './index.js'
-import { createMemoryBackend, createMemoryFiles } from '../workspace/index.js'
-import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 
 /** A kit runs commands that wait for seconds; a machine under load takes its time. */
 const timeout = 180_000
@@ -20,6 +20,13 @@ describe('checkWorkspaceBackend', () => {
 
   it('finds no problem in a workspace in memory', { timeout }, async () => {
     expect(await checkWorkspaceBackend(() => createMemoryBackend(createMemoryFiles()))).toEqual([])
+  })
+
+  it('finds no problem in an overlay over a directory', { timeout }, async () => {
+    const problems = await checkWorkspaceBackend(() => createOverlayBackend(temporaryDirectory()), {
+      makeLink: ({ root }, path, target) => symlinkSync(target, join(root, path)),
+    })
+    expect(problems).toEqual([])
   })
 
   it('names what a broken backend does not do', { timeout }, async () => {

@@ -11,6 +11,7 @@ export type {
 } from './backend/backend.js'
 export { WorkspaceBackendError, type WorkspaceBackendErrorCode } from './backend/errors.js'
 export { createMemoryBackend } from './backend/memory-backend.js'
+export { createOverlayBackend, type OverlayBackendOptions } from './backend/overlay-backend.js'
 export * from './files/index.js'
 export { NetError, type NetErrorCode } from './net/index.js'
 export {

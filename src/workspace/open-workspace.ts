@@ -333,7 +333,7 @@ export function netFor(
   }
 }
 
-/** The commands of one call, each judged by its permit. `confine` says what holds a command, where there is a sandbox. */
+/** The commands of one call, each judged by its permit. `confine` says what a sandbox holds a command to. */
 export function shellFor(
   shell: WorkspaceShell,
   root: string,

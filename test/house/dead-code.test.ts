@@ -16,7 +16,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
   'src/workspace/files/path-style.ts#macStyle': 'the rules of other systems are tested as text on this one',
   'src/workspace/files/path-style.ts#windowsStyle':
     'the rules of other systems are tested as text on this one',
-  'src/workspace/search/gitignore.ts#parseIgnoreRules': 'compared rule by rule with what git itself ignores',
   'src/workspace/search/ripgrep.ts#ripgrepPath': 'the test runs the very binary that is shipped',
   'src/tool/json-text.ts#locateJsonError': 'must also accept texts that the parser never passes to it',
   'src/tool/json-text.ts#maxJsonDepth': 'the tests check both sides of the limit',

@@ -92,7 +92,7 @@ export function createBackendShell(
       onText: onOutput,
     })
     const read = collect(process, output)
-    // Observed by the one who waits for the command; a failure before that must not end this process.
+    // Handled where the command is awaited; a failure before that must not end this process.
     process.exit.catch(() => undefined)
     read.catch(() => undefined)
     return { process, output, read, startedAtMs: now() }

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
+/** The kinds of {@link WorkspaceBackendError}. */
 export type WorkspaceBackendErrorCode =
   | 'commands_unavailable'
   | 'servers_unavailable'

@@ -2,6 +2,13 @@ import { messageOf } from '../../tool/errors.js'
 import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
 import { FileChangedError, FilesNotChangedError, type Left } from './errors.js'
 
+/** A change whose new content can be bytes. */
+export type MadeChange = FileChange | WithBytes<FileChange>
+
+type WithBytes<Change> = Change extends { readonly after: string }
+  ? Omit<Change, 'after'> & { readonly after: Uint8Array }
+  : never
+
 /** The files that changes are made with: nothing stops them halfway. */
 export type ChangingFiles = Pick<RuntimeFiles, 'read' | 'write' | 'remove' | 'move'>
 
@@ -9,7 +16,7 @@ export type ChangingFiles = Pick<RuntimeFiles, 'read' | 'write' | 'remove' | 'mo
  * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are
  * undone, and what could not be undone is named. Removals come last: they alone cannot give a file its mode back.
  */
-export async function changeFiles(files: ChangingFiles, changes: readonly FileChange[]): Promise<void> {
+export async function changeFiles(files: ChangingFiles, changes: readonly MadeChange[]): Promise<void> {
   const ordered = [
     ...changes.filter(({ kind }) => kind !== 'remove'),
     ...changes.filter(({ kind }) => kind === 'remove'),
@@ -26,7 +33,7 @@ export async function changeFiles(files: ChangingFiles, changes: readonly FileCh
 
 type Undo = { readonly path: string; run(): Promise<unknown> }
 
-async function make(files: ChangingFiles, change: FileChange, undo: Undo[]): Promise<void> {
+async function make(files: ChangingFiles, change: MadeChange, undo: Undo[]): Promise<void> {
   const { path } = change
   switch (change.kind) {
     case 'write': {

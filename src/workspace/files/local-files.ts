@@ -53,6 +53,7 @@ export type LocalFilesOptions = {
 /** What one call adds to the files of a workspace: its permissions and its abort signal. */
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
+/** The options of one write, with the mode of a new file. */
 export type ModeWriteOptions = WriteOptions & { readonly mode?: number }
 
 /** The files of a workspace, wherever they are, confined to its roots. */

@@ -50,10 +50,6 @@ export function takeNode(tree: MemoryTree, names: readonly string[]): void {
     parent.children.delete(last)
 }
 
-export function childrenOf(node: MemoryDirectory): [string, MemoryNode][] {
-  return [...node.children].sort(([a], [b]) => (a < b ? -1 : 1))
-}
-
 function directory(mtimeMs: number): MemoryDirectory {
   return { kind: 'directory', children: new Map(), mode: 0o755, mtimeMs }
 }

@@ -1,0 +1,113 @@
+import { realpathSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { changeFiles, type MadeChange } from '../files/change-files.js'
+import { FileChangedError, FileNotFoundError } from '../files/errors.js'
+import { createLocalFiles, type LocalFiles } from '../files/local-files.js'
+import type { CommitOutcome, WorkspaceBackend } from './backend.js'
+import { createOverlayFileSystem, type OverlayChange, type OverlayFileSystem } from './overlay-file-system.js'
+
+/** Options of {@link createOverlayBackend}. */
+export type OverlayBackendOptions = {
+  /** How many bytes of changed files are held in memory; 256 MiB by default. */
+  readonly maxBytes?: number | undefined
+}
+
+/**
+ * A directory of this machine whose changes stay in memory until they are committed: `session.commit()` writes them all
+ * or none, `session.discard()` drops them. It has no commands, because they would see and change the directory itself.
+ *
+ * @example
+ * const session = agent.session('.', { workspaceBackend: createOverlayBackend('/srv/project') })
+ * await session.send('Rename the option.')
+ * console.log(await session.commit())
+ */
+export function createOverlayBackend(
+  directory: string,
+  options: OverlayBackendOptions = {},
+): WorkspaceBackend {
+  const root = realpathSync(resolve(directory))
+  const local = createLocalFiles({ root })
+  const fileSystem = createOverlayFileSystem(root, local, options.maxBytes ?? 256 * 1024 * 1024)
+  overlays += 1
+  const id = `overlay-${overlays}`
+  const relative = (path: string): string => path.slice(root.length + 1)
+  return {
+    kind: 'overlay',
+    root,
+    localRoot: root,
+    open: async () => ({
+      root,
+      fileSystem,
+      id,
+      commit: () => fileSystem.alone(() => commit(fileSystem, local, relative)),
+      discard: () =>
+        fileSystem.alone(async () => {
+          const discarded = (await fileSystem.changes()).map(({ path }) => relative(path))
+          fileSystem.clear()
+          return { discarded }
+        }),
+      close: async () => undefined,
+    }),
+  }
+}
+
+let overlays = 0
+
+/** Writes all changes to the disk, or none: through the files that tools write with, so that their checks apply. */
+async function commit(
+  fileSystem: OverlayFileSystem,
+  local: LocalFiles,
+  relative: (path: string) => string,
+): Promise<CommitOutcome> {
+  const changes = await fileSystem.changes()
+  const made: MadeChange[] = []
+  for (const change of changes) made.push(...(await changeOnDisk(change, local)))
+  await changeFiles(local, made)
+  const moved = new Set(made.map(({ path }) => path))
+  for (const { path } of changes.filter(({ kind, path }) => kind === 'link-removed' && !moved.has(path)))
+    await local.remove(path)
+  // One that holds files which came later stays.
+  for (const { path } of changes.filter(({ kind }) => kind === 'directory').toReversed())
+    await local.remove(path).catch(() => undefined)
+  fileSystem.clear()
+  return {
+    written: made
+      .filter(({ kind }) => kind !== 'remove')
+      .map((one) => relative(one.kind === 'move' ? one.to : one.path)),
+    removed: made
+      .filter(({ kind }) => kind === 'remove' || kind === 'move')
+      .map(({ path }) => relative(path)),
+  }
+}
+
+/** What a change of the overlay is on the disk. Throws when the disk is not what it was before the change. */
+async function changeOnDisk(change: OverlayChange, local: LocalFiles): Promise<MadeChange[]> {
+  const { path } = change
+  if (change.kind === 'directory') return []
+  if (change.kind === 'link') {
+    const before = { version: '', bytes: new Uint8Array() }
+    return change.from === path ? [] : [{ kind: 'move', path: change.from, to: path, before }]
+  }
+  if (change.kind === 'link-removed') {
+    if (!(await isLink(path))) throw new FileChangedError(path, 'link', undefined)
+    return []
+  }
+  if (change.base === null)
+    return change.kind === 'removed' ? [] : [{ kind: 'create', path, after: change.bytes }]
+  const now = await local.read(path).catch((thrown: unknown) => {
+    throw thrown instanceof FileNotFoundError ? new FileChangedError(path, change.base, undefined) : thrown
+  })
+  if (now.version !== change.base) throw new FileChangedError(path, change.base, now.version)
+  if (change.kind === 'removed') return [{ kind: 'remove', path, before: now }]
+  return isSame(now.bytes, change.bytes) ? [] : [{ kind: 'write', path, after: change.bytes, before: now }]
+}
+
+async function isLink(path: string): Promise<boolean> {
+  const stat = await lstat(path).catch(() => undefined)
+  return stat?.isSymbolicLink() === true
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0
+}

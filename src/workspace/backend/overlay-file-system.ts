@@ -1,0 +1,217 @@
+import { lstat, readlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { DirectoryEntry } from '../../tool/runtime.js'
+import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../files/file-system.js'
+import { kindOf } from '../files/list-directory.js'
+import type { LocalFiles } from '../files/local-files.js'
+import { tolerate } from '../files/system-error.js'
+
+/** What differs from the disk at one path. `base` is the version of the file there before, null when there was none. */
+export type OverlayChange =
+  | { readonly kind: 'file'; readonly path: string; readonly bytes: Uint8Array; readonly base: string | null }
+  | { readonly kind: 'removed'; readonly path: string; readonly base: string | null }
+  /** A directory of the disk that is removed. */
+  | { readonly kind: 'directory'; readonly path: string }
+  /** A link of the disk that was moved from elsewhere. */
+  | { readonly kind: 'link'; readonly path: string; readonly from: string }
+  | { readonly kind: 'link-removed'; readonly path: string }
+
+/** A file system over a directory of this machine, which holds all changes in memory. */
+export interface OverlayFileSystem extends WorkspaceFileSystem {
+  /** All changes, by path. */
+  changes(): Promise<readonly OverlayChange[]>
+  /** Forgets all changes: the disk shows through. */
+  clear(): void
+  /** Does work during which no other operation changes the overlay. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+}
+
+type Node =
+  | { readonly kind: 'file'; readonly bytes: Uint8Array; readonly mode: number; readonly mtimeMs: number }
+  /** Nothing of the disk shows in it. */
+  | { readonly kind: 'directory'; readonly mtimeMs: number }
+  | { readonly kind: 'symlink'; readonly target: string; readonly from: string }
+  | { readonly kind: 'gone' }
+
+export function createOverlayFileSystem(
+  root: string,
+  local: LocalFiles,
+  maxBytes: number,
+): OverlayFileSystem {
+  const upper = new Map<string, Node>()
+  /** The version of a file on the disk when it was first changed; `link` and `directory` for what is no file. */
+  const bases = new Map<string, string | null>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** Changes run one after the other. */
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work, work)
+    last = done.catch(() => undefined)
+    return done
+  }
+  /** Whether what the disk has at a path is covered by a change above it. */
+  const isCovered = (path: string): boolean => {
+    for (let above = dirname(path); above.length >= root.length && above !== '/'; above = dirname(above))
+      if (upper.has(above)) return true
+    return false
+  }
+  const find = async (path: string): Promise<FileSystemStat | undefined> => {
+    const node = upper.get(path)
+    if (node !== undefined) return node.kind === 'gone' ? undefined : statOf(node)
+    return isCovered(path) ? undefined : onDisk(path)
+  }
+  /** Notes what the disk has before the first change at a path. */
+  const noteBase = async (path: string): Promise<void> => {
+    if (bases.has(path)) return
+    // What a change above hides was not seen: a commit must not replace it.
+    const stat = isCovered(path) ? undefined : await onDisk(path)
+    if (stat === undefined) bases.set(path, null)
+    else if (stat.kind === 'file') bases.set(path, (await exact(local, path).read(path)).version)
+    else bases.set(path, stat.kind === 'symlink' ? linkBase : directoryBase)
+  }
+  const put = (path: string, node: Node): void => {
+    const size = node.kind === 'file' ? node.bytes.length : 0
+    if (sizeOf(upper) + size > maxBytes)
+      throw systemError('ENOSPC', 'the overlay holds as much as it may: commit or discard its changes')
+    upper.set(path, node)
+  }
+  const take = async (path: string): Promise<void> => {
+    await noteBase(path)
+    upper.set(path, { kind: 'gone' })
+  }
+  const list = async (path: string, limit: number): Promise<DirectoryEntry[]> => {
+    const isOwn = upper.has(path) || isCovered(path)
+    const entries = new Map<string, DirectoryEntry>()
+    if (!isOwn) for (const entry of await exact(local, path).list(path)) entries.set(entry.name, entry)
+    for (const [at, node] of upper) {
+      if (dirname(at) !== path) continue
+      const name = at.slice(path.length + 1)
+      if (node.kind === 'gone') entries.delete(name)
+      else
+        entries.set(name, { name, kind: node.kind, ...(node.kind === 'file' && { size: node.bytes.length }) })
+    }
+    return [...entries.values()].slice(0, limit + 1)
+  }
+  const read = async (path: string, start: number, end: number): Promise<Uint8Array> => {
+    const node = upper.get(path)
+    if (node?.kind === 'file') return node.bytes.slice(start, end)
+    if (node !== undefined || isCovered(path)) throw systemError('ENOENT', 'there is no file')
+    const size = (await onDisk(path))?.size ?? 0
+    return exact(local, path).readRange(path, start, Math.max(start, Math.min(end, size + 1)))
+  }
+  /** Everything at and below a path, parents first. */
+  const gather = async (path: string): Promise<[path: string, node: Node][]> => {
+    const stat = await find(path)
+    if (stat === undefined) throw systemError('ENOENT', 'there is nothing')
+    const node = upper.get(path)
+    if (stat.kind === 'symlink') {
+      const from = node?.kind === 'symlink' ? node.from : path
+      return [[path, { kind: 'symlink', target: await readLink(path), from }]]
+    }
+    if (stat.kind === 'file') {
+      const bytes = await read(path, 0, stat.size)
+      return [[path, { kind: 'file', bytes, mode: stat.mode, mtimeMs: stat.mtimeMs }]]
+    }
+    if (stat.kind !== 'directory') throw systemError('EINVAL', 'it is neither a file nor a directory')
+    const found: [string, Node][] = [[path, { kind: 'directory', mtimeMs: stat.mtimeMs }]]
+    for (const { name } of await list(path, maxMoved)) {
+      found.push(...(await gather(`${path}/${name}`)))
+      if (found.length > maxMoved) throw systemError('EMFILE', 'there are too many files to move')
+    }
+    return found
+  }
+  const readLink = async (path: string): Promise<string> => {
+    const node = upper.get(path)
+    return node?.kind === 'symlink' ? node.target : readlink(path)
+  }
+  return {
+    alone,
+    lstat: find,
+    readLink,
+    list,
+    read,
+    write: (path, bytes, mode) =>
+      alone(async () => {
+        await noteBase(path)
+        put(path, { kind: 'file', bytes: bytes.slice(), mode, mtimeMs: Date.now() })
+      }),
+    makeDirectory: (path) =>
+      alone(async () => {
+        if ((await find(path))?.kind === 'directory') return
+        put(path, { kind: 'directory', mtimeMs: Date.now() })
+      }),
+    remove: (path) =>
+      alone(async () => {
+        if ((await list(path, 1).catch(() => [])).length > 0)
+          throw systemError('ENOTEMPTY', 'the directory is not empty')
+        await take(path)
+      }),
+    move: (from, to) =>
+      alone(async () => {
+        const all = await gather(from)
+        // Noted before the directory above them covers them.
+        for (const [path] of all) await noteBase(path)
+        for (const [path, node] of all) {
+          const target = `${to}${path.slice(from.length)}`
+          await noteBase(target)
+          put(target, node)
+        }
+        for (const [path] of all) upper.set(path, { kind: 'gone' })
+      }),
+    async changes() {
+      const changes: OverlayChange[] = []
+      for (const [path, node] of [...upper].sort(([a], [b]) => (a < b ? -1 : 1))) {
+        const base = bases.get(path) ?? null
+        if (node.kind === 'gone' && base === linkBase) changes.push({ kind: 'link-removed', path })
+        else if (node.kind === 'gone' && base === directoryBase) changes.push({ kind: 'directory', path })
+        else if (node.kind === 'gone' && base !== null) changes.push({ kind: 'removed', path, base })
+        else if (node.kind === 'symlink') changes.push({ kind: 'link', path, from: node.from })
+        else if (node.kind === 'file') changes.push({ kind: 'file', path, bytes: node.bytes, base })
+      }
+      return changes
+    },
+    clear() {
+      upper.clear()
+      bases.clear()
+    },
+  }
+}
+
+const linkBase = 'link'
+const directoryBase = 'directory'
+const maxMoved = 10_000
+
+/** The files of the disk, held to one real path: what was put in its place meanwhile is not read. */
+function exact(local: LocalFiles, path: string): LocalFiles {
+  return local.forCall({
+    permit: (_, real) => (real === path ? undefined : 'it was moved while it was read.'),
+  })
+}
+
+async function onDisk(path: string): Promise<FileSystemStat | undefined> {
+  const stat = await lstat(path).catch(tolerate(['ENOENT', 'ENOTDIR'], undefined))
+  return (
+    stat && {
+      kind: kindOf(stat),
+      size: stat.size,
+      mtimeMs: stat.mtimeMs,
+      mode: stat.mode & 0o7777,
+      hardLinks: stat.isFile() ? stat.nlink : undefined,
+      changedAtMs: stat.ctimeMs,
+    }
+  )
+}
+
+function statOf(node: Exclude<Node, { readonly kind: 'gone' }>): FileSystemStat {
+  if (node.kind === 'symlink') return { kind: 'symlink', size: node.target.length, mtimeMs: 0, mode: 0o777 }
+  const { mtimeMs } = node
+  if (node.kind === 'directory')
+    return { kind: 'directory', size: 0, mtimeMs, mode: 0o755, changedAtMs: mtimeMs }
+  return { kind: 'file', size: node.bytes.length, mtimeMs, mode: node.mode, changedAtMs: mtimeMs }
+}
+
+function sizeOf(upper: ReadonlyMap<string, Node>): number {
+  let size = 0
+  for (const node of upper.values()) if (node.kind === 'file') size += node.bytes.length
+  return size
+}
