@@ -135,7 +135,7 @@ async function uiResponse(
   const source = core.follow(principal, session, runId, { from, signal })
   const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })
   const chunks = toUiMessageChunks(events, { endAtApproval: true, messageId })
-  return eventStreamResponse(sent(chunks, seen), {
+  return eventStreamResponse(sent(chunks, runId, seen), {
     heartbeatMs: core.limits.heartbeatMs,
     signal: core.stopping.signal,
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
@@ -162,9 +162,15 @@ async function* noticed(
 
 async function* sent(
   chunks: AsyncIterable<UiMessageChunk>,
+  runId: string,
   seen: Seen,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   for await (const chunk of chunks) {
+    if (chunk.type === 'data-paused') {
+      // The number is one of the stream of this run, also when another run has resumed it meanwhile.
+      yield { data: JSON.stringify({ ...chunk, data: { ...(isRecord(chunk.data) && chunk.data), runId } }) }
+      continue
+    }
     const { end } = seen
     if (chunk.type === 'finish' && end !== undefined) {
       const { usage, costUsd } = end.result

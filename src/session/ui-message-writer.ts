@@ -26,7 +26,10 @@ export type UiMessageOptions = {
 export interface UiMessageWriter {
   /** The chunks of one event, in order. */
   write(event: ShownEvent): UiMessageChunk[]
-  /** Continues a message of which the front end has the chunks of these events already. */
+  /**
+   * Continues a message of which the front end has the chunks of these events already. Calls that waited for an
+   * approval do not wait any more: the request that continues the message has the answers.
+   */
   continueAfter(events: readonly ShownEvent[]): void
   /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
   approvals(): 'none' | 'some' | 'all'
@@ -173,6 +176,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
       // The present step is open in the front end, whether or not its beginning is known here.
       if (phase !== 'over') phase = 'step'
       inherited = true
+      tools.assumeAnswered()
       if (events.length === 0) tools.assumeShown()
     },
     approvals: () => (phase === 'over' ? 'none' : tools.approvals()),

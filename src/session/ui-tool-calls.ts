@@ -19,6 +19,8 @@ export interface UiToolCalls {
   pause(): void
   /** Calls that are not known here were shown by an earlier response. */
   assumeShown(): void
+  /** The approvals that calls wait for have been given; a call that asks again waits again. */
+  assumeAnswered(): void
 }
 
 /** The calls of one round as a front end sees them: begun, whole, asked about, ended. */
@@ -145,6 +147,9 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
     },
     assumeShown() {
       unknownAreShown = true
+    },
+    assumeAnswered() {
+      for (const call of calls.values()) call.asked = false
     },
     endAll() {
       for (const [toolCallId, call] of calls) end(toolCallId, call, 'The call did not come to an end.', true)

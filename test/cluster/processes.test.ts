@@ -24,7 +24,7 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
       expect(lines()).toEqual([])
       const third = await worker('--suspend-after', '1h', '--ask', 'bash')
       const followed = await output(command(['runs', 'follow', runId]))
-      expect(followed).toEqual({ code: 0, text: expect.stringContaining('sea is done after 1 calls.') })
+      expect(followed).toMatchObject({ code: 0, text: expect.stringContaining('sea is done after 1 calls.') })
       expect(lines()).toEqual(['sea-1'])
       expect((await client.get(runId))?.state).toBe('completed')
       const status = await output(command(['cluster', 'status', '--json']))
@@ -32,6 +32,58 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
       expect((await output(command(['cluster', 'drain', third.nodeId]))).code).toBe(0)
       expect(await third.ended).toBe(0)
       expect((await queue.status()).nodes).toEqual([])
+    },
+    20 * minutes,
+  )
+
+  it(
+    'ask a question on one node that is killed, take the answer on another, and finish on a third',
+    async () => {
+      const { client, worker, command } = await cluster()
+      const first = await worker('--suspend-after', '1h')
+      const { runId } = await client.submit({ prompt: 'sea asks' })
+      await expect.poll(async () => (await client.questions(runId)).length, { timeout: 5 * minutes }).toBe(1)
+      first.child.kill('SIGKILL')
+      await first.ended
+      const shown = await output(command(['runs', 'show', runId]))
+      expect(shown.text).toContain('Which sea? (North, Baltic)')
+      const answered = await output(command(['runs', 'answer', runId, '--answer', 'Baltic', '--json']))
+      expect(JSON.parse(answered.text)).toEqual({ runId, questionId: 'call-ask', answers: ['Baltic'] })
+      const again = await output(command(['runs', 'answer', runId, '--answer', 'North']))
+      expect(again).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining('Another answer is on its way'),
+      })
+      await worker('--suspend-after', '1h')
+      const followed = await output(command(['runs', 'follow', runId]))
+      expect(followed).toMatchObject({ code: 0, text: expect.stringMatching(/The answer is .*Baltic/) })
+      expect(await client.get(runId)).toMatchObject({ state: 'completed' })
+    },
+    20 * minutes,
+  )
+
+  it(
+    'continue after a pause that was longer than their lease, when another has their runs, without an effect of it',
+    async () => {
+      const { client, worker, lines, queue } = await cluster({ thinkMs: 50 })
+      const paused = await worker('--mode', 'full', '--slots', '4')
+      const names = ['a', 'b', 'c', 'd']
+      const runs = await Promise.all(names.map((name) => client.submit({ prompt: `${name} x6` })))
+      await expect.poll(() => lines().length, { timeout: 5 * minutes }).toBeGreaterThan(4)
+      paused.child.kill('SIGSTOP')
+      const other = await worker('--mode', 'full', '--slots', '4')
+      const isCompleted = async (runId: string) => (await client.get(runId))?.state === 'completed'
+      for (const { runId } of runs)
+        await expect.poll(() => isCompleted(runId), { timeout: 5 * minutes }).toBe(true)
+      expect((await queue.status()).takeovers).toBeGreaterThan(0)
+      other.child.kill('SIGTERM')
+      expect(await other.ended).toBe(0)
+      paused.child.kill('SIGCONT')
+      const later = await client.submit({ prompt: 'later x2' })
+      await expect.poll(() => isCompleted(later.runId), { timeout: 5 * minutes }).toBe(true)
+      const all = lines()
+      expect(new Set(all).size, 'a call was made twice').toBe(all.length)
+      expect(all).toEqual(expect.arrayContaining(['later-1', 'later-2']))
     },
     20 * minutes,
   )

@@ -17,12 +17,25 @@ const clusterKey = 'the key of the cluster in this test, 32 bytes'
 /** The parts of a chat request that the model of these tests looks at. */
 type Chat = { readonly messages: readonly { readonly role: string; readonly content: unknown }[] }
 
+const question = {
+  toolCalls: [
+    {
+      id: 'call-ask',
+      name: 'question',
+      args: { questions: [{ question: 'Which sea?', options: [{ label: 'North' }, { label: 'Baltic' }] }] },
+    },
+  ],
+}
+
 export type ClusterOptions = {
   /** How long the model takes for an answer. */
   readonly thinkMs?: number | undefined
 }
 
-/** A cluster whose model makes as many calls as the prompt says: `NAME x3` appends `NAME-1` to `NAME-3` to a file. */
+/**
+ * A cluster whose model makes as many calls as the prompt says: `NAME x3` appends `NAME-1` to `NAME-3` to a file. The
+ * model asks the user about the prompt `NAME asks`, and repeats the answer.
+ */
 export async function cluster(options: ClusterOptions = {}) {
   const { url, schema } = await postgresSchema()
   const base = realpathSync(temporaryDirectory())
@@ -38,7 +51,10 @@ export async function cluster(options: ClusterOptions = {}) {
     const [, name = 'none', count = '0'] = /([\w-]+) x(\d+)/.exec(prompt) ?? []
     asked.push({ name, atMs: Date.now() })
     if (options.thinkMs !== undefined) await wait(options.thinkMs)
-    const made = messages.filter(({ role }) => role === 'tool').length
+    const results = messages.filter(({ role }) => role === 'tool')
+    if (prompt.includes(' asks'))
+      return results.length === 0 ? question : `The answer is ${JSON.stringify(results[0]?.content)}.`
+    const made = results.length
     if (made >= Number(count)) return `${name} is done after ${made} calls.`
     const id = `${name}-${made + 1}`
     const command = `echo ${id} >> ledger.txt`
@@ -50,8 +66,8 @@ export async function cluster(options: ClusterOptions = {}) {
   onTestFinished(async () => {
     await Promise.all([store.close(), queue.close()])
   })
-  const here = { under: [], databaseUrl: url, modelUrl: models.url }
-  const command = (args: readonly string[], { under, databaseUrl }: Place = here): ChildProcess => {
+  const here: Place = { under: [], databaseUrl: url, modelUrl: models.url }
+  const command = (args: readonly string[], { under, databaseUrl, env }: Place = here): ChildProcess => {
     const [program = '', ...words] = [...under, process.execPath, join(root, 'dist/cli/main.js'), ...args]
     return spawn(program, [...words, '--schema', schema], {
       cwd: work,
@@ -61,6 +77,7 @@ export async function cluster(options: ClusterOptions = {}) {
         CAPSTAN_LOCAL_MODELS: '',
         CAPSTAN_DATABASE_URL: databaseUrl,
         CAPSTAN_CLUSTER_KEY: clusterKey,
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -75,7 +92,7 @@ export async function cluster(options: ClusterOptions = {}) {
   const worker = (...args: readonly string[]): Promise<WorkerProcess> => workerAt(here, ...args)
   const client = new RunClient({ store, queue, clusterKey })
   return {
-    ...{ url, schema, store, queue, client, worker, workerAt, command, asked },
+    ...{ url, schema, store, queue, client, worker, workerAt, command, asked, work, here },
     modelUrl: models.url,
     lines: () => linesOf(ledger),
   }
@@ -87,6 +104,8 @@ export type Place = {
   readonly under: readonly string[]
   readonly databaseUrl: string
   readonly modelUrl: string
+  /** More of the environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined
 }
 
 export type WorkerProcess = {
@@ -127,13 +146,20 @@ export async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent
   return all
 }
 
-export async function output(child: ChildProcess): Promise<{ readonly code: number; readonly text: string }> {
+/** What a command printed, and how it ended. */
+export type Printed = { readonly code: number; readonly text: string; readonly errors: string }
+
+export async function output(child: ChildProcess): Promise<Printed> {
   let text = ''
+  let errors = ''
   child.stdout?.on('data', (data) => {
     text += String(data)
+  })
+  child.stderr?.on('data', (data) => {
+    errors += String(data)
   })
   const code = await new Promise<number>((resolve) => {
     child.on('close', (exit) => resolve(exit ?? -1))
   })
-  return { code, text }
+  return { code, text, errors }
 }
