@@ -29,8 +29,8 @@ export async function execute(
   const leave = await enterWriteOrder(state)
   try {
     if (parts.lane === undefined) return await runHere(work)
-    const { origin, signal } = request
-    const call = { tool, args: checked, origin, signal, starting: () => reportStart(work) }
+    const { origin, signal, toolCallId } = request
+    const call = { tool, toolCallId, args: checked, origin, signal, starting: () => reportStart(work) }
     return await parts.lane(call, (laneMs) => runHere(work, laneMs))
   } finally {
     leave?.()

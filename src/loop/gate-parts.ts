@@ -219,6 +219,8 @@ export type GateParts = {
 /** A call that is about to begin, here or elsewhere. */
 export type LaneCall = {
   readonly tool: AnyGovernedTool
+  /** The model's id of the call. */
+  readonly toolCallId?: string | undefined
   /** As JSON text. */
   readonly args: string
   readonly origin: CallOrigin

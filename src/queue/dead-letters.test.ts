@@ -14,16 +14,16 @@ const letter = (commandId: string, error = 'no'): DeadLetter => ({
 const ids = (letters: DeadLetters): string[] => letters.list().map(({ commandId }) => commandId)
 
 describe('DeadLetters', () => {
-  it('holds the newest, and says when the oldest was removed', () => {
+  it('holds the newest, and says which was removed', () => {
     const letters = new DeadLetters(2)
-    expect(['a', 'b', 'c'].map((id) => letters.add(letter(id)))).toEqual([false, false, true])
+    expect(['a', 'b', 'c'].map((id) => letters.add(letter(id)))).toEqual([undefined, undefined, 'a'])
     expect(ids(letters)).toEqual(['b', 'c'])
   })
 
   it('holds a call once, with its last error', () => {
     const letters = new DeadLetters(2)
     letters.add(letter('a', 'first'))
-    expect(letters.add(letter('a', 'second'))).toBe(false)
+    expect(letters.add(letter('a', 'second'))).toBeUndefined()
     expect(ids(letters)).toEqual(['a'])
     expect(letters.get('a')?.error).toBe('second')
   })
@@ -37,7 +37,7 @@ describe('DeadLetters', () => {
 
   it('holds nothing with a size of 0', () => {
     const letters = new DeadLetters(0)
-    expect(letters.add(letter('a'))).toBe(true)
+    expect(letters.add(letter('a'))).toBe('a')
     expect(letters.list()).toEqual([])
   })
 })

@@ -13,6 +13,8 @@ export type DeadLetter = {
   readonly failedAt: number
   /** Whether it may have done some or all of its work, and would do it a second time. */
   readonly mayHaveRun: boolean
+  /** It comes from the log of an earlier process; absent: it failed in this one. */
+  readonly fromLog?: boolean
 }
 
 /** The last calls that failed for good, so many of them. */
@@ -24,13 +26,13 @@ export class DeadLetters {
     this.#most = most
   }
 
-  /** Gives whether an older one had to go. */
-  add(letter: DeadLetter): boolean {
+  /** Gives the id of the oldest one when it had to go. */
+  add(letter: DeadLetter): string | undefined {
     this.#kept.set(letter.commandId, letter)
     const [oldest] = this.#kept.keys()
-    if (this.#kept.size <= this.#most || oldest === undefined) return false
+    if (this.#kept.size <= this.#most || oldest === undefined) return undefined
     this.#kept.delete(oldest)
-    return true
+    return oldest
   }
 
   list(): DeadLetter[] {

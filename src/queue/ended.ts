@@ -34,6 +34,16 @@ export function cancelled(toolName: string, began: boolean): Ended {
   return { how: 'cancelled', envelope: errorEnvelope(`Tool "${toolName}" ${how}.`) }
 }
 
+/** A call that is made again by a later process is not the one that workers were offered. */
+export function changedSince(toolName: string, began: boolean): Failed {
+  const what = began ? 'a worker had begun it, and how far it came is not known' : 'it was not run'
+  return failed(
+    `Tool "${toolName}": ${what}. Its arguments are no longer those that were offered to workers.`,
+    false,
+    began,
+  )
+}
+
 export function endedBy({ toolName, idempotent }: Work, timeoutMs: number, ending: TaskEnding): Ended {
   switch (ending.how) {
     case 'completed': {

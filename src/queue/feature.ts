@@ -3,6 +3,7 @@ import { readable } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
 import type { GateParts, LaneCall } from '../loop/gate-parts.js'
 import type { Envelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { readQueueConfig } from './config.js'
 import { QueueError } from './errors.js'
@@ -19,6 +20,9 @@ import type {
 } from './index.js'
 import { laneNames, laneOfKind, readHandler, readLane } from './lane.js'
 import type { LaneQueue, RunHere } from './lane-queue.js'
+import type { LocalEngine } from './local-engine.js'
+import type { QueueLog } from './queue-log.js'
+import type { RestoredTasks } from './restored-tasks.js'
 
 export type QueueFeatureOptions = {
   /**
@@ -27,10 +31,13 @@ export type QueueFeatureOptions = {
   readonly queueConfig?: QueueConfig
 }
 
-type QueueSession = FeatureContext<QueueFeatureOptions>
+type QueueSession = FeatureContext<QueueFeatureOptions & { readonly trustStore?: boolean }>
 
 /** The lanes that calls wait in. Nothing is loaded before the first call passes a lane. */
-export const queueFeature: SessionFeature<SessionQueue, QueueFeatureOptions> = {
+export const queueFeature: SessionFeature<
+  SessionQueue,
+  QueueFeatureOptions & { readonly trustStore?: boolean }
+> = {
   name: 'queue',
   create: (session) => new SessionQueue(session),
   close: (queue) => queue.close(),
@@ -44,7 +51,8 @@ export const queueFeature: SessionFeature<SessionQueue, QueueFeatureOptions> = {
 /** The lane step of the gate. Calls of subagents pass the lanes of the session they work for. */
 function laneOf(session: QueueSession): GateParts['lane'] {
   const parent = session.parent && laneOf(session.parent.session)
-  if (parent !== undefined) return parent
+  // The log of this session has no tasks of its subagents' calls that could be made again.
+  if (parent !== undefined) return (call, run) => parent({ ...call, toolCallId: undefined }, run)
   if (session.options.queueConfig === undefined) return undefined
   return (call, run) => session.use(queueFeature).pass(call, run)
 }
@@ -64,13 +72,37 @@ export function queueOf(session: QueueSession): SessionQueue {
   )
 }
 
+/** Options of `retryDeadLetter`. */
+export type RetryDeadLetterOptions = {
+  /** Needed where the first attempts may have done some of the work, and the tool was not declared idempotent. */
+  readonly evenIfItMayHaveRun?: boolean
+  /**
+   * Needed for a letter with `fromLog`, unless the session has `trustStore`: whoever can write to the store could have
+   * written it, and the call has the privileges of the host.
+   */
+  readonly evenIfFromLog?: boolean
+}
+
+/**
+ * Whether a call that an earlier process had offered to workers can be made again: its task says what became of it.
+ */
+export function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
+  const { restored, options, parent } = session
+  if (parent !== undefined || options.queueConfig === undefined) return false
+  // An engine of the host has its own tasks.
+  if (options.queueConfig.engine !== undefined) return false
+  return [...(restored?.queue?.tasks.values() ?? [])].some(
+    (open) => open.messageId === messageId && open.task.callId === callId,
+  )
+}
+
 /** Makes the call of a dead letter again, as a direct call of the host, and removes the letter. */
 export async function retryDeadLetter(
   session: QueueSession,
   commandId: string,
-  options: { readonly evenIfItMayHaveRun?: boolean },
+  options: RetryDeadLetterOptions,
 ): Promise<ToolResult> {
-  const { commandType, payload } = queueOf(session).takeDeadLetter(commandId, options)
+  const { commandType, payload } = await queueOf(session).takeDeadLetter(commandId, options)
   return session.callTool(commandType, payload)
 }
 
@@ -85,6 +117,8 @@ class SessionQueue {
   readonly #session: QueueSession
   #loading: Promise<LaneQueue> | undefined
   #queue: LaneQueue | undefined
+  #log: QueueLog | undefined
+  #restored: RestoredTasks | undefined
   readonly #doors = new Set<QueueDoor>()
   readonly #detach = new Set<() => void>()
   #workers = 0
@@ -94,7 +128,7 @@ class SessionQueue {
   }
 
   async pass(call: LaneCall, run: RunHere): Promise<Envelope> {
-    const { tool, args, origin, signal, starting } = call
+    const { tool, toolCallId, args, origin, signal, starting } = call
     if (sessionTools.has(tool.name)) return run()
     const queue = this.#queue ?? (await this.#load())
     const lane = queue.toolLanes.get(tool.name) ?? laneOfKind(tool.kind)
@@ -103,6 +137,7 @@ class SessionQueue {
     return queue.pass(
       {
         toolName: tool.name,
+        callId: toolCallId,
         args,
         lane,
         idempotent: tool.idempotent,
@@ -119,18 +154,20 @@ class SessionQueue {
   async setHandler(lane: unknown, handler: unknown): Promise<void> {
     const [known, read] = [readLane(lane), readHandler(handler)]
     const queue = await this.#load()
+    await this.#log?.handler(known, read)
     queue.setHandler(known, read)
   }
 
   async pending(): Promise<(ExternalTask & { readonly id: string })[]> {
-    const tasks = (await this.#queue?.engine.board.pending()) ?? []
+    const queue = await this.#known()
+    const tasks = (await queue?.engine.board.pending()) ?? []
     return tasks.map((task) => ({ ...task, id: task.taskId }))
   }
 
   async complete(taskId: string, completion: Completion): Promise<boolean> {
     const { readCompletion } = await import('./worker-result.js')
     const read = readCompletion(completion)
-    return (await this.#queue?.complete(taskId, read)) ?? false
+    return (await (await this.#known())?.complete(taskId, read)) ?? false
   }
 
   async stats(): Promise<QueueStats> {
@@ -142,12 +179,13 @@ class SessionQueue {
   }
 
   async deadLetters(): Promise<DeadLetter[]> {
-    return this.#queue?.deadLetters?.list() ?? []
+    return (await this.#known())?.deadLetters?.list() ?? []
   }
 
   /** Removes a dead letter for the host to make its call again. */
-  takeDeadLetter(commandId: string, { evenIfItMayHaveRun = false }): DeadLetter {
-    const letters = this.#queue?.deadLetters
+  async takeDeadLetter(commandId: string, options: RetryDeadLetterOptions): Promise<DeadLetter> {
+    const { evenIfItMayHaveRun = false, evenIfFromLog = this.#session.options.trustStore === true } = options
+    const letters = (await this.#known())?.deadLetters
     const letter = letters?.get(commandId)
     if (letter === undefined)
       throw new QueueError(
@@ -159,8 +197,25 @@ class SessionQueue {
         'queue_dead_letter',
         `'${commandId}' may have run already, and running "${letter.commandType}" again could do its work twice. Look at what it did, then say evenIfItMayHaveRun: true.`,
       )
+    if (letter.fromLog && !evenIfFromLog)
+      throw new QueueError(
+        'queue_dead_letter',
+        `'${commandId}' comes from the log of the session, and its call would have the privileges of the host. Look at its payload, then say evenIfFromLog: true; or set trustStore: true for a store that only the host can write to.`,
+      )
+    if (letter.payload === undefined)
+      throw new QueueError(
+        'queue_dead_letter',
+        `The arguments of '${commandId}' were not saved, because they are too long or contain a secret. Make the call yourself: session.tool('${letter.commandType}', …).`,
+      )
     letters?.take(commandId)
+    // A process that ends after this has made the call, or not; a later one does not make it again.
+    await this.#log?.removed(commandId)
     return letter
+  }
+
+  /** The calls of an earlier process have been answered without their tasks. */
+  forgetCalls(): void {
+    this.#restored?.forgetCalls()
   }
 
   async serve(options: ServeQueueOptions): Promise<QueueDoor> {
@@ -196,6 +251,11 @@ class SessionQueue {
     await queue?.close()
   }
 
+  /** The queue, if it was used before, or an earlier process has left something in it. */
+  async #known(): Promise<LaneQueue | undefined> {
+    return this.#session.restored?.queue === undefined ? this.#queue : this.#load()
+  }
+
   #load(): Promise<LaneQueue> {
     this.#loading ??= this.#make()
     return this.#loading
@@ -203,20 +263,52 @@ class SessionQueue {
 
   async #make(): Promise<LaneQueue> {
     const session = this.#session
-    const [{ LaneQueue }, { LocalEngine }] = await Promise.all([
+    const [{ LaneQueue }, { LocalEngine }, { QueueLog }] = await Promise.all([
       import('./lane-queue.js'),
       import('./local-engine.js'),
+      import('./queue-log.js'),
     ])
-    const { queueConfig = {} } = session.options
-    const settings = readQueueConfig(queueConfig)
-    const engine = settings.engine ?? new LocalEngine(settings, () => session.newId())
-    this.#queue = new LaneQueue({
-      sessionId: session.sessionId,
+    const { sessionId, recorder, redactor, options } = session
+    const settings = readQueueConfig(options.queueConfig ?? {})
+    const log = recorder && new QueueLog({ note: (note) => recorder.note(note), redact: redactor.record })
+    const engine = settings.engine ?? new LocalEngine(settings, () => session.newId(), log)
+    const restored = engine instanceof LocalEngine ? await this.#restore(engine) : undefined
+    const queue = new LaneQueue({
+      sessionId,
       settings,
       engine,
+      log,
+      savesTasks: engine instanceof LocalEngine,
+      restored,
+      ids: session.restored?.queue?.ids,
+      onError: (error) => session.emit({ type: 'notice', source: 'store', message: messageOf(error) }),
       emit: (event) => session.emit(event),
       now: () => session.now(),
     })
-    return this.#queue
+    await this.#restoreSettings(queue)
+    this.#log = log
+    this.#restored = restored
+    this.#queue = queue
+    return queue
+  }
+
+  /** The tasks of an earlier process. */
+  async #restore({ board }: LocalEngine): Promise<RestoredTasks | undefined> {
+    const { sessionId, restored, conversation } = this.#session
+    if (restored?.queue === undefined) return undefined
+    const { RestoredTasks } = await import('./restored-tasks.js')
+    const lastMessageId = conversation.kept.at(-1)?.id
+    return new RestoredTasks({ sessionId, board, state: restored.queue, lastMessageId })
+  }
+
+  async #restoreSettings(queue: LaneQueue): Promise<void> {
+    const { restored, options } = this.#session
+    if (restored?.queue === undefined) return
+    const { restoredHandlers, restoredLetters } = await import('./restored-settings.js')
+    const { queueConfig = {}, trustStore = false } = options
+    for (const [lane, handler] of restoredHandlers(restored.queue, queueConfig, trustStore))
+      queue.setHandler(lane, handler)
+    for (const letter of restoredLetters(restored.queue)) queue.deadLetters?.add(letter)
+    queue.continueOrphans(trustStore)
   }
 }

@@ -6,14 +6,20 @@ import { parseJsonText } from '../tool/json-text.js'
 import { DepthAlerts } from './alerts.js'
 import type { QueueSettings } from './config.js'
 import { type DeadLetter, DeadLetters } from './dead-letters.js'
-import { cancelled, type Ended, endedBy, type Failed, gotNoAnswer, noAnswer } from './ended.js'
-import type { Completion, ExternalTask, QueueEngine, Room } from './engine.js'
+import { cancelled, changedSince, type Ended, endedBy, type Failed, gotNoAnswer, noAnswer } from './ended.js'
+import type { Completion, ExternalTask, QueueEngine, Room, TaskEnding } from './engine.js'
+import { QueueError } from './errors.js'
 import { type Lane, type LaneHandler, laneNames } from './lane.js'
 import { type CallCounter, LaneMetrics, type QueueMetrics } from './metrics.js'
+import { digestOf, type QueueLog } from './queue-log.js'
+import type { RestoredTask, RestoredTasks } from './restored-tasks.js'
+import { LocalBoard } from './task-board.js'
 
 /** One call on its way through a lane. */
 export type QueuedCall = {
   readonly toolName: string
+  /** The model's id of the call, for a call that a later process can make again. */
+  readonly callId?: string | undefined
   /** As JSON text. */
   readonly args: string
   readonly lane: Lane
@@ -46,6 +52,16 @@ export type LaneQueueParts = {
   readonly sessionId: string
   readonly settings: QueueSettings
   readonly engine: QueueEngine
+  /** Where dead letters and lane handlers are saved; absent without a session store. */
+  readonly log?: QueueLog | undefined
+  /** Whether the log has the tasks of workers too: an engine of the host saves its own. */
+  readonly savesTasks?: boolean
+  /** The tasks of an earlier process. */
+  readonly restored?: RestoredTasks | undefined
+  /** The highest number in an id of an earlier process. */
+  readonly ids?: number | undefined
+  /** Called when the log cannot be written and no call is there to fail. */
+  onError?(error: unknown): void
   emit(event: QueueEvent): void
   now(): number
 }
@@ -64,7 +80,8 @@ export class LaneQueue {
   readonly #metrics: LaneMetrics | undefined
   readonly #alerts: DepthAlerts | undefined
   readonly #letters: DeadLetters | undefined
-  #count = 0
+  #count: number
+  readonly #endings = new Set<Promise<void>>()
 
   constructor(parts: LaneQueueParts) {
     const { settings } = parts
@@ -74,6 +91,17 @@ export class LaneQueue {
     this.#metrics = settings.metrics ? new LaneMetrics() : undefined
     this.#alerts = settings.alertDepth === undefined ? undefined : new DepthAlerts(settings.alertDepth)
     this.#letters = settings.deadLetters === 0 ? undefined : new DeadLetters(settings.deadLetters)
+    this.#count = parts.ids ?? 0
+  }
+
+  /** Continues the tasks whose caller ended with an earlier process. `offers`: workers can take those never begun. */
+  continueOrphans(offers: boolean): void {
+    for (const restored of this.#parts.restored?.orphans ?? []) {
+      const ending = this.#continueOrphan(restored, offers)
+        .catch((error: unknown) => this.#parts.onError?.(error))
+        .finally(() => this.#endings.delete(ending))
+      this.#endings.add(ending)
+    }
   }
 
   /** Tools that do not wait where their kind says. */
@@ -87,12 +115,38 @@ export class LaneQueue {
   }
 
   async pass(call: QueuedCall, here: RunHere): Promise<Envelope> {
+    const restored = call.callId === undefined ? undefined : this.#parts.restored?.take(call.callId)
+    this.#tally('submitted', call.lane)
+    if (restored === undefined) return this.#attempts(call, this.#wayOf(call), { attempt: 1 }, here)
+    const { task, began } = restored
+    const way: Way = { ...this.#wayOf(call), id: task.taskId, announced: true, saved: true }
+    const { attempt } = task
+    if (differs(call, restored)) {
+      this.#withdraw(task)
+      return this.#end(call, way, attempt, changedSince(call.toolName, began))
+    }
+    if (began) return this.#attempts(call, way, { attempt, ending: restored.ending }, here)
+    this.#withdraw(task)
+    // It begins here: for a later process it is a call like any other.
+    if (way.mode !== 'external') await this.#parts.log?.ended(way.id)
+    return this.#attempts(call, way, { attempt }, here)
+  }
+
+  /** `first.ending`: the first attempt was made by an earlier process, and ends so. */
+  async #attempts(
+    call: QueuedCall,
+    way: Way,
+    first: { readonly attempt: number; readonly ending?: Promise<TaskEnding> },
+    here: RunHere,
+  ): Promise<Envelope> {
     const { retry } = this.#parts.settings
     const { lane } = call
-    const way = this.#wayOf(call)
-    this.#tally('submitted', lane)
-    for (let attempt = 1; ; attempt++) {
-      const ended = await this.#attempt(call, way, attempt, here).catch((error: unknown) => {
+    let { ending } = first
+    for (let attempt = first.attempt; ; attempt++) {
+      const made =
+        ending === undefined ? this.#attempt(call, way, attempt, here) : this.#join(call, way, ending)
+      ending = undefined
+      const ended = await made.catch((error: unknown) => {
         this.#tally('failed', lane)
         throw error
       })
@@ -139,8 +193,52 @@ export class LaneQueue {
     return this.#letters
   }
 
-  close(): Promise<void> {
-    return this.engine.close()
+  async close(): Promise<void> {
+    await this.engine.close()
+    await Promise.all(this.#endings)
+  }
+
+  /** Waits for a worker that has begun in the time of an earlier process. */
+  async #join(call: QueuedCall, way: Way, ending: Promise<TaskEnding>): Promise<Ended> {
+    const { signal } = call
+    way.endsAt = performance.now() + way.timeoutMs
+    if (signal?.aborted) this.#withdraw({ taskId: way.id })
+    const undo = signal && onAbort(signal, () => this.#withdraw({ taskId: way.id }))
+    try {
+      return endedBy(call, way.timeoutMs, await ending)
+    } finally {
+      undo?.()
+    }
+  }
+
+  #withdraw({ taskId }: Pick<ExternalTask, 'taskId'>): void {
+    const { board } = this.engine
+    if (board instanceof LocalBoard) board.withdraw(taskId)
+  }
+
+  async #continueOrphan(restored: RestoredTask, offers: boolean): Promise<void> {
+    const { task, args, began } = restored
+    const { taskId, commandType, lane, idempotent, timeoutMs, attempt } = task
+    const call: QueuedCall = {
+      toolName: commandType,
+      args: args ?? 'null',
+      lane,
+      idempotent,
+      starting: () => undefined,
+    }
+    const way: Way = { id: taskId, mode: 'external', timeoutMs, announced: true, saved: true }
+    this.#tally('submitted', lane)
+    if (offers && !began && args !== undefined) {
+      this.#withdraw(task)
+      // Its way is external: it never runs here.
+      await this.#attempts(call, way, { attempt }, () =>
+        Promise.reject(new QueueError('queue_refused', taskId)),
+      )
+      return
+    }
+    const ending = await restored.ending
+    // The queue was closed first: a later process continues the task.
+    if (ending.how !== 'aborted') await this.#end(call, way, attempt, endedBy(call, timeoutMs, ending))
   }
 
   #handlerOf(lane: Lane): LaneHandler {
@@ -190,11 +288,16 @@ export class LaneQueue {
 
   async #handOut(call: QueuedCall, way: Way, attempt: number): Promise<Ended> {
     const { signal } = call
+    const task = this.#taskOf(call, way, attempt)
+    // First the task: a call that has started and has no task counts as interrupted.
+    if (this.#parts.savesTasks === true) {
+      way.saved = true
+      await this.#parts.log?.offered(task, call.args, call.callId)
+    }
     if (way.endsAt === undefined) {
       await call.starting()
       way.endsAt = performance.now() + way.timeoutMs
     }
-    const task = this.#taskOf(call, way, attempt)
     this.#tellPending(task, way)
     const timeoutMs = Math.max(1, way.endsAt - performance.now())
     const ending = await this.engine.board.offer(task, { timeoutMs, signal })
@@ -227,7 +330,7 @@ export class LaneQueue {
     })
   }
 
-  #end(call: QueuedCall, way: Way, attempts: number, ended: Ended): Envelope {
+  async #end(call: QueuedCall, way: Way, attempts: number, ended: Ended): Promise<Envelope> {
     const { sessionId, emit } = this.#parts
     if (way.announced)
       emit({ type: 'external_task_completed', taskId: way.id, sessionId, success: ended.how === 'answered' })
@@ -235,12 +338,15 @@ export class LaneQueue {
     if (ended.how === 'cancelled') this.#tally('cancelled', call.lane)
     if (ended.how === 'failed') {
       this.#tally('failed', call.lane)
-      this.#bury(call, way, attempts, ended)
+      await this.#bury(call, way, attempts, ended)
     }
+    // The result of a call of the model is in the log, and says that its task has ended.
+    if (way.saved === true && call.callId === undefined) await this.#parts.log?.ended(way.id)
     return ended.envelope
   }
 
-  #bury(call: QueuedCall, way: Way, attempts: number, { error, mayHaveRun }: Failed): void {
+  async #bury(call: QueuedCall, way: Way, attempts: number, { error, mayHaveRun }: Failed): Promise<void> {
+    const { log } = this.#parts
     if (this.#letters === undefined) return
     const command = commandOf(call, way)
     const letter: DeadLetter = {
@@ -251,10 +357,12 @@ export class LaneQueue {
       failedAt: this.#parts.now(),
       mayHaveRun: mayHaveRun && !call.idempotent,
     }
-    const full = this.#letters.add(letter)
+    await log?.buried(letter, call.args)
+    const dropped = this.#letters.add(letter)
+    if (dropped !== undefined) await log?.removed(dropped)
     this.#tally('dead_lettered', call.lane)
     this.#parts.emit({ type: 'command_dead_lettered', ...command, error, attempts })
-    if (full && this.#alerts !== undefined)
+    if (dropped !== undefined && this.#alerts !== undefined)
       this.#parts.emit({
         type: 'queue_alert',
         level: 'warning',
@@ -275,12 +383,19 @@ type Way = {
   readonly mode: LaneHandler['mode']
   readonly timeoutMs: number
   announced: boolean
+  /** Whether the log has its task. */
+  saved?: boolean
   /** When its time with workers is over, all attempts together. */
   endsAt?: number
 }
 /** Set inside calls that have room. */
 const holding = new AsyncLocalStorage<true>()
 const insideAnother: Room = { leave: () => undefined }
+
+/** Whether a call that is made again is not the one that workers were offered. */
+function differs({ toolName, args }: QueuedCall, { task, argsDigest }: RestoredTask): boolean {
+  return task.commandType !== toolName || argsDigest !== digestOf(args)
+}
 
 type Command = { readonly commandId: string; readonly commandType: string; readonly lane: Lane }
 

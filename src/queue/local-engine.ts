@@ -2,16 +2,16 @@ import type { QueueSettings } from './config.js'
 import type { LaneDepth, LaneEntry, QueueEngine, Room } from './engine.js'
 import type { Lane } from './lane.js'
 import { Lanes } from './lanes.js'
-import { LocalBoard } from './task-board.js'
+import { LocalBoard, type TaskLog } from './task-board.js'
 
 /** The engine of one process. */
 export class LocalEngine implements QueueEngine {
   readonly board: LocalBoard
   readonly #lanes: Lanes
 
-  constructor(settings: QueueSettings, newId: () => string) {
+  constructor(settings: QueueSettings, newId: () => string, log?: TaskLog) {
     this.#lanes = new Lanes(settings)
-    this.board = new LocalBoard({ leaseMs: settings.leaseMs, newId })
+    this.board = new LocalBoard({ leaseMs: settings.leaseMs, newId, log })
   }
 
   enter(entry: LaneEntry): Promise<Room | undefined> {

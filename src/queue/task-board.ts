@@ -13,8 +13,21 @@ import type {
 
 export type LocalBoardOptions = {
   readonly leaseMs: number
+  /** Written to before a worker gets its answer. */
+  readonly log?: TaskLog | undefined
   newId(): string
 }
+
+/** What a later process must know of tasks. Each resolves when it is written. */
+export type TaskLog = {
+  /** A worker may begin. */
+  begun(taskId: string, lease: BoardLease): Promise<void>
+  completed(taskId: string, leaseId: string | undefined, completion: Completion): Promise<void>
+}
+type BoardLease = { readonly id: string; readonly worker: string }
+
+/** How a task of an earlier process is put back: no worker can claim it. */
+export type HeldOffer = { readonly lease: BoardLease | undefined; readonly began: boolean }
 
 /** How many tasks that have ended are remembered, so that a worker that says it twice gets the same answer twice. */
 const remembered = 1_000
@@ -29,24 +42,29 @@ export class LocalBoard implements TaskBoard {
   readonly #waiting = new Set<Waiter>()
   /** The lease under which a task was completed. */
   readonly #ended = new Map<string, string>()
+  /** Tasks whose result is being written. Never rejects. */
+  readonly #completing = new Map<string, Promise<void>>()
 
   constructor(options: LocalBoardOptions) {
     this.#options = options
   }
 
-  offer(task: ExternalTask, { timeoutMs, signal }: OfferLimits): Promise<TaskEnding> {
+  offer(task: ExternalTask, { timeoutMs, signal }: OfferLimits, held?: HeldOffer): Promise<TaskEnding> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve({ how: 'aborted', began: false })
       let undo: () => void = () => undefined
       const offer: Offer = {
         task,
-        began: false,
-        end: (ending) => {
+        began: held?.began ?? false,
+        close: () => {
           clearTimeout(timer)
           clearTimeout(offer.lease?.timer)
           undo()
           this.#open.delete(task.taskId)
           this.#ready.delete(offer)
+        },
+        end: (ending) => {
+          offer.close()
           resolve(ending)
         },
       }
@@ -57,29 +75,34 @@ export class LocalBoard implements TaskBoard {
       if (signal !== undefined)
         undo = onAbort(signal, () => offer.end({ how: 'aborted', began: offer.began }))
       this.#open.set(task.taskId, offer)
-      this.#ready.add(offer)
-      this.#serve(offer)
+      if (held === undefined) {
+        this.#ready.add(offer)
+        this.#serve(offer)
+      } else if (held.lease !== undefined) {
+        offer.lease = { ...held.lease }
+        this.#watch(offer)
+      }
     })
   }
 
   claim(request: ClaimRequest): Promise<readonly ClaimedTask[]> {
     const { max, waitMs, signal } = request
     if (signal?.aborted) return Promise.resolve([])
-    const taken: ClaimedTask[] = []
+    const taken: Offer[] = []
     for (const offer of this.#ready) {
       if (taken.length >= max) break
-      if (suits(request, offer.task)) taken.push(this.#lease(offer, request))
+      if (suits(request, offer.task)) taken.push(offer)
     }
-    if (taken.length > 0 || waitMs <= 0 || max < 1) return Promise.resolve(taken)
+    if (taken.length > 0 || waitMs <= 0 || max < 1) return this.#lease(taken, request)
     return new Promise((resolve) => {
       let undo: () => void = () => undefined
       const waiter: Waiter = {
         request,
-        give: (tasks) => {
+        give: (offers) => {
           clearTimeout(timer)
           undo()
           this.#waiting.delete(waiter)
-          resolve(tasks)
+          resolve(this.#lease(offers, request))
         },
       }
       const timer = setTimeout(() => waiter.give([]), Math.min(waitMs, maxTimerMs))
@@ -93,7 +116,10 @@ export class LocalBoard implements TaskBoard {
     if (offer === undefined) return false
     offer.began = true
     this.#watch(offer)
-    return true
+    const { log } = this.#options
+    if (log === undefined || offer.lease === undefined) return true
+    await log.begun(taskId, offer.lease)
+    return this.#held(taskId, leaseId) === offer
   }
 
   async renew(leases: readonly Lease[]): Promise<readonly string[]> {
@@ -111,12 +137,38 @@ export class LocalBoard implements TaskBoard {
     completion: Completion,
   ): Promise<CompletionAnswer> {
     const offer = this.#open.get(taskId)
-    if (offer === undefined)
+    if (offer === undefined) {
+      // A result counts as accepted only when it is written.
+      await this.#completing.get(taskId)
       return leaseId !== undefined && this.#ended.get(taskId) === leaseId ? 'duplicate' : 'gone'
+    }
     if (leaseId !== undefined && offer.lease?.id !== leaseId) return 'late'
-    if (leaseId !== undefined) this.#remember(taskId, leaseId)
+    await this.#save(offer, leaseId, completion)
+    if (leaseId !== undefined) this.remember(taskId, leaseId)
     offer.end({ how: 'completed', completion })
     return 'accepted'
+  }
+
+  /** Nothing else can end the task while its result is written. */
+  async #save(offer: Offer, leaseId: string | undefined, completion: Completion): Promise<void> {
+    const { log } = this.#options
+    if (log === undefined) return
+    const { taskId } = offer.task
+    offer.close()
+    const written = log.completed(taskId, leaseId, completion)
+    const settled = written.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#completing.set(taskId, settled)
+    try {
+      await written
+    } catch (error) {
+      offer.end({ how: 'lost', began: true })
+      throw error
+    } finally {
+      this.#completing.delete(taskId)
+    }
   }
 
   async release(taskId: string, leaseId: string): Promise<boolean> {
@@ -124,6 +176,12 @@ export class LocalBoard implements TaskBoard {
     if (offer === undefined || offer.began) return false
     offer.end({ how: 'released', began: false })
     return true
+  }
+
+  /** Takes a task back, in whatever state it is. */
+  withdraw(taskId: string): void {
+    const offer = this.#open.get(taskId)
+    offer?.end({ how: 'aborted', began: offer.began })
   }
 
   async abandon(worker: string): Promise<void> {
@@ -146,18 +204,29 @@ export class LocalBoard implements TaskBoard {
 
   #serve(offer: Offer): void {
     const waiter = [...this.#waiting].find(({ request }) => suits(request, offer.task))
-    waiter?.give([this.#lease(offer, waiter.request)])
+    waiter?.give([offer])
   }
 
-  #lease(offer: Offer, { worker, announcesStart }: ClaimRequest): ClaimedTask {
-    const { leaseMs, newId } = this.#options
-    const id = newId()
-    offer.lease = { id, worker }
-    // Of a worker that does not say when it begins, one must think that it has.
-    offer.began = announcesStart !== true
-    this.#ready.delete(offer)
-    this.#watch(offer)
-    return { ...offer.task, leaseId: id, leaseMs }
+  /** Gives tasks to a worker. */
+  async #lease(
+    offers: readonly Offer[],
+    { worker, announcesStart }: ClaimRequest,
+  ): Promise<readonly ClaimedTask[]> {
+    const { leaseMs, newId, log } = this.#options
+    const leased = offers.map((offer) => {
+      const lease = { id: newId(), worker }
+      offer.lease = { ...lease }
+      // Of a worker that does not say when it begins, one must think that it has.
+      offer.began = announcesStart !== true
+      this.#ready.delete(offer)
+      this.#watch(offer)
+      return { offer, lease, claimed: { ...offer.task, leaseId: lease.id, leaseMs } }
+    })
+    if (log === undefined || announcesStart === true) return leased.map(({ claimed }) => claimed)
+    await Promise.all(leased.map(({ offer, lease }) => log.begun(offer.task.taskId, lease)))
+    return leased.flatMap(({ claimed }) =>
+      this.#held(claimed.taskId, claimed.leaseId) === undefined ? [] : [claimed],
+    )
   }
 
   /** From now on the worker may be silent for as long as a lease is. */
@@ -179,7 +248,8 @@ export class LocalBoard implements TaskBoard {
     return offer?.lease?.id === leaseId ? offer : undefined
   }
 
-  #remember(taskId: string, leaseId: string): void {
+  /** The lease under which a task was completed, here or in an earlier process. */
+  remember(taskId: string, leaseId: string): void {
     this.#ended.set(taskId, leaseId)
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= remembered) return
@@ -191,12 +261,14 @@ export class LocalBoard implements TaskBoard {
 type Offer = {
   readonly task: ExternalTask
   began: boolean
-  lease?: { readonly id: string; readonly worker: string; timer?: ReturnType<typeof setTimeout> }
+  lease?: BoardLease & { timer?: ReturnType<typeof setTimeout> }
+  /** It can be claimed and ended no more. */
+  close(): void
   end(ending: TaskEnding): void
 }
 type Waiter = {
   readonly request: ClaimRequest
-  give(tasks: readonly ClaimedTask[]): void
+  give(offers: readonly Offer[]): void
 }
 
 function suits({ lanes, tools }: ClaimRequest, { lane, commandType }: ExternalTask): boolean {

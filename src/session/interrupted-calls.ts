@@ -1,4 +1,5 @@
 import type { UnfinishedRound } from '../loop/run-parts.js'
+import { hasTask, queueFeature } from '../queue/feature.js'
 import { canResumeCall } from './journal/call-steps.js'
 import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
 import type { SessionKernel } from './kernel.js'
@@ -24,6 +25,7 @@ export class InterruptedCalls {
     if (restored === undefined || this.#closed) return
     this.#closed = true
     confirmations.forgetSaved()
+    this.#kernel.peek(queueFeature)?.forgetCalls()
     const results = interruptedResults(conversation.messages, restored, this.#kernel.now())
     if (results !== undefined) await conversation.append(results.message, results)
   }
@@ -34,7 +36,8 @@ export class InterruptedCalls {
     if (restored === undefined || this.#closed) return undefined
     const last = conversation.kept.at(-1)
     const own = last?.row.runId !== undefined && family.has(last.row.runId)
-    const canResume = (_: string, callId: string): boolean => own && canResumeCall(restored, last.id, callId)
+    const canResume = (_: string, callId: string): boolean =>
+      own && (canResumeCall(restored, last.id, callId) || hasTask(this.#kernel, last.id, callId))
     return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), canResume })
   }
 

@@ -17,7 +17,7 @@ import { memoryOf } from '../memory/feature.js'
 import type { MemoryItem, MemoryStats, RecalledMemory } from '../memory/index.js'
 import type { Model } from '../model/model.js'
 import { type ObjectOptions, type ObjectResult, objectForHost } from '../objects/object-for-host.js'
-import { hasQueue, queueOf, retryDeadLetter } from '../queue/feature.js'
+import { hasQueue, queueOf, type RetryDeadLetterOptions, retryDeadLetter } from '../queue/feature.js'
 import type {
   Completion,
   DeadLetter,
@@ -944,13 +944,7 @@ export class Session extends SessionHandle {
   }
 
   /** Makes the call of a dead letter again, as a direct call of the host, and removes the letter. */
-  async retryDeadLetter(
-    commandId: string,
-    options: {
-      /** Needed where the first attempts may have done some of the work, and the tool was not declared idempotent. */
-      readonly evenIfItMayHaveRun?: boolean
-    } = {},
-  ): Promise<ToolResult> {
+  async retryDeadLetter(commandId: string, options: RetryDeadLetterOptions = {}): Promise<ToolResult> {
     return retryDeadLetter(kernelOf(this), commandId, options)
   }
 

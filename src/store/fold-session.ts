@@ -2,6 +2,7 @@ import type { AssistantContent, Message, ToolResultPart, UserContent } from '../
 import { type Envelope, isEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { QueueFold } from './queue-fold.js'
 import { contentProblem } from './record-problem.js'
 import type {
   BlobPart,
@@ -68,6 +69,7 @@ class Fold {
   readonly #questions = new Map<string, OpenQuestion>()
   readonly #outcomes = new Map<string, Envelope>()
   readonly #steps = new Map<string, { readonly messageId: string; readonly steps: (ToolStep | BlobPart)[] }>()
+  #queue: QueueFold | undefined
   readonly #missingBlobs = new Set<string>()
   #unknownRecords = 0
 
@@ -113,6 +115,7 @@ class Fold {
       reports: this.#reports,
       offered: this.#offered,
       tasks: this.#tasks,
+      queue: this.#queue,
       missingBlobs: [...this.#missingBlobs],
       unknownRecords: this.#unknownRecords,
     }
@@ -195,6 +198,11 @@ class Fold {
       this.#tasks.set(content.taskId, content)
       return
     }
+    if (content.type === 'queue_task' || content.type === 'dead_letter' || content.type === 'lane_handler') {
+      this.#queue ??= new QueueFold()
+      this.#queue.take(row.messageId, content)
+      return
+    }
     if (content.type === 'tool_step') {
       this.#takeStep(row.messageId, content)
       return
@@ -212,8 +220,8 @@ class Fold {
   /** Closes a call that has its result, and all calls made inside it. */
   #closeCall({ id, callId }: ToolResultPart): void {
     for (const open of [this.#intents, this.#questions, this.#outcomes, this.#steps])
-      for (const known of open.keys())
-        if (known === id || known === callId || known.startsWith(`${id}/`)) open.delete(known)
+      for (const known of open.keys()) if (closes(known, id, callId)) open.delete(known)
+    this.#queue?.closeCalls((known) => closes(known, id, callId))
   }
 
   #takeStep(messageId: string, step: ToolStep, blob?: BlobPart): void {
@@ -293,6 +301,11 @@ class Fold {
     this.#missingBlobs.add(digest)
     return stub
   }
+}
+
+/** Whether the result of a call closes this one: itself, or a call made inside it. */
+function closes(known: string, id: string, callId: string | undefined): boolean {
+  return known === id || known === callId || known.startsWith(`${id}/`)
 }
 
 /** Adds the envelopes of results to the stored message. The message that a model reads has none. */

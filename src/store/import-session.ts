@@ -307,4 +307,8 @@ const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefine
   tool_question: 'open questions',
   // The recorded steps of a call decide what it does next.
   tool_step: 'steps of calls',
+  // They are calls that workers do, or that the host makes again.
+  queue_task: 'tasks of workers',
+  dead_letter: 'dead letters',
+  lane_handler: 'handlers of lanes',
 }

@@ -92,6 +92,9 @@ export type PartRow = {
     | VerificationNote
     | OfferedChecksNote
     | TaskNote
+    | QueueTaskNote
+    | DeadLetterNote
+    | LaneHandlerNote
     | BlobPart
 }
 
@@ -204,6 +207,54 @@ export type TaskNote = {
   readonly usage?: JsonObject
   /** The step of a workflow that it was, until the workflow ends. */
   readonly workflow?: { readonly id: string; readonly step: string; readonly digest: string } | null
+}
+
+/**
+ * Written when a call is offered to workers, before a worker can begin it, and before its result is accepted. Later
+ * notes of a task have only the fields that changed.
+ */
+export type QueueTaskNote = {
+  readonly type: 'queue_task'
+  readonly taskId: string
+  readonly state: 'offered' | 'begun' | 'completed' | 'ended'
+  /** The model's id of the call; absent for calls of the host and of subagents, which no run resumes. */
+  readonly callId?: string
+  readonly lane?: string
+  readonly toolName?: string
+  /** As JSON text; absent when they are too long, or contain a secret. */
+  readonly args?: string
+  /** The digest of the arguments. */
+  readonly argsDigest?: string
+  readonly timeoutMs?: number
+  readonly attempt?: number
+  readonly idempotent?: boolean
+  /** The lease of the worker that may have begun. */
+  readonly leaseId?: string
+  readonly worker?: string
+  readonly completion?: JsonObject
+}
+
+/** Written when a call of a lane has failed permanently, and when its dead letter is removed. */
+export type DeadLetterNote = {
+  readonly type: 'dead_letter'
+  readonly commandId: string
+  readonly removed?: boolean
+  readonly toolName?: string
+  readonly lane?: string
+  /** As JSON text; absent when they are too long, or contain a secret. */
+  readonly args?: string
+  readonly error?: string
+  readonly attempts?: number
+  readonly failedAtMs?: number
+  readonly mayHaveRun?: boolean
+}
+
+/** Written when the host changes how the calls of a lane are executed. */
+export type LaneHandlerNote = {
+  readonly type: 'lane_handler'
+  readonly lane: string
+  readonly mode: string
+  readonly timeoutMs?: number
 }
 
 /** A verification report. */

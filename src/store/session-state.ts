@@ -4,8 +4,11 @@ import type { JsonObject } from '../tool/json.js'
 import type { CallStep } from '../tool/session-services.js'
 import type {
   CheckpointRow,
+  DeadLetterNote,
   FileChangeNote,
+  LaneHandlerNote,
   MessageRow,
+  QueueTaskNote,
   RunEventRow,
   RunRow,
   SessionRow,
@@ -48,6 +51,21 @@ export type OpenSteps = {
   readonly over: boolean
 }
 
+/** What the log says about the lane queue of a session. */
+export type QueueState = {
+  /** Tasks of workers whose calls have no result, by id: all notes of a task merged. */
+  readonly tasks: ReadonlyMap<string, OpenTask>
+  /** Of the last tasks that a worker has completed: the lease. */
+  readonly completed: ReadonlyMap<string, string>
+  /** Dead letters by id, the oldest first. */
+  readonly letters: ReadonlyMap<string, DeadLetterNote>
+  /** The last handler that the host has set for each lane. */
+  readonly handlers: ReadonlyMap<string, LaneHandlerNote>
+  /** The highest number in an id of a task or a dead letter: ids are not used again. */
+  readonly ids: number
+}
+export type OpenTask = { readonly messageId: string; readonly task: QueueTaskNote }
+
 /** The state of a session, computed from its log. */
 export type SessionState = {
   /** All its rows merged; later fields override earlier ones. */
@@ -77,6 +95,8 @@ export type SessionState = {
   readonly changes: readonly FileChangeNote[]
   /** Tasks of other agents, each in its last recorded state. */
   readonly tasks: ReadonlyMap<string, TaskNote>
+  /** Absent when the session has had no lane queue, or nothing to remember of it. */
+  readonly queue?: QueueState | undefined
   /** Verification reports, in the order in which they were recorded. */
   readonly reports: readonly VerificationReport[]
   /** The checks that the workspace offered before the model's first work, if they were recorded. */
