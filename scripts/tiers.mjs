@@ -17,7 +17,7 @@ export const slow = [
   'test/mcp/faults.test.ts',
   'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
   'test/postgres/**/*.test.ts',
-  'test/queue/{kill,workers}.test.ts',
+  'test/queue/{kill,restart,workers}.test.ts',
   'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
   'test/supervise/faults.test.ts',
   'test/toolbox/big-tree.test.ts',

@@ -11,7 +11,7 @@ import type { Completion, ExternalTask, QueueEngine, Room, TaskEnding } from './
 import { QueueError } from './errors.js'
 import { type Lane, type LaneHandler, laneNames } from './lane.js'
 import { type CallCounter, LaneMetrics, type QueueMetrics } from './metrics.js'
-import { digestOf, type QueueLog } from './queue-log.js'
+import { digestOf, type QueueLog, savedArgs } from './queue-log.js'
 import type { RestoredTask, RestoredTasks } from './restored-tasks.js'
 import { LocalBoard } from './task-board.js'
 
@@ -126,9 +126,11 @@ export class LaneQueue {
       return this.#end(call, way, attempt, changedSince(call.toolName, began))
     }
     if (began) return this.#attempts(call, way, { attempt, ending: restored.ending }, here)
-    this.#withdraw(task)
-    // It begins here: for a later process it is a call like any other.
-    if (way.mode !== 'external') await this.#parts.log?.ended(way.id)
+    if (way.mode !== 'external') {
+      this.#withdraw(task)
+      // It begins here: for a later process it is a call like any other.
+      await this.#parts.log?.ended(way.id)
+    }
     return this.#attempts(call, way, { attempt }, here)
   }
 
@@ -226,10 +228,16 @@ export class LaneQueue {
       idempotent,
       starting: () => undefined,
     }
-    const way: Way = { id: taskId, mode: 'external', timeoutMs, announced: true, saved: true }
+    const way: Way = {
+      id: taskId,
+      mode: 'external',
+      timeoutMs,
+      announced: true,
+      saved: true,
+      orphan: { args },
+    }
     this.#tally('submitted', lane)
     if (offers && !began && args !== undefined) {
-      this.#withdraw(task)
       // Its way is external: it never runs here.
       await this.#attempts(call, way, { attempt }, () =>
         Promise.reject(new QueueError('queue_refused', taskId)),
@@ -237,8 +245,7 @@ export class LaneQueue {
       return
     }
     const ending = await restored.ending
-    // The queue was closed first: a later process continues the task.
-    if (ending.how !== 'aborted') await this.#end(call, way, attempt, endedBy(call, timeoutMs, ending))
+    await this.#end(call, way, attempt, endedBy(call, timeoutMs, ending))
   }
 
   #handlerOf(lane: Lane): LaneHandler {
@@ -341,7 +348,9 @@ export class LaneQueue {
       await this.#bury(call, way, attempts, ended)
     }
     // The result of a call of the model is in the log, and says that its task has ended.
-    if (way.saved === true && call.callId === undefined) await this.#parts.log?.ended(way.id)
+    if (way.saved !== true || call.callId !== undefined) return ended.envelope
+    // The queue was closed first: a later process continues the task.
+    if (way.orphan === undefined || ended.how !== 'cancelled') await this.#parts.log?.ended(way.id)
     return ended.envelope
   }
 
@@ -349,15 +358,16 @@ export class LaneQueue {
     const { log } = this.#parts
     if (this.#letters === undefined) return
     const command = commandOf(call, way)
+    const { args } = way.orphan ?? call
     const letter: DeadLetter = {
       ...command,
-      payload: parseJsonText(call.args),
+      payload: savedArgs(args),
       error,
       attempts,
       failedAt: this.#parts.now(),
       mayHaveRun: mayHaveRun && !call.idempotent,
     }
-    await log?.buried(letter, call.args)
+    await log?.buried(letter, args)
     const dropped = this.#letters.add(letter)
     if (dropped !== undefined) await log?.removed(dropped)
     this.#tally('dead_lettered', call.lane)
@@ -385,6 +395,8 @@ type Way = {
   announced: boolean
   /** Whether the log has its task. */
   saved?: boolean
+  /** Its caller ended with an earlier process; the arguments, if the log has them. */
+  readonly orphan?: { readonly args: string | undefined }
   /** When its time with workers is over, all attempts together. */
   endsAt?: number
 }

@@ -70,7 +70,7 @@ export class QueueLog implements TaskLog {
     return this.#options.note({ type: 'queue_task', state: 'ended', taskId })
   }
 
-  buried(letter: DeadLetter, args: string): Promise<void> {
+  buried(letter: DeadLetter, args: string | undefined): Promise<void> {
     const { commandId, commandType, lane, error, attempts, failedAt, mayHaveRun } = letter
     return this.#options.note({
       type: 'dead_letter',
@@ -94,8 +94,9 @@ export class QueueLog implements TaskLog {
   }
 
   /** Arguments that the log would change are another call, and are left out. */
-  #savable(args: string): string | undefined {
+  #savable(args: string | undefined): string | undefined {
     const { redact } = this.#options
+    if (args === undefined) return undefined
     return args.length <= maxLength && (redact === undefined || redact(args) === args) ? args : undefined
   }
 }

@@ -52,6 +52,8 @@ export class LocalBoard implements TaskBoard {
   offer(task: ExternalTask, { timeoutMs, signal }: OfferLimits, held?: HeldOffer): Promise<TaskEnding> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve({ how: 'aborted', began: false })
+      // A task of an earlier process that is offered now.
+      this.withdraw(task.taskId)
       let undo: () => void = () => undefined
       const offer: Offer = {
         task,

@@ -1,0 +1,331 @@
+/** A session with workers whose process is killed: what another process finds of its tasks and dead letters. */
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  Agent,
+  createTool,
+  FileSessionStore,
+  type QueueConfig,
+  type Session,
+  type SessionOptions,
+  SqliteSessionStore,
+} from '../../src/index.js'
+import type { SessionStore } from '../../src/store/session-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { isRecord, type JsonObject } from '../../src/tool/json.js'
+import { makeWorkspace, whenDone } from '../contract/open-session.js'
+import { factor } from '../support/fault-factor.js'
+import { type Host, startHost } from '../support/host-process.js'
+
+const token = 'a-token-for-this-test-alone'
+const external: QueueConfig = {
+  enableDlq: true,
+  executeConcurrency: 8,
+  leaseMs: 600_000,
+  laneHandlers: { execute: { mode: 'external', timeoutMs: 600_000 } },
+  retryPolicy: { strategy: 'none' },
+}
+type Round = readonly (readonly [tool: 'move' | 'look', n: number])[]
+type Order = {
+  readonly rounds?: readonly Round[]
+  readonly config?: QueueConfig
+  readonly direct?: readonly [tool: string, n: number]
+  readonly external?: boolean
+}
+
+describe.each<[string, (place: string) => SessionStore]>([
+  ['file', (place) => new FileSessionStore(place)],
+  ['sqlite', (place) => new SqliteSessionStore(place)],
+])('a session with workers that is killed, with the store "%s"', (backend, openStore) => {
+  async function place() {
+    const { base, root, userDir } = await makeWorkspace()
+    const where = join(base, 'user', 'sessions')
+    const start = (order: Order & { readonly resumes?: boolean }): Host => {
+      const common = { backend, place: where, workspace: root, userDir, token, rounds: [], config: external }
+      const host = startHost('queue/restart-host.mjs', { ...common, ...order })
+      whenDone(async () => host.child.kill('SIGKILL'))
+      return host
+    }
+    const reopen = async (options: SessionOptions = {}): Promise<Session> => {
+      const store = openStore(where)
+      whenDone(async () => store.close?.())
+      const agent = await Agent.create({}, { userDir, env: {} })
+      whenDone(() => agent.close())
+      return agent.resumeSession('killed', {
+        sessionStore: store,
+        sandbox: 'off',
+        permissionPolicy: { allow: ['move', 'look'] },
+        tools: [crateTool('move', false), crateTool('look', true)],
+        queueConfig: external,
+        ...options,
+      })
+    }
+    return { start, reopen }
+  }
+
+  it('gives a worker that had begun its result, and begins the other calls once the run is resumed', async () => {
+    const { start, reopen } = await place()
+    const rounds: Round[] = [
+      [
+        ['move', 1],
+        ['move', 2],
+        ['move', 3],
+      ],
+    ]
+    const host = start({ rounds })
+    const hostAsks = askAt(String((await host.next())['url']))
+    const begun = await claimOf(hostAsks, 1)
+    expect(await hostAsks('start', leaseOf(begun))).toEqual({ accepted: true })
+    const claimed = await claimOf(hostAsks, 2)
+    await kill(host)
+
+    const model = scriptedModel(['All crates were moved.'])
+    const session = await reopen({ model })
+    expect(numbersOf(await session.pendingExternalTasks())).toEqual([1, 2, 3])
+    const { url } = await session.serveQueue({ token })
+    const ask = askAt(url)
+    // No call passes to a worker that the gate of this process has not judged.
+    expect(await ask('claim', { worker: 'w', max: 9, waitMs: 0 })).toEqual({ tasks: [] })
+    expect(await ask('start', leaseOf(claimed))).toEqual({ accepted: false })
+    expect(await ask('heartbeat', { leases: [leaseOf(begun), leaseOf(claimed)] })).toEqual({
+      lost: [claimed['taskId']],
+    })
+    const done = { ...leaseOf(begun), success: true, result: 'moved 1' }
+    expect(await ask('complete', done)).toMatchObject({ answer: 'accepted' })
+    expect(await ask('complete', done)).toMatchObject({ answer: 'duplicate' })
+    expect(numbersOf(await session.pendingExternalTasks())).toEqual([2, 3])
+
+    const [run] = await session.runs()
+    const resumed = session.resumeRun(run?.id ?? '')
+    for (const n of [2, 3]) {
+      const task = await claimOf(ask, n)
+      expect(task['taskId']).not.toBe(begun['taskId'])
+      await ask('complete', { ...leaseOf(task), success: true, result: `moved ${n}` })
+    }
+    expect((await resumed).text).toBe('All crates were moved.')
+    expect(resultsIn(session)).toEqual(['moved 1', 'moved 2', 'moved 3'])
+    expect(await session.pendingExternalTasks()).toEqual([])
+    // Also a later process knows that this result was accepted.
+    await session.close()
+    const later = askAt((await (await reopen()).serveQueue({ token })).url)
+    expect(await later('complete', done)).toMatchObject({ answer: 'duplicate' })
+    expect(await later('complete', { ...leaseOf(claimed), success: true })).toMatchObject({ answer: 'gone' })
+  })
+
+  it('has the result that was accepted before the kill, and does not offer its call again', async () => {
+    const { start, reopen } = await place()
+    const host = start({
+      rounds: [
+        [
+          ['move', 1],
+          ['move', 2],
+        ],
+      ],
+    })
+    const hostAsks = askAt(String((await host.next())['url']))
+    const [one, two] = [await claimOf(hostAsks, 1), await claimOf(hostAsks, 2)]
+    for (const task of [one, two]) await hostAsks('start', leaseOf(task))
+    await hostAsks('complete', { ...leaseOf(one), success: true, result: 'moved 1' })
+    await kill(host)
+
+    const queueConfig = { ...external, leaseMs: 50 }
+    const session = await reopen({ model: scriptedModel(['All crates were moved.']), queueConfig })
+    const [run] = await session.runs()
+    expect((await session.resumeRun(run?.id ?? '')).text).toBe('All crates were moved.')
+    const [first, second] = resultsIn(session)
+    expect(first).toBe('moved 1')
+    expect(second).toContain('how far it came is not known')
+    const [letter, ...others] = await session.deadLetters()
+    expect(others).toEqual([])
+    expect(letter).toMatchObject({ commandId: two['taskId'], payload: { n: 2 }, mayHaveRun: true })
+  })
+
+  it('takes the tasks back when another prompt follows, and a worker learns that its task is gone', async () => {
+    const { start, reopen } = await place()
+    const host = start({ rounds: [[['move', 1]]] })
+    const hostAsks = askAt(String((await host.next())['url']))
+    const task = await claimOf(hostAsks, 1)
+    await hostAsks('start', leaseOf(task))
+    await kill(host)
+    const session = await reopen({ model: scriptedModel(['Something else.']) })
+    const ask = askAt((await session.serveQueue({ token })).url)
+    expect(await session.pendingExternalTasks()).toHaveLength(1)
+    await session.send('Do something else.')
+    expect(resultsIn(session)[0]).toContain('interrupted, outcome unknown')
+    expect(await session.pendingExternalTasks()).toEqual([])
+    expect(await ask('heartbeat', { leases: [leaseOf(task)] })).toEqual({ lost: [task['taskId']] })
+    expect(await ask('complete', { ...leaseOf(task), success: true })).toMatchObject({ answer: 'gone' })
+  })
+
+  it('has dead letters and lane handlers, and retries a letter once, when the host says so', async () => {
+    const { start, reopen } = await place()
+    const config = { enableDlq: true, leaseMs: 50, retryPolicy: { strategy: 'none' as const } }
+    const host = start({ direct: ['look', 7], config, external: true })
+    const hostAsks = askAt(String((await host.next())['url']))
+    await hostAsks('start', leaseOf(await claimOf(hostAsks, 7)))
+    expect(await host.next()).toMatchObject({ letters: 1 })
+    await kill(host)
+
+    const session = await reopen({ queueConfig: config })
+    expect((await session.queueStats()).lanes.execute.mode).toBe('external')
+    const [letter] = await session.deadLetters()
+    expect(letter).toMatchObject({ commandType: 'look', payload: { n: 7 }, fromLog: true, mayHaveRun: false })
+    const id = letter?.commandId ?? ''
+    await expect(session.retryDeadLetter(id)).rejects.toMatchObject({ code: 'queue_dead_letter' })
+    const ask = askAt((await session.serveQueue({ token })).url)
+    const retried = session.retryDeadLetter(id, { evenIfFromLog: true })
+    const task = await claimOf(ask, 7)
+    expect(task['taskId']).not.toBe(id)
+    await ask('complete', { ...leaseOf(task), success: true, result: 'seen' })
+    expect((await retried).output).toBe('seen')
+    await session.close()
+    expect(await (await reopen({ queueConfig: config })).deadLetters()).toEqual([])
+  })
+
+  it('shows direct calls of the host, which workers get only when the store is trusted', async () => {
+    const { start, reopen } = await place()
+    const host = start({ direct: ['move', 5] })
+    await host.next()
+    const session = await untilSaved(reopen)
+    await kill(host)
+    await session.close()
+
+    const trusting = await reopen({ trustStore: true })
+    expect(numbersOf(await trusting.pendingExternalTasks())).toEqual([5])
+    const ask = askAt((await trusting.serveQueue({ token })).url)
+    const task = await claimOf(ask, 5)
+    await ask('complete', { ...leaseOf(task), success: true, result: 'moved 5' })
+    await expect.poll(() => trusting.pendingExternalTasks()).toEqual([])
+    await trusting.close()
+    const later = await reopen()
+    expect([await later.pendingExternalTasks(), await later.deadLetters()]).toEqual([[], []])
+  })
+
+  it('begins no call twice, wherever its process is killed', async () => {
+    const { start } = await place()
+    const rounds = Array.from(
+      { length: 4 },
+      (_, round): Round => [
+        ['move', round * 3 + 1],
+        ['look', round * 3 + 2],
+        ['move', round * 3 + 3],
+      ],
+    )
+    const config = { ...external, leaseMs: 400, retryPolicy: { maxRetries: 9, initialDelayMs: 5 } }
+    const begun = new Map<number, number>()
+    let url = ''
+    let isOver = false
+    const working = Promise.all([work(1), work(2)])
+    let text: unknown
+    const kills = 5 * factor
+    for (let made = 0; text === undefined; made++) {
+      const host = start({ rounds, config, resumes: made > 0 })
+      url = String((await host.next())['url'])
+      if (made < kills) {
+        await pause(Math.random() * 150)
+        host.child.kill('SIGKILL')
+      } else text = (await host.next())['text']
+      await host.exited
+    }
+    isOver = true
+    await working
+    expect(text).toBe('All crates were moved.')
+    const moves = rounds.flat().flatMap(([tool, n]) => (tool === 'move' ? [n] : []))
+    expect(moves.filter((n) => (begun.get(n) ?? 0) > 1)).toEqual([])
+
+    async function work(name: number): Promise<void> {
+      while (!isOver) {
+        const ask = askAt(url)
+        try {
+          const { tasks } = await ask('claim', {
+            worker: `w${name}`,
+            max: 1,
+            waitMs: 50,
+            announcesStart: true,
+          })
+          const [task] = Array.isArray(tasks) ? tasks : []
+          if (!isRecord(task)) continue
+          const { accepted } = await ask('start', leaseOf(task))
+          if (accepted !== true) continue
+          const n = numberOf(task)
+          begun.set(n, (begun.get(n) ?? 0) + 1)
+          await pause(Math.random() * 30)
+          // The queue may have another address by now.
+          await askAt(url)('complete', { ...leaseOf(task), success: true, result: `moved ${n}` })
+        } catch (error) {
+          // The process of the queue was killed: its address is a new one soon.
+          if (!(error instanceof TypeError)) throw error
+          await pause(5)
+        }
+      }
+    }
+  })
+})
+
+function crateTool(name: string, idempotent: boolean) {
+  return createTool({
+    name,
+    description: 'Moves a crate.',
+    input: z.object({ n: z.number() }),
+    idempotent,
+    execute: () => 'it ran in the process of the session',
+  })
+}
+
+async function kill(host: Host): Promise<void> {
+  host.child.kill('SIGKILL')
+  await host.exited
+}
+
+/** A session that has the task of the host in its log. */
+async function untilSaved(reopen: () => Promise<Session>): Promise<Session> {
+  for (;;) {
+    const session = await reopen()
+    if ((await session.pendingExternalTasks()).length > 0) return session
+    await session.close()
+    await pause(20)
+  }
+}
+
+type Ask = (method: string, params: object) => Promise<JsonObject>
+
+function askAt(url: string): Ask {
+  return async (method, params) => {
+    const response = await fetch(`${url}/v1/${method}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(params),
+    })
+    return (await response.json()) as JsonObject
+  }
+}
+
+/** Claims the task of this number, and no other. */
+async function claimOf(ask: Ask, n: number): Promise<JsonObject> {
+  for (;;) {
+    const { tasks } = await ask('claim', { worker: 'w', max: 1, waitMs: 30_000, announcesStart: true })
+    const [task] = Array.isArray(tasks) ? tasks : []
+    if (!isRecord(task)) continue
+    if (numberOf(task) === n) return task as JsonObject
+    throw new Error(`the task ${numberOf(task)} came before ${n}`)
+  }
+}
+
+function leaseOf({ taskId, leaseId }: Readonly<Record<string, unknown>>): object {
+  return { taskId, leaseId }
+}
+
+function numberOf({ payload }: Readonly<Record<string, unknown>>): number {
+  return isRecord(payload) ? Number(payload['n']) : 0
+}
+
+function numbersOf(tasks: readonly { readonly payload: unknown }[]): number[] {
+  return tasks.map(numberOf).toSorted((a, b) => a - b)
+}
+
+function resultsIn(session: Session): (string | undefined)[] {
+  const messages = session.history().filter(({ role }) => role === 'tool')
+  return messages.flatMap(({ content }) => content.map(({ resultContent }) => resultContent))
+}
