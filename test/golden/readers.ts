@@ -165,7 +165,11 @@ async function readSessions(sessionStore: SessionStore, { workspace, user }: Pla
 
     // Versions before 1.5 have no lane queue in the log.
     if ((await sessionStore.read('lanes')) === undefined) return
-    const lanes = await agent.openSession('lanes', { sessionStore, workspace, queueConfig: { enableDlq: true } })
+    const lanes = await agent.openSession('lanes', {
+      sessionStore,
+      workspace,
+      queueConfig: { enableDlq: true },
+    })
     expect((await lanes.queueStats()).lanes.execute.mode).toBe('external')
     expect(await lanes.deadLetters()).toMatchObject([
       { commandType: 'bash', payload: { command: 'echo late' }, fromLog: true, mayHaveRun: false },

@@ -86,21 +86,23 @@ export async function writeSessions(store: SessionStore, { workspace, user }: Pl
     for await (const event of await waiting.stream('Begin the log.'))
       if (event.type === 'confirmation_required') void waiting.suspend()
 
-    await writeLanes(agent.session(workspace, {
-      ...fixed('lanes'),
-      sessionId: 'lanes',
-      sessionStore: store,
-      permissionPolicy: { allow: ['bash'] },
-      queueConfig: { enableDlq: true, retryPolicy: { strategy: 'none' } },
-      model: scriptedModel([
-        {
-          toolCalls: [
-            { id: 'call_1', name: 'bash', args: { command: 'echo one' } },
-            { id: 'call_2', name: 'bash', args: { command: 'echo two' } },
-          ],
-        },
-      ]),
-    }))
+    await writeLanes(
+      agent.session(workspace, {
+        ...fixed('lanes'),
+        sessionId: 'lanes',
+        sessionStore: store,
+        permissionPolicy: { allow: ['bash'] },
+        queueConfig: { enableDlq: true, retryPolicy: { strategy: 'none' } },
+        model: scriptedModel([
+          {
+            toolCalls: [
+              { id: 'call_1', name: 'bash', args: { command: 'echo one' } },
+              { id: 'call_2', name: 'bash', args: { command: 'echo two' } },
+            ],
+          },
+        ]),
+      }),
+    )
   } finally {
     await agent.close()
   }
@@ -111,14 +113,12 @@ async function writeLanes(session: Session): Promise<void> {
   await session.setLaneHandler('execute', { mode: 'external', timeoutMs: 1 })
   await session.tool('bash', { command: 'echo late' })
   await session.setLaneHandler('execute', { mode: 'external', timeoutMs: 24 * 3_600_000 })
-  let first: string | undefined
+  let isFirst = true
   for await (const event of await session.stream('Echo.')) {
     if (event.type !== 'external_task_pending') continue
-    if (first === undefined) first = event.taskId
-    else {
-      await session.completeExternalTask(first, { success: true, result: 'one' })
-      void session.suspend()
-    }
+    if (isFirst) await session.completeExternalTask(event.taskId, { success: true, result: 'one' })
+    else void session.suspend()
+    isFirst = false
   }
 }
 
