@@ -77,8 +77,8 @@ export type RetryDeadLetterOptions = {
   /** Needed where the first attempts may have done some of the work, and the tool was not declared idempotent. */
   readonly evenIfItMayHaveRun?: boolean
   /**
-   * Needed for a letter with `fromLog`, unless the session has `trustStore`: whoever can write to the store could have
-   * written it, and the call has the privileges of the host.
+   * Needed for a letter with `fromLog`, unless the session has `trustStore`: any process that can write to the store
+   * could have written it, and the call has the privileges of the host.
    */
   readonly evenIfFromLog?: boolean
 }
