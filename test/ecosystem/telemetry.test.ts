@@ -5,10 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import { RunClient } from '../../src/cluster/run-client.js'
+import { Worker } from '../../src/cluster/worker.js'
+import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
 import type { SessionOptions } from '../../src/session/options.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { TelemetryOptions } from '../../src/telemetry/options.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { root } from '../house/run.js'
+import { stateOf } from '../persistence/kept.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { installedPackages, loadPackage } from './install.js'
 
@@ -19,6 +24,7 @@ type Span = {
   readonly attributes: Readonly<Record<string, unknown>>
   readonly status: { readonly code: number; readonly message?: string }
   readonly parentSpanContext?: { readonly spanId: string }
+  readonly links: readonly { readonly context: { readonly traceId: string; readonly spanId: string } }[]
   readonly ended: boolean
   spanContext(): { readonly traceId: string; readonly spanId: string }
 }
@@ -264,6 +270,40 @@ describe('telemetry of a run', () => {
     expect(first?.spanContext().traceId).toBe(traceId)
     expect(first?.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
     expect(second?.parentSpanContext).toBeUndefined()
+  })
+
+  it('continues the trace of the client at a worker of a cluster; a run that resumes the first links to it', async () => {
+    const { telemetry, spans } = openTracer()
+    const { agent, root } = await openAgent(telemetry)
+    const store = new MemorySessionStore()
+    const queue = new InProcessRunQueue({ store })
+    const script = [
+      { toolCalls: [{ id: 'c1', name: 'write', args: { file_path: 'a', content: 'b' } }] },
+      'Done.',
+    ]
+    const session = { model: scriptedModel(script) }
+    const worker = new Worker({ agent, store, queue, workspaces: { main: root }, suspendAfterMs: 0, session })
+    onTestFinished(async () => {
+      await worker.drain({ deadlineMs: 0 })
+      await queue.close()
+    })
+    await worker.start()
+    const client = new RunClient({ store, queue })
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+    const { runId, sessionId } = await client.submit({ prompt: 'Go.', traceparent, correlationId: 'order-7' })
+    const state = async () => (await client.get(runId))?.state
+    await expect.poll(state).toBe('waiting')
+    await client.answer(runId, 'c1', 'once')
+    await expect.poll(state).toBe('completed')
+    const [first, second] = spans().filter(({ name }) => name === 'invoke_agent capstan')
+    expect(first?.spanContext().traceId).toBe(traceId)
+    expect(first?.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    expect(second?.links.map(({ context }) => context)).toMatchObject([
+      { traceId, spanId: first?.spanContext().spanId },
+    ])
+    const { session: stored } = await stateOf(store, sessionId)
+    expect(stored?.labels).toMatchObject({ correlationId: 'order-7' })
   })
 
   it('records durations of runs, requests and calls', async () => {

@@ -80,7 +80,7 @@ async function cluster(backend: () => Promise<() => Backend>) {
   /** A server whose only caller belongs to a tenant. */
   const tenant = (): Promise<Started> =>
     startServer({ ...connect(), workspaces: [workspace], token: [{ token, tenantId: 'a' }] })
-  return { one: await api(), two: await api(), tenant, worker, ledger }
+  return { one: await api(), two: await api(), tenant, worker, ledger, connect }
 }
 
 const call = (name: string, word: string): ScriptedStep => ({
@@ -188,6 +188,28 @@ describe.each([
     expect((await two.call('POST', `${questions}/call-ask`, { answers: [['North']] })).status).toBe(200)
     const events = await readEvents(one.url, `/v1/sessions/${sessionId}/runs/${runId}/events`)
     expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'North it is.' } })
+  })
+
+  it('queue a dead run again with the route that resumes, and no run that has its result', async () => {
+    const { one, two, worker, connect } = await cluster(backend)
+    const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
+    const { runId } = (await one.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'x' })).body
+    const path = `/v1/sessions/${sessionId}/runs/${runId}`
+    const node = { name: 'n', host: 'h', pid: 1, version: '0', slots: 1, lanes: ['default'] }
+    const member = await connect().queue.join(node)
+    const [claim] = await member.claim({ lanes: ['default'], max: 1 })
+    if (claim === undefined) throw new Error('the run cannot be claimed')
+    const error = { code: 'too_many_takeovers', message: 'It ended each of its nodes.' }
+    expect(await member.settle(claim, { state: 'dead', error })).toBe(true)
+    await member.leave()
+    expect((await two.call('GET', path)).body).toMatchObject({ status: 'failed', error: error.message })
+    await worker(['done'])
+    expect(await two.call('POST', `${path}/resume`)).toMatchObject({
+      status: 202,
+      body: { runId, sessionId },
+    })
+    await untilStatus(one, path, 'completed')
+    expect((await two.call('POST', `${path}/resume`)).body.code).toBe('run_not_resumable')
   })
 
   it('report the state of the cluster in their metrics, but not to the callers of a tenant', async () => {
