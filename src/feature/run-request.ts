@@ -18,6 +18,10 @@ export type RunRequest = {
         readonly totals: RunTotals
         /** Its span, if it was traced. */
         readonly traceparent?: string | undefined
+        /** The milliseconds that it was at work, with the runs that it resumed. */
+        readonly elapsedMs: number
+        /** The goal that its row in the log has. */
+        readonly goal?: JsonObject | undefined
         /** All runs that are one piece of work with it. */
         readonly family: ReadonlySet<string>
       }

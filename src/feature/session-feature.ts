@@ -78,7 +78,11 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     request: RunRequest,
   ): ((event: AgentEvent) => void) | undefined
   /** The run begins. Gives what its row in the log says about it. */
-  startRun?(session: FeatureContext<Options, Setup>, runId: string): Pick<RunRow, 'traceparent'> | undefined
+  startRun?(
+    session: FeatureContext<Options, Setup>,
+    runId: string,
+    request: RunRequest,
+  ): Pick<RunRow, 'traceparent' | 'goal'> | undefined
   /**
    * Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before
    * that.
@@ -134,7 +138,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   /** The run has ended; its end is not in the log yet. */
   afterRun?(session: FeatureContext<Options, Setup>, run: EndedRun, end: RunEnd): void | Promise<void>
   /** Whether a run that is resumed after its last answer must look at its work again. */
-  checksAnswers?(session: FeatureContext<Options, Setup>): boolean
+  checksAnswers?(session: FeatureContext<Options, Setup>, run: RunRow): boolean
 
   // Events, calls and services
 

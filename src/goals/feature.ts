@@ -1,19 +1,24 @@
 import type { FeatureContext } from '../feature/feature-context.js'
 import type { Goal } from '../feature/goal.js'
 import { readable } from '../feature/option-check.js'
+import type { RunRequest } from '../feature/run-request.js'
 import type { RunChecks, SessionFeature } from '../feature/session-feature.js'
 import type { GoalOutcome } from '../loop/events.js'
 import type { Model } from '../model/model.js'
 import { messageOf } from '../tool/errors.js'
+import type { JsonObject } from '../tool/json.js'
 import type { Pursuit } from './pursuit.js'
-import { type CheckedGoal, parseGoal, readGoal } from './read-goal.js'
+import { type CheckedGoal, parseGoal, readGoal, storedGoal } from './read-goal.js'
 
 export type GoalFeatureOptions = {
   /** What the runs of the session work towards, until it is reached once. A request can have its own. */
   readonly goal?: Goal
 }
 
-type GoalSession = FeatureContext<GoalFeatureOptions, { resolveModel(name?: string): Model }>
+type GoalSession = FeatureContext<
+  GoalFeatureOptions & { readonly maxToolRounds?: number },
+  { resolveModel(name?: string): Model }
+>
 
 /** Sends a run back to work until its goal is reached, or a limit is. */
 export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveModel(name?: string): Model }> =
@@ -21,15 +26,12 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     name: 'goals',
     create: (session) => new Goals(session),
     options: { goal: readable(readGoal) },
-    checksAnswers: ({ options }) => options.goal !== undefined,
-    beforeRun(session, request) {
-      if (request.goal === undefined && session.options.goal === undefined && !session.peek(goalsFeature))
-        return undefined
-      return session.use(goalsFeature).begin(request.goal)
-    },
-    /** The model is shown what it works towards. A resumed run was shown it when it started. */
-    extendPrompt(session, message, { from }) {
-      const text = from === undefined ? session.peek(goalsFeature)?.promptText() : undefined
+    checksAnswers: ({ options }, run) => options.goal !== undefined || run.goal !== undefined,
+    startRun: (session, _runId, request) => goalFact(goalsFor(session, request)?.goalOf(request)?.goal),
+    beforeRun: (session, request) => goalsFor(session, request)?.begin(request),
+    /** The model is shown what it works towards. */
+    extendPrompt(session, message) {
+      const text = session.peek(goalsFeature)?.promptText()
       return text === undefined
         ? message
         : { ...message, content: [...message.content, { type: 'text', text }] }
@@ -45,6 +47,17 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     },
   }
 
+/** Undefined where neither the run nor the session has a goal: nothing is created for it. */
+function goalsFor(session: GoalSession, { goal, from }: RunRequest): Goals | undefined {
+  const isGiven = goal !== undefined || from?.goal !== undefined || session.options.goal !== undefined
+  return isGiven ? session.use(goalsFeature) : session.peek(goalsFeature)
+}
+
+/** What the row of a run in the log says about its goal. */
+export function goalFact(goal: Goal | undefined): { readonly goal: JsonObject } | undefined {
+  return goal && { goal: storedGoal(goal) }
+}
+
 /** How the goal of the last run ended; undefined when it had none. */
 export function goalOutcomeOf(session: FeatureContext): GoalOutcome | undefined {
   return session.peek(goalsFeature)?.outcome
@@ -54,6 +67,8 @@ class Goals {
   readonly #session: GoalSession
   /** The goal of the session's runs; undefined once it is reached. */
   current: CheckedGoal | undefined
+  /** Whether the host set it: a goal of `/goal` does not replace limits of the host. */
+  #isOfHost = true
   outcome: GoalOutcome | undefined
   #pursuit: Pursuit | undefined
 
@@ -66,21 +81,39 @@ class Goals {
   /** Takes the argument of `/goal`; an empty one removes the goal. */
   set(text: string): CheckedGoal | undefined {
     this.current = text === '' ? undefined : parseGoal(text)
+    this.#isOfHost = false
     return this.current
   }
 
-  async begin(own: Goal | undefined): Promise<RunChecks> {
+  /**
+   * The goal of a run: its own, else that of the run that it resumes, else that of the session. Where the session still
+   * has the goal of the resumed run, the session's definition is used: it can have a judge that no log can store.
+   */
+  goalOf({
+    goal: own,
+    from,
+  }: RunRequest): { readonly goal: CheckedGoal; readonly isOfHost: boolean } | undefined {
+    const { current } = this
+    if (own !== undefined) return { goal: readGoal(own), isOfHost: true }
+    if (from?.goal !== undefined && from.goal['description'] !== current?.description)
+      return { goal: readGoal(from.goal), isOfHost: false }
+    return current && { goal: current, isOfHost: this.#isOfHost }
+  }
+
+  async begin(request: RunRequest): Promise<RunChecks> {
     this.outcome = undefined
     this.#pursuit = undefined
-    const goal = own === undefined ? this.current : readGoal(own)
-    if (goal === undefined) return {}
+    const found = this.goalOf(request)
+    if (found === undefined) return {}
+    const { goal, isOfHost } = found
     // Few sessions have a goal, so what works towards one is loaded with its first use.
     const { Pursuit } = await import('./pursuit.js')
-    this.#pursuit = new Pursuit(this.#session, goal, (outcome) => {
+    const ended = (outcome: GoalOutcome): void => {
       this.outcome = outcome
       if (outcome.met && goal === this.current) this.current = undefined
-    })
-    return this.#pursuit.checks()
+    }
+    this.#pursuit = new Pursuit(this.#session, goal, ended, request.from)
+    return this.#pursuit.checks(isOfHost ? undefined : this.#session.options.maxToolRounds)
   }
 
   promptText(): string | undefined {

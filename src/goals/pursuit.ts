@@ -1,4 +1,5 @@
 import type { FeatureContext } from '../feature/feature-context.js'
+import type { RunRequest } from '../feature/run-request.js'
 import type { RunChecks } from '../feature/session-feature.js'
 import type { GoalEnd, GoalOutcome } from '../loop/events.js'
 import type { WorkDone } from '../loop/run-parts.js'
@@ -18,16 +19,25 @@ export class Pursuit {
   readonly #ended: (outcome: GoalOutcome) => void
   readonly #startedAt: number
   readonly #before: Spent
-  #rounds = 0
+  readonly #earlierCost: number
+  #rounds: number
   #checks = 0
   #isOver = false
 
-  constructor(session: GoalSession, goal: CheckedGoal, ended: (outcome: GoalOutcome) => void) {
+  /** @param earlier the runs that this one resumes: the limits hold for all of them together */
+  constructor(
+    session: GoalSession,
+    goal: CheckedGoal,
+    ended: (outcome: GoalOutcome) => void,
+    earlier?: RunRequest['from'],
+  ) {
     this.#session = session
     this.#goal = goal
     this.#ended = ended
-    this.#startedAt = session.now()
+    this.#startedAt = session.now() - (earlier?.elapsedMs ?? 0)
+    this.#rounds = earlier?.totals.rounds ?? 0
     this.#before = spentBy(session)
+    this.#earlierCost = earlier?.totals.costUsd ?? 0
     const { maxCostUsd, maxRounds, maxTimeMs, description } = goal
     if (Number.isFinite(maxCostUsd) && session.model().facts.price === undefined)
       throw new GoalError(
@@ -43,12 +53,13 @@ export class Pursuit {
     })
   }
 
-  checks(): RunChecks {
+  /** @param maxToolRounds a limit of the host that the goal does not replace */
+  checks(maxToolRounds?: number): RunChecks {
     return {
       beforeDone: (done) => this.#judge(done),
       stopWhen: [(progress) => this.#reachedAfter(progress.rounds) !== undefined],
       // The goal's own limit ends the run before this one fails it.
-      maxToolRounds: this.#goal.maxRounds + 1,
+      maxToolRounds: maxToolRounds ?? this.#goal.maxRounds + 1,
     }
   }
 
@@ -139,7 +150,7 @@ export class Pursuit {
 
   #cost(): number | undefined {
     const { costUsd } = spentBy(this.#session)
-    return costUsd === undefined ? undefined : costUsd - (this.#before.costUsd ?? 0)
+    return costUsd === undefined ? undefined : costUsd - (this.#before.costUsd ?? 0) + this.#earlierCost
   }
 }
 

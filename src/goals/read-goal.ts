@@ -1,5 +1,5 @@
 import type { Goal } from '../feature/goal.js'
-import { isRecord } from '../tool/json.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
 import { GoalError } from './errors.js'
 
 /** The goal with all limits. Throws `GoalError` for a value that is not one. */
@@ -20,6 +20,24 @@ export function readGoal(value: unknown): CheckedGoal {
     maxRounds: limit(value, 'maxRounds', defaultGoal.maxRounds, true),
     maxTimeMs: limit(value, 'maxTimeMs', defaultGoal.maxTimeMs, true),
     maxCostUsd: limit(value, 'maxCostUsd', Number.POSITIVE_INFINITY, false),
+  }
+}
+
+/**
+ * A goal as the log has it. A judge that is a model object is stored as the session's own model; a limit that is not
+ * set is left out.
+ */
+export function storedGoal(goal: Goal): JsonObject {
+  const { description, check, maxRounds, maxTimeMs, maxCostUsd } = readGoal(goal)
+  const judge = 'judge' in check && typeof check.judge === 'string' ? check.judge : true
+  // What cannot be written as JSON is no part of a command.
+  const commands = Array.isArray(check) ? (JSON.parse(JSON.stringify(check)) as JsonObject[]) : undefined
+  return {
+    description,
+    check: commands ?? { judge },
+    maxRounds,
+    maxTimeMs,
+    ...(Number.isFinite(maxCostUsd) && { maxCostUsd }),
   }
 }
 

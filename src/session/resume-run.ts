@@ -5,7 +5,7 @@ import { reportsOf } from '../verify/feature.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { ResumeError } from './errors.js'
 import { featuresWith } from './features-with.js'
-import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
+import { elapsedIn, familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
 import { startRun } from './start-run.js'
 
@@ -32,14 +32,18 @@ export async function resumeRun(
   if (start === undefined || (start === 'prompt' && prompt === undefined)) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
-  const from = { runId, totals, family, traceparent: run.traceparent }
+  const { traceparent, goal } = run
+  const from = { runId, totals, family, traceparent, goal, elapsedMs: elapsedIn(state, family) }
   const started = (request: RunRequest): Promise<AgentResult> => {
     const active = startRun(kernel, { ...request, runId: newRunId })
     onStart?.(active.id)
     return active.result
   }
   // Where a feature checks the work, an answer alone is not the end.
-  if (answer !== undefined && featuresWith('checksAnswers').some((feature) => feature.checksAnswers(kernel)))
+  if (
+    answer !== undefined &&
+    featuresWith('checksAnswers').some((feature) => feature.checksAnswers(kernel, run))
+  )
     return started({ text: run.prompt, from, unseen: answer.text })
   if (answer !== undefined) {
     await complete(kernel, answer)

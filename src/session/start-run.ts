@@ -1,7 +1,7 @@
 import type { RunRequest } from '../feature/run-request.js'
 import type { RunChecks } from '../feature/session-feature.js'
 import type { EndedRun } from '../feature/shared-services.js'
-import { goalOutcomeOf } from '../goals/feature.js'
+import { goalFact, goalOutcomeOf } from '../goals/feature.js'
 import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
@@ -44,7 +44,9 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   // A run that waits its turn survives its process, like one at work. A log that cannot be written fails the run when
   // its turn comes.
   if (queue.isBusy)
-    kernel.recorder?.run(record.snapshot(), {}, { prompt: request.message }).catch(() => undefined)
+    kernel.recorder
+      ?.run(record.snapshot(), goalFact(request.goal), { prompt: request.message })
+      .catch(() => undefined)
   const others = queue.add(active)
   const started =
     others === undefined ? perform(kernel, active, request) : afterOthers(kernel, active, request, others)
@@ -100,7 +102,7 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
   try {
     active.record.start(kernel.now())
     await kernel.recorder?.open()
-    const facts = featuresWith('startRun').map((feature) => feature.startRun(kernel, active.id))
+    const facts = featuresWith('startRun').map((feature) => feature.startRun(kernel, active.id, request))
     const written = recordStart(kernel, active, request, Object.assign({}, ...facts))
     if (mustBeWritten(kernel, request)) await written
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
@@ -128,7 +130,7 @@ function recordStart(
   { recorder }: SessionKernel,
   { record }: ActiveRun,
   { trigger, message }: RunRequest,
-  facts: Pick<RunRow, 'traceparent'>,
+  facts: Pick<RunRow, 'traceparent' | 'goal'>,
 ): Promise<void> | undefined {
   const more = { ...facts, ...omitUndefined({ trigger }) }
   return recorder?.run(record.snapshot(), more, { prompt: message })

@@ -152,6 +152,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     prompt: text,
     content: optional(list((value) => contentProblem(value))),
     traceparent: optional(text),
+    goal: optional(object),
     createdAtMs: number,
     updatedAtMs: number,
   },

@@ -315,6 +315,8 @@ export type RunRow = {
   readonly trigger?: RunTrigger
   /** Its span, if it was traced: a run that resumes it links to it. */
   readonly traceparent?: string
+  /** What it works towards, with its limits: a run that resumes it works towards it too. */
+  readonly goal?: JsonObject
   /** The usage in its result: for a resumed run, including what it had used before. */
   readonly usage?: JsonObject
   readonly costUsd?: number

@@ -350,6 +350,20 @@ describe('--goal', () => {
     expect(missed.stderr).toContain('the goal is not reached (rounds): failed: check-1')
   })
 
+  it('takes a limit of cost in dollars', async () => {
+    const place = await openPlace()
+    const { server, flags } = await place.model(['no', 'no', 'no'])
+    const rules = ['--allow', 'bash(test *)', '--sandbox', 'off']
+    const goal = ['run', '--no-stdin', ...flags, ...rules, '--goal', 'It is done', '--check', 'test -f no']
+    const tokens = await place.run([...goal, '--goal-cost', '500tokens'])
+    expect(tokens.code).toBe(2)
+    expect(tokens.stderr).toContain('--goal-cost takes an amount in dollars')
+    const limited = await place.run([...goal, '--goal-rounds', '3', '--goal-cost', '0.0000001usd'])
+    expect(limited.code).toBe(3)
+    expect(limited.stderr).toContain('the goal is not reached (cost): failed: check-1')
+    expect(server.requests).toHaveLength(1)
+  })
+
   it('is needed for the options that belong to it', async () => {
     const place = await openPlace()
     const { code, stderr } = await place.run([

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { recordsOf, storeWith } from '../persistence/kept.js'
 import {
   bash,
   bodyOf,
@@ -158,7 +161,72 @@ describe('a goal with a judge', () => {
   })
 })
 
+describe('a goal of a request', () => {
+  const price = { input: 1_000, output: 1_000 }
+  const facts = { contextTokens: 100_000, outputTokens: 1_000, price }
+  const usage = { inputTokens: 1_000, outputTokens: 0 }
+  const touch = (name: string) => ({
+    toolCalls: [{ name: 'bash', args: { command: `touch ${name}` } }],
+    usage,
+  })
+
+  it.each([
+    ['rounds', { maxRounds: 4 }],
+    ['cost', { maxCostUsd: 3.5 }],
+  ] as const)(
+    'is also that of a run which resumes it, and the limit of %s holds for both together',
+    async (reason, limit) => {
+      let now = 1_000
+      const first = new MemorySessionStore()
+      const options = { ...allowed, sandbox: 'off', sessionId: 'goal' } as const
+      const { root, userDir } = await makeWorkspace()
+      const agent = await Agent.create({}, { userDir, env: {} })
+      whenDone(() => agent.close())
+      const working = agent.session(root, {
+        ...options,
+        sessionStore: first,
+        model: scriptedModel((_, n) => [touch('a'), touch('b')][n] ?? { text: 'done', usage }, { facts }),
+        hostEnv: { clock: { now: () => (now += 1_000) } },
+      })
+      const whole = await working.send({ prompt: 'make it', goal: { ...goal, ...limit } })
+      expect(whole.goal).toMatchObject({ met: false, reason, checks: 2 })
+      await working.close()
+
+      // The process ended after its second round.
+      const records = await recordsOf(first, 'goal')
+      const cut = records.findIndex(({ type, data }) => type === 'checkpoint' && data.round === 2) + 1
+      const { runId } = whole
+      const model = scriptedModel(() => ({ text: 'done', usage }), { facts })
+      const session = agent.session(root, {
+        ...options,
+        sessionStore: await storeWith('goal', records.slice(0, cut)),
+        model,
+        hostEnv: { clock: { now: () => 9_000_000 } },
+      })
+      const resumed = await session.resumeRun(runId)
+      expect(resumed.goal).toMatchObject({ met: false, reason, checks: 2, costUsd: 4 })
+      expect(model.requests).toHaveLength(2)
+      // The time of the first process counts, and the time between the two does not.
+      expect(resumed.goal?.elapsedMs).toBeGreaterThan(0)
+      expect(resumed.goal?.elapsedMs).toBeLessThan(now)
+    },
+  )
+})
+
 describe('/goal', () => {
+  it('does not replace the limit of tool rounds that the host has set', async () => {
+    let round = 0
+    const { session } = await openSession(() => bash(`touch file-${round++}`), {
+      ...allowed,
+      maxToolRounds: 2,
+    })
+    await session.send('/goal The file done.txt exists.; check: test -f done.txt')
+    const events = await collect(await session.stream('make it'))
+    expect(ofType(events, 'goal_ended')).toMatchObject([{ met: false, reason: 'stopped' }])
+    expect(ofType(events, 'error')).toMatchObject([{ code: 'max_tool_rounds' }])
+    expect(round).toBeLessThanOrEqual(3)
+  })
+
   it('sets a goal for the next runs, until it is reached once', async () => {
     const { server, session } = await openSession(['done', write('done.txt'), 'done', 'hello'], allowed)
     expect((await session.send('/goal')).text).toContain('No goal is set')

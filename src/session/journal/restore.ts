@@ -142,6 +142,20 @@ export function lastCheckpoint(
   return [...checkpoints.values()].findLast(({ runId }) => family.has(runId))
 }
 
+/** How long these runs were at work, each from its start to the last that the log has of it. */
+export function elapsedIn({ runs, checkpoints }: SessionState, family: ReadonlySet<string>): number {
+  const ends = new Map<string, number>()
+  for (const { runId, atMs } of checkpoints.values())
+    if (family.has(runId)) ends.set(runId, Math.max(atMs, ends.get(runId) ?? 0))
+  let elapsed = 0
+  for (const id of family) {
+    const run = runs.get(id)
+    if (run === undefined) continue
+    elapsed += Math.max(0, Math.max(run.updatedAtMs, ends.get(id) ?? 0) - run.createdAtMs)
+  }
+  return elapsed
+}
+
 /** What these runs have used: up to the checkpoint as it says, and the answers of the round that was cut off. */
 export function totalsOf(
   { messages }: SessionState,

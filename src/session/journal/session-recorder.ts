@@ -146,7 +146,7 @@ export class SessionRecorder {
    */
   run(
     snapshot: RunSnapshot,
-    more: Pick<RunRow, 'usage' | 'costUsd' | 'spending' | 'trigger' | 'traceparent'> = {},
+    more: Pick<RunRow, 'usage' | 'costUsd' | 'spending' | 'trigger' | 'traceparent' | 'goal'> = {},
     { end, prompt }: { readonly end?: AgentEvent; readonly prompt?: UserMessage | undefined } = {},
   ): Promise<void> {
     const { eventCount, usage: __, costUsd: ___, ...row } = snapshot
