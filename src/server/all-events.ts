@@ -47,6 +47,8 @@ class AllEvents {
   /** The last number of each run that is followed, by session and run. */
   readonly #places: Map<string, number>
   readonly #followed = new Set<string>()
+  /** Runs whose session could not be opened: how often, and how many looks leave them out. */
+  readonly #failures = new Map<string, { readonly times: number; skips: number }>()
   readonly #ready: Ready[] = []
   #wake: () => void = () => undefined
   #unlisten: () => void = () => undefined
@@ -65,8 +67,7 @@ class AllEvents {
     })
     for (const [key, from] of this.#cursor?.runs ?? []) {
       const [sessionId = '', runId = ''] = key.split('/').map((part) => decodeText(part) ?? '')
-      const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
-      if (session !== undefined) void this.#followIfAllowed(session, runId, from)
+      if (!(await this.#followIn(sessionId, runId, from))) this.#places.delete(key)
     }
     if (this.#core.queued !== undefined) return this.#followQueued(this.#core.queued)
     for (const session of this.#core.pool.open())
@@ -89,9 +90,8 @@ class AllEvents {
           ended.add(runId)
           continue
         }
-        const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
-        if (session === undefined) ended.add(runId)
-        else void this.#followIfAllowed(session, runId, 0)
+        const from = this.#places.get(keyOf(sessionId, runId)) ?? 0
+        if (!(await this.#followIn(sessionId, runId, from))) ended.add(runId)
       }
       isFirst = false
     }
@@ -101,6 +101,31 @@ class AllEvents {
       looking = looking.then(look).catch((error: unknown) => this.#core.report(error))
     }, lookEveryMs)
     this.#timer.unref()
+  }
+
+  /**
+   * Follows a run. False when there is no such session. A session that cannot be opened is tried again, ever less
+   * often, and reported once: it must not hold up the others.
+   */
+  async #followIn(sessionId: string, runId: string, from: number): Promise<boolean> {
+    const key = keyOf(sessionId, runId)
+    const failure = this.#failures.get(key)
+    if (failure !== undefined && failure.skips > 0) {
+      failure.skips--
+      return true
+    }
+    try {
+      const session = await this.#core.pool.find(this.#principal, sessionId)
+      this.#failures.delete(key)
+      void this.#followIfAllowed(session, runId, from)
+      return true
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'session_not_found') return false
+      if (failure === undefined) this.#core.report(error)
+      const times = (failure?.times ?? 0) + 1
+      this.#failures.set(key, { times, skips: Math.min(2 ** (times - 1) - 1, maxSkips) })
+      return true
+    }
   }
 
   stop(): void {
@@ -192,3 +217,5 @@ function readCursor(given: string | null): Cursor | undefined {
 
 const maxRuns = 1_000
 const lookEveryMs = 1_000
+/** A session that cannot be opened is tried about once a minute in the end. */
+const maxSkips = 60

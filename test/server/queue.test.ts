@@ -6,6 +6,7 @@ import { Worker } from '../../src/cluster/worker.js'
 import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
 import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
 import type { RunQueue } from '../../src/run-queue/run-queue.js'
+import { StoreError } from '../../src/store/errors.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
@@ -91,6 +92,71 @@ const call = (name: string, word: string): ScriptedStep => ({
 async function untilStatus({ call: send }: Started, path: string, status: string): Promise<void> {
   await expect.poll(async () => (await send('GET', path)).body.status, { timeout: 60_000 }).toBe(status)
 }
+
+/** A store that fails to read a session so many times. */
+function failingStore(store: SessionStore, failures: Map<string, number>): SessionStore {
+  const check = (sessionId: unknown): void => {
+    const left = failures.get(String(sessionId)) ?? 0
+    if (left === 0) return
+    failures.set(String(sessionId), left - 1)
+    throw new StoreError('store_failed', `The session ${String(sessionId)} cannot be read now.`)
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...given: unknown[]) => {
+        if (name === 'read' || name === 'readSync') check(given[0])
+        return Reflect.apply(member, target, given)
+      }
+    },
+  })
+}
+
+it('the stream of all sessions follows a run whose session could not be read at first, whatever others do', async () => {
+  const { store, queue } = (await inProcess())()
+  const workspace = realpathSync(directory())
+  const failures = new Map<string, number>()
+  const errors: unknown[] = []
+  const common = { queue, clusterKey, workspaces: [workspace], session: { model: scriptedModel([]) } }
+  const one = await startServer({ ...common, store })
+  const two = await startServer({
+    ...common,
+    store: failingStore(store, failures),
+    onError: (error: unknown) => void errors.push(error),
+  })
+  const submit = async (): Promise<string> => {
+    const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
+    await one.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'look around' })
+    return sessionId
+  }
+  const [late, damaged] = [await submit(), await submit()]
+  failures.set(late, 1)
+  failures.set(damaged, Number.POSITIVE_INFINITY)
+  const all = readAllEvents(two.url, undefined, (events) =>
+    events.some(({ data }) => data.includes('"agent_end"') && data.includes(late)),
+  )
+  await expect.poll(() => errors.length).toBe(2)
+  const agent = await Agent.create({}, { userDir: join(directory(), 'user') })
+  const worker = new Worker({
+    store,
+    queue,
+    agent,
+    clusterKey,
+    workspaces: { main: workspace },
+    pollMs: 50,
+    session: { model: scriptedModel(['All is well.', 'All is well.']) },
+  })
+  closing.push(async () => {
+    await worker.drain({ deadlineMs: 0 })
+    await agent.close()
+  })
+  await worker.start()
+  const events = await all
+  expect(events.some(({ data }) => data.includes(damaged))).toBe(false)
+  expect(errors).toHaveLength(2)
+  expect(failures.get(late)).toBe(0)
+})
 
 describe.each([
   { name: 'one process', backend: inProcess },
