@@ -94,6 +94,8 @@ const maxText = 2_000
 /** The first page is shown at once; the next ones fill the list. */
 const firstPage = 200
 const nextPages = 2_000
+/** Higher numbers are those of a run that continued this one in another process. */
+const sequencesPerProcess = 1_000_000_000
 
 /** The events of a run: what there is, then what comes, through broken connections, until it ends or `signal` aborts. */
 export async function* followRun(
@@ -123,6 +125,8 @@ export async function* followRun(
       for await (const { id, data } of readEventStream(body)) {
         const { timestampMs, event, cutChars } = JSON.parse(data) as TimedEvent
         from = id === undefined ? from : Number(id)
+        // The run that continues one that was cut off is in the list of runs, and followed there.
+        if (from > sequencesPerProcess) return
         ended = isEnd(event)
         yield [{ runId, sequence: from, timestampMs, event, cutChars }]
       }

@@ -2,18 +2,19 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import type { Started } from '../server/support.js'
+import { headers, type Started } from '../server/support.js'
 import { openPage, type PageOptions } from './browser.js'
 
-/** Opens the inspector with a new code, and the view that `hash` names. */
+/** Opens the inspector with the token of the tests and a new code, and the view that `hash` names. */
 export async function visit(
-  started: Started,
+  { url }: { readonly url: string },
   hash = '',
   options: PageOptions = {},
 ): Promise<{ readonly page: Page; readonly problems: string[] }> {
   const { page, problems } = await openPage(options)
-  const { path } = (await started.call('POST', '/v1/inspector/codes')).body
-  await page.goto(`${started.url}${path}`)
+  const response = await fetch(`${url}/v1/inspector/codes`, { method: 'POST', headers })
+  const { path } = (await response.json()) as { readonly path: string }
+  await page.goto(`${url}${path}`)
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
   expect(page.url()).not.toContain('code=')
   if (hash !== '') await page.evaluate((to) => location.assign(to), hash)

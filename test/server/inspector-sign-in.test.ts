@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
+import { readActions } from '../../src/server/inspector/read-actions.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { type Started, startServer } from './support.js'
 
@@ -162,6 +163,49 @@ describe('the sign-in of a browser', () => {
     expect((await fetch(url, { headers })).status).toBe(401)
   })
 
+  it('marks the cookie as secure when the page was loaded over TLS, also behind a proxy', async () => {
+    const started = await startServer({ inspector: true, allowedHosts: ['agents.example'] })
+    const cookieFrom = async (origin: string, host: string, more: Record<string, string> = {}) => {
+      const body = JSON.stringify({ code: await newCode(started) })
+      const headers = { ...fromPage(origin, more), host }
+      const response = await started.server(
+        new Request(`http://${host}/v1/inspector/sign-in`, { method: 'POST', headers, body }),
+      )
+      expect(response.status).toBe(200)
+      return response.headers.get('set-cookie')
+    }
+    expect(await cookieFrom('https://agents.example', 'agents.example')).toMatch(
+      /^capstan_inspector_web=.*; HttpOnly; SameSite=Strict; Secure$/,
+    )
+    expect(await cookieFrom('http://agents.example', 'agents.example')).not.toContain('Secure')
+    // Headers that a client can invent change nothing.
+    const forged = { 'x-forwarded-proto': 'https', forwarded: 'proto=https' }
+    expect(await cookieFrom('http://agents.example', 'agents.example', forged)).not.toContain('Secure')
+  })
+
+  it('lets no caller push out the codes of another, and no guess use one up', async () => {
+    const [one, other] = ['token-of-the-first-caller', 'token-of-the-second-caller']
+    const started = await startServer({
+      inspector: true,
+      token: [
+        { token: one, id: 'one' },
+        { token: other, id: 'other' },
+      ],
+      limits: { maxRequestsPerMinute: 10_000 },
+    })
+    const codeOf = async (token: string): Promise<string> =>
+      (await started.call('POST', '/v1/inspector/codes', undefined, { authorization: `Bearer ${token}` }))
+        .body.code
+    const code = await codeOf(one)
+    const own = [await codeOf(other)]
+    for (let count = 0; count < 50; count++) own.push(await codeOf(other))
+    for (let count = 0; count < 50; count++)
+      expect((await exchange(started.url, own[count]?.replace(/.$/, '~') ?? '')).status).toBe(401)
+    expect((await exchange(started.url, own[0] ?? '')).status).toBe(401)
+    expect((await exchange(started.url, own.at(-1) ?? '')).status).toBe(200)
+    expect((await exchange(started.url, code)).status).toBe(200)
+  })
+
   it('is not there unless the host asks for it', async () => {
     const started = await startServer()
     expect((await fetch(`${started.url}/inspect/`)).status).toBe(404)
@@ -207,12 +251,80 @@ describe('a link for reading one session', () => {
       ['POST', '/v1/inspector/codes'],
     ] as const)
       expect([method, target, await as(reader, method, target, body)]).toEqual([method, target, 403])
+    // Every operation that is not reading, as the server itself lists them.
+    const document: Document = (await call('GET', '/v1/openapi.json')).body
+    const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
+      Object.entries(methods).map(([method, one]) => ({ template, method, ...one })),
+    )
+    const refused = operations.filter(
+      ({ operationId }) => !readActions.has(operationId) && !openToReaders.includes(operationId),
+    )
+    expect(refused.length).toBeGreaterThan(30)
+    for (const { template, method, operationId, requestBody } of refused) {
+      const target = template
+        .replace('{sessionId}', own.body.sessionId)
+        .replace('{id}', own.body.sessionId)
+        .replace(/\{\w+\}/g, 'x')
+      const status = await as(
+        reader,
+        method.toUpperCase(),
+        target,
+        requestBody && bodyFor(requestBody, document),
+      )
+      expect([operationId, status]).toEqual([operationId, 403])
+    }
+    expect((await call('GET', path)).status).toBe(200)
     expect((await call('DELETE', `${path}/links/${link.body.linkId}`)).status).toBe(204)
     expect(await as(reader, 'GET', path)).toBe(401)
     expect(await as(second, 'GET', path)).toBe(401)
     expect((await exchange(url, code)).status).toBe(401)
   })
 })
+
+type Schema = {
+  readonly $ref?: string
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly minItems?: number
+  readonly minLength?: number
+  readonly items?: Schema
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+type RequestBody = { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+type Operation = { readonly operationId: string; readonly requestBody?: RequestBody }
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** A body that is valid, so that only the missing right can be the reason of a refusal. */
+function bodyFor({ content }: RequestBody, { components }: Document): unknown {
+  const value = (schema: Schema | undefined): unknown => {
+    if (schema?.$ref !== undefined) return value(components.schemas[schema.$ref.split('/').at(-1) ?? ''])
+    if (schema?.enum !== undefined) return schema.enum[0]
+    switch (schema?.type) {
+      case 'string':
+        return 'x'.repeat(schema.minLength ?? 1)
+      case 'integer':
+      case 'number':
+        return schema.minimum ?? 1
+      case 'boolean':
+        return true
+      case 'array':
+        return Array.from({ length: schema.minItems ?? 0 }, () => value(schema.items))
+      default:
+        return Object.fromEntries(
+          (schema?.required ?? []).map((name) => [name, value(schema?.properties?.[name])]),
+        )
+    }
+  }
+  return value(content['application/json']?.schema)
+}
+
+/** What is no business of a session: who the reader is, and whether the server is there. */
+const openToReaders = ['getInspector', 'signIn', 'signOut', 'getHealth', 'getReadiness', 'getOpenApi']
 
 /** A request with a Host header of its own, which `fetch` does not send. */
 function statusFor(port: string, path: string, headers: Record<string, string>): Promise<number> {

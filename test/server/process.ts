@@ -13,16 +13,20 @@ export type ServerProcess = {
   readonly ended: Promise<number | string>
 }
 
-/** `capstan server` as a process of its own, on a free port. It has printed its address when this resolves. */
+/** `capstan server` as a process of its own, on a free port unless one is given. It has printed its address when this resolves. */
 export async function spawnServer(
   args: readonly string[],
-  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>>; readonly port?: number },
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'server', '--port', '0', ...args], {
-    cwd: options.cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: options.cwd, CAPSTAN_LOCAL_MODELS: '', ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    [join(root, 'dist/cli/main.js'), 'server', '--port', String(options.port ?? 0), ...args],
+    {
+      cwd: options.cwd,
+      env: { PATH: process.env['PATH'] ?? '', HOME: options.cwd, CAPSTAN_LOCAL_MODELS: '', ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   let stderr = ''
   child.stderr.on('data', (data) => {
     stderr += String(data)

@@ -5,7 +5,9 @@ import type { Principal } from '../options.js'
 /** How long a one-time code can be exchanged. */
 const codeLifetimeMs = 60_000
 const cookieLifetimeMs = 12 * 3_600_000
-const maxCodes = 1_000
+/** Of one caller, and of one session: a new one takes the place of the oldest of the same, never of another's. */
+const maxCodesOfCaller = 20
+const maxLinksOfSession = 50
 const maxEnded = 10_000
 
 /** The header that every request with the cookie needs. Its value is known to the page alone. */
@@ -44,7 +46,7 @@ export class BrowserSignIn {
   createCode(principal: Principal): { readonly code: string; readonly expiresAtMs: number } {
     const now = this.#now()
     dropExpired(this.#codes, now)
-    if (this.#codes.size >= maxCodes) dropOldest(this.#codes)
+    dropOver(this.#codes, maxCodesOfCaller - 1, (one) => isSameCaller(one.principal, principal))
     const code = newSecret()
     const expiresAtMs = now + codeLifetimeMs
     this.#codes.set(digestOf(code), { principal, expiresAtMs })
@@ -58,7 +60,7 @@ export class BrowserSignIn {
   ): SharedLink {
     const now = this.#now()
     dropExpired(this.#links, now)
-    if (this.#links.size >= maxCodes) dropOldest(this.#links)
+    dropOver(this.#links, maxLinksOfSession - 1, (one) => one.sessionId === sessionId)
     const linkId = randomBytes(9).toString('base64url')
     const code = newSecret()
     const reader: Principal = {
@@ -85,7 +87,7 @@ export class BrowserSignIn {
   }
 
   /** Exchanges a code; undefined when it is unknown, used or expired. */
-  exchange(code: string, host: string): SignedIn | undefined {
+  exchange(code: string, request: Request): SignedIn | undefined {
     const now = this.#now()
     const digest = digestOf(code)
     const known = this.#codes.get(digest)
@@ -99,8 +101,7 @@ export class BrowserSignIn {
     const text = JSON.stringify({ principal, csrf: digestOf(csrf), expiresAtMs, linkId: link?.[0] })
     const value = `${Buffer.from(text).toString('base64url')}.${this.#sign(text)}`
     const maxAge = Math.floor((expiresAtMs - now) / 1_000)
-    const setCookie = `${cookieName(host)}=${value}; Path=/v1; Max-Age=${maxAge}; HttpOnly; SameSite=Strict`
-    return { setCookie, csrf, principal }
+    return { setCookie: cookieOf(request, value, maxAge), csrf, principal }
   }
 
   /**
@@ -115,9 +116,9 @@ export class BrowserSignIn {
   signOut(request: Request): string {
     const visit = this.#visitOf(request)
     dropExpired(this.#ended, this.#now())
-    if (this.#ended.size >= maxEnded) dropOldest(this.#ended)
+    dropOver(this.#ended, maxEnded - 1)
     if (visit !== undefined) this.#ended.set(digestOf(visit.value), visit)
-    return `${cookieName(hostOf(request))}=; Path=/v1; Max-Age=0; HttpOnly; SameSite=Strict`
+    return cookieOf(request, '', 0)
   }
 
   #visitOf(request: Request): Visit | undefined {
@@ -157,7 +158,17 @@ function cookieName(host: string): string {
   return `capstan_inspector_${/:(\d+)$/.exec(host)?.[1] ?? 'web'}`
 }
 
-export function hostOf(request: Request): string {
+/**
+ * The header that sets the cookie. It is `Secure` when the page was loaded over TLS. Behind a proxy that ends TLS, only
+ * the browser knows that, and states it in the origin of the request; a header of the proxy can be forged.
+ */
+function cookieOf(request: Request, value: string, maxAge: number): string {
+  const from = request.headers.get('origin') ?? request.url
+  const secure = URL.canParse(from) && new URL(from).protocol === 'https:' ? '; Secure' : ''
+  return `${cookieName(hostOf(request))}=${value}; Path=/v1; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`
+}
+
+function hostOf(request: Request): string {
   return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
 }
 
@@ -202,7 +213,16 @@ function dropExpired(map: Map<string, { readonly expiresAtMs: number }>, now: nu
   for (const [key, { expiresAtMs }] of map) if (expiresAtMs <= now) map.delete(key)
 }
 
-function dropOldest(map: Map<string, unknown>): void {
-  const [oldest] = map.keys()
-  if (oldest !== undefined) map.delete(oldest)
+/** Removes the oldest entries that `isOwn` selects, until there are at most `max` of them. */
+function dropOver<Value>(
+  map: Map<string, Value>,
+  max: number,
+  isOwn: (value: Value) => boolean = () => true,
+): void {
+  const own = [...map].filter(([, value]) => isOwn(value))
+  for (const [key] of own.slice(0, Math.max(0, own.length - max))) map.delete(key)
+}
+
+function isSameCaller(one: Principal, other: Principal): boolean {
+  return one.id === other.id && one.tenantId === other.tenantId
 }

@@ -2,7 +2,7 @@ import type { Principal } from '../options.js'
 import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
 import { json, listOf, objectOf, type Route, type RouteContext, text } from '../route.js'
-import { hostOf, isSameOrigin } from './browser-sign-in.js'
+import { isSameOrigin } from './browser-sign-in.js'
 import { callOutputRoute } from './call-output.js'
 import { imageRoutes } from './images.js'
 import { pageFile } from './page-files.js'
@@ -211,7 +211,7 @@ async function signIn(context: RouteContext): Promise<Response> {
   const body = await readBody(request, maxSignInBytes)
   const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
   if (typeof code !== 'string') throw new ProblemError('invalid_request', 'The body needs a `code`.')
-  const signedIn = browsers.exchange(code, hostOf(request))
+  const signedIn = browsers.exchange(code, request)
   if (signedIn === undefined) throw new ProblemError('sign_in_code_invalid')
   const { csrf, setCookie, principal } = signedIn
   return json(200, shown(principal, csrf), { 'set-cookie': setCookie })
