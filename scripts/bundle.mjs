@@ -119,7 +119,8 @@ const laterForCommand = [
     ...without(
       'tool/',
       ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'middleware', 'nearest'],
-      ...['omit-undefined', 'requirement-check', 'tool-set', 'unless-aborted'],
+      // The definitions of built-in tools need it when they are loaded, and parts of this chunk need the definitions.
+      ...['omit-undefined', 'published-schema', 'requirement-check', 'tool-set', 'unless-aborted'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(
