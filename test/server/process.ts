@@ -13,7 +13,10 @@ export type ServerProcess = {
   readonly ended: Promise<number | string>
 }
 
-/** `capstan server` as a process of its own, on a free port unless one is given. It has printed its address when this resolves. */
+/**
+ * `capstan server` as a process of its own, on a free port unless one is given. It has printed its address when this
+ * resolves.
+ */
 export async function spawnServer(
   args: readonly string[],
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>>; readonly port?: number },
