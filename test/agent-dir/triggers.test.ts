@@ -30,8 +30,13 @@ async function serve(front: string, options: SessionOptions & { clock?: Schedule
   return { agent, served, collected, model, workspace }
 }
 
-function signed(body: string, seconds = Math.floor(Date.now() / 1_000), key = secret): RequestInit {
-  const signature = `v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`
+function signed(
+  body: string,
+  seconds = Math.floor(Date.now() / 1_000),
+  key = secret,
+  name = 'job',
+): RequestInit {
+  const signature = `v1=${createHmac('sha256', key).update(`${seconds}\n${name}\n${body}`).digest('hex')}`
   const headers = { 'capstan-timestamp': String(seconds), 'capstan-signature': signature }
   return { method: 'POST', body, headers }
 }
@@ -69,6 +74,10 @@ describe('a webhook', () => {
       expect(await status({ ...signed('{}'), body: '{"changed":1}' })).toBe(401)
       expect(await status(signed('{}', now - 400))).toBe(401)
       expect(await status(signed('{}', now + 400))).toBe(401)
+      // Far enough ahead to outlive this process, which is all that remembers it.
+      expect(await status(signed('{}', now + 290))).toBe(401)
+      // Signed with the same secret for another schedule.
+      expect(await status(signed('{}', now, secret, 'other'))).toBe(401)
       expect(await status({ method: 'GET' })).toBe(405)
       expect(await status(signed('{}'), `${listening.url}/v1/hooks/other`)).toBe(404)
       expect(await status(signed('{}'), `${listening.url}/v1/hooks/%E0%A4%A`)).toBe(404)

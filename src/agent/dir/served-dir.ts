@@ -157,7 +157,7 @@ export class ServedDir implements AgentDirHandle {
         `The webhook of '${name}' needs a secret of at least ${minSecretLength} characters in the environment variable ${webhookSecret}.`,
       )
     if (this.#hooks.get(name)?.secret !== secret)
-      this.#hooks.set(name, { secret, hook: new Webhook(secret, () => this.#parts.clock.now()) })
+      this.#hooks.set(name, { secret, hook: new Webhook(name, secret, () => this.#parts.clock.now()) })
   }
 
   reload(): Promise<boolean> {

@@ -7,17 +7,21 @@ export type WebhookOutcome =
 
 /**
  * Checks the requests of one webhook. A request has the headers `capstan-timestamp`, in seconds, and
- * `capstan-signature`: `v1=` and the hexadecimal HMAC-SHA256 of the timestamp, a dot and the body. One that is older
- * than five minutes, from before this process served, or was seen before is refused.
+ * `capstan-signature`: `v1=` and the hexadecimal HMAC-SHA256 of the timestamp, the name of the schedule and the body,
+ * with a line feed after each of the first two. One that is older than five minutes, more than a minute ahead, from
+ * before this process served, or was seen before is refused.
  */
 export class Webhook {
+  readonly #name: string
   readonly #secret: string
   readonly #now: () => number
   readonly #startedAt: number
   /** Signatures of accepted requests, with the time at which they are too old anyway. */
   readonly #seen = new Map<string, number>()
 
-  constructor(secret: string, now: () => number) {
+  /** @param name of the schedule: several schedules can have the same secret */
+  constructor(name: string, secret: string, now: () => number) {
+    this.#name = name
     this.#secret = secret
     this.#now = now
     this.#startedAt = now()
@@ -30,11 +34,13 @@ export class Webhook {
     const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN
     const now = this.#now()
     // A request of before the start may have been accepted by the process before.
-    const isFresh = Math.abs(now - sentAt) <= toleranceMs && sentAt + 999 >= this.#startedAt
-    if (!isFresh || given.length > maxHeaderLength) return { status: 401 }
+    const isFresh = now - sentAt <= toleranceMs && sentAt + 999 >= this.#startedAt
+    // One that is dated far ahead could be sent again to the process after this one.
+    if (!isFresh || !(sentAt - now <= maxAheadMs) || given.length > maxHeaderLength) return { status: 401 }
     const body = await readBytes(request)
     if (body === undefined) return { status: 413 }
-    const expected = `v1=${createHmac('sha256', this.#secret).update(`${timestamp}.`).update(body).digest('hex')}`
+    const place = `${timestamp}\n${this.#name}\n`
+    const expected = `v1=${createHmac('sha256', this.#secret).update(place).update(body).digest('hex')}`
     const a = Buffer.from(given)
     const b = Buffer.from(expected)
     if (a.length !== b.length || !timingSafeEqual(a, b)) return { status: 401 }
@@ -54,6 +60,7 @@ export class Webhook {
 }
 
 const toleranceMs = 300_000
+const maxAheadMs = 60_000
 const maxBodyBytes = 256 * 1024
 const maxHeaderLength = 200
 const maxSeen = 10_000
