@@ -12,6 +12,7 @@ export type {
 export { WorkspaceBackendError, type WorkspaceBackendErrorCode } from './backend/errors.js'
 export { createMemoryBackend } from './backend/memory-backend.js'
 export { createOverlayBackend, type OverlayBackendOptions } from './backend/overlay-backend.js'
+export { createSshBackend, type SshBackendOptions } from './backend/ssh/ssh-backend.js'
 export * from './files/index.js'
 export { NetError, type NetErrorCode } from './net/index.js'
 export {

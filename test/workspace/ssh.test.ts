@@ -1,0 +1,52 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkWorkspaceBackend } from '../../src/testing/index.js'
+import { createSshBackend } from '../../src/workspace/index.js'
+import { hasSshServer, makeSshServer } from '../support/ssh-server.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+
+const timeout = 300_000
+if (!hasSshServer) process.emitWarning('No sshd on this machine: the tests of the SSH backend are skipped.')
+
+describe.skipIf(!hasSshServer)('a workspace over SSH', () => {
+  it('satisfies the kit', { timeout }, async () => {
+    const server = makeSshServer(temporaryDirectory())
+    const problems = await checkWorkspaceBackend(
+      () => createSshBackend({ ...server, root: temporaryDirectory() }),
+      { makeLink: ({ root }, path, target) => symlinkSync(target, join(root, path)), commands: true },
+    )
+    expect(problems).toEqual([])
+  })
+
+  it('refuses a host whose key is not the known one, and one that is not known', { timeout }, async () => {
+    const directory = temporaryDirectory()
+    const server = makeSshServer(directory)
+    for (const knownHostsFile of [join(directory, 'known-other'), '/dev/null']) {
+      const backend = createSshBackend({ ...server, root: directory, knownHostsFile })
+      const opening = backend.open({ onNotice: () => undefined })
+      await expect(opening).rejects.toMatchObject({ code: 'backend_unreachable' })
+    }
+    for (const host of ['-oProxyCommand=x', 'a b', ''])
+      expect(() => createSshBackend({ host, root: '/' })).toThrow(/not a host/)
+  })
+
+  it('passes variables without showing them in a list of processes, and forwards no agent', {
+    timeout,
+  }, async () => {
+    const directory = temporaryDirectory()
+    const backend = createSshBackend({ ...makeSshServer(directory), root: directory })
+    const opened = await backend.open({ onNotice: () => undefined })
+    const script =
+      'cat /proc/[0-9]*/cmdline | grep -ac "[t]op-secret-value"; echo "agent=$SSH_AUTH_SOCK key=$KEY"'
+    const process = await opened.commands?.start({
+      argv: ['/bin/bash', '-c', script],
+      cwd: opened.root,
+      env: { KEY: 'top-secret-value' },
+    })
+    let output = ''
+    for await (const chunk of process?.output ?? []) output += Buffer.from(chunk).toString()
+    await opened.close()
+    expect(output).toBe('0\nagent= key=top-secret-value\n')
+  })
+})
