@@ -1,10 +1,12 @@
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { existsSync, lstatSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
+import { textIfReadable } from '../if-readable.js'
 import type { UnreadablePaths } from '../shell/confinement.js'
 import { newToken } from '../shell/run-marker.js'
 import { keyctlNumber } from './seccomp.js'
@@ -52,6 +54,8 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
   await writeFile(join(place, 'secret'), secret)
   // Readable for all: only the sandbox is to keep it from the command.
   await chmod(join(place, 'secret'), 0o644)
+  await utimes(join(place, 'secret'), canaryTime, canaryTime)
+  const bystander = await startBystander()
   const reached = { tcp: 0, udp: 0, unix: 0 }
   const tcp = await listening(() => reached.tcp++, { port: 0, host: '127.0.0.1' })
   const unixOutside = await listening(() => reached.unix++, { path: join(place, 'host.sock') })
@@ -59,6 +63,8 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
   // Renamed after it was bound: the kernel's table still has the old name.
   const unixRenamed = await listening(() => reached.unix++, { path: join(root, 'before.sock') })
   await rename(join(root, 'before.sock'), join(root, 'renamed.sock'))
+  const abstract = `capstan-doctor-${newToken()}`
+  const unixAbstract = await listening(() => reached.unix++, { path: `\0${abstract}` })
   await mkdir(join(root, 'a/b/c/d/e/f'), { recursive: true })
   await writeFile(join(root, 'a/b/c/d/e/f', deniedName), secret)
   const udp = createSocket('udp4', () => reached.udp++)
@@ -70,6 +76,8 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
   const script = escapeScript({
     place,
     outside,
+    abstract,
+    bystander: bystander.pid ?? -1,
     tcpPort: (tcp.address() as AddressInfo).port,
     udpPort: udp.address().port,
     environment: Object.keys(process.env).filter(
@@ -83,9 +91,10 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     script,
     unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
     judge: async (output, survivors) =>
-      judge({ root, outside, output, survivors, reached, guarded, namespaces }),
+      judge({ place, root, outside, output, survivors, reached, guarded, namespaces, bystander }),
     async close() {
-      for (const server of [tcp, unixOutside, unixInside, unixRenamed]) server.close()
+      bystander.kill('SIGKILL')
+      for (const server of [tcp, unixOutside, unixInside, unixRenamed, unixAbstract]) server.close()
       udp.close()
       // There only if the sandbox did not hold.
       for (const path of outside.filter((each) => existsSync(each))) await rm(path, { force: true })
@@ -119,8 +128,23 @@ const kernelMemory = [
   '/proc/vmallocinfo',
 ]
 
+/** The date of the canary file. */
+const canaryTime = 1_000_000_000
+
+/** A process of the host that the script goes for. */
+async function startBystander(): Promise<ChildProcess> {
+  const child = spawn('/bin/sh', ['-c', 'exec sleep 600'], { cwd: '/', env: {}, stdio: 'ignore' })
+  await once(child, 'spawn')
+  child.unref()
+  return child
+}
+
 type Targets = {
   readonly place: string
+  /** The name of a socket that is in no directory. */
+  readonly abstract: string
+  /** The number of a process of the host. */
+  readonly bystander: number
   readonly outside: readonly string[]
   readonly tcpPort: number
   readonly udpPort: number
@@ -132,7 +156,15 @@ type Targets = {
  * hold, all of this happens to the host: so nothing here may do harm or stay, and nothing but its own directory is
  * mounted over. Files are removed by `close`, the process ends by itself.
  */
-function escapeScript({ place, outside, tcpPort, udpPort, environment }: Targets): string {
+function escapeScript({
+  place,
+  outside,
+  abstract,
+  bystander,
+  tcpPort,
+  udpPort,
+  environment,
+}: Targets): string {
   const q = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
   return `
 exec 2>/dev/null
@@ -171,10 +203,18 @@ mkdir -p a/b/nested/.git; mkdir a/moved; mv -T a/moved a/b/.git; ln -s ../inside
 echo x > .mcp.json
 echo index > .git/index
 echo ../evil > .git/commondir
-for f in host.sock renamed.sock ${q(join(place, 'host.sock'))} /run/docker.sock /run/dbus/system_bus_socket; do
-  perl -MSocket -e 'socket(S, 1, 1, 0) && connect(S, pack_sockaddr_un($ARGV[0])) or exit 1' "$f" && echo "socket-connected $f"; done
+perl -MSocket -e 'for my $f (@ARGV, chr(0) . "${abstract}") { socket(my $s, 1, 1, 0) && connect($s, pack_sockaddr_un($f)) && print "socket-connected $f\\n" }' \\
+  host.sock renamed.sock ${q(join(place, 'host.sock'))} /run/docker.sock /run/dbus/system_bus_socket
 perl -MSocket -e 'socket(S, 2, 1, 0) && connect(S, sockaddr_in(${tcpPort}, inet_aton("127.0.0.1"))) or exit 1' && echo tcp-host
 perl -MSocket -e 'socket(S, 10, 2, 0) && send(S, "x", 0, pack_sockaddr_in6(${udpPort}, Socket::inet_pton(10, "::ffff:127.0.0.1"))) or exit 1'
+command -v perl >/dev/null || echo no-perl
+chmod 0600 ${q(join(place, 'secret'))}; touch -d 2011-11-11 ${q(join(place, 'secret'))}
+ln ${q(join(place, 'secret'))} linked; ln -P ${q(join(place, 'secret'))} linked-too; cat linked linked-too && echo hard-link
+mv ${q(join(place, 'secret'))} taken; perl -e 'truncate($ARGV[0], 0)' ${q(join(place, 'secret'))}
+ln -s ${q(place)} way-out; echo x > way-out/through-link; cat way-out/secret && echo symbolic-link
+cat /proc/self/root${q(join(place, 'secret'))} && echo through-proc
+${bystander > 1000 ? attacks(bystander) : ''}
+perl -e 'for my $n (@ARGV) { my $r = syscall($n, 0, 0, 0, 0, 0); print "kernel-call $n\\n" unless $r < 0 && ($! == 1 || $! == 13 || $! == 38) }' ${Object.values(kernelCalls).join(' ')}
 [ -S host.sock ] && echo socket-in-workspace
 [ -S renamed.sock ] && echo socket-in-workspace renamed
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
@@ -187,7 +227,32 @@ echo finished
 `
 }
 
+/** What a process of one user can do to another of the same user. Inside a pid namespace the number is free. */
+function attacks(pid: number): string {
+  return `kill -TERM ${pid}; kill -KILL ${pid}; prlimit --pid ${pid} --nofile=77:77; renice -n 19 -p ${pid}
+perl -e 'exit(syscall(${ptraceNumber}, 16, ${pid}, 0, 0) < 0 ? 1 : 0)' && echo "traced"
+head -c 1 /proc/${pid}/environ /proc/${pid}/maps | grep -q . && echo "process-read"
+: > /proc/${pid}/oom_score_adj && echo "process-write"`
+}
+
+const isArm = process.arch === 'arm64'
+const ptraceNumber = isArm ? 117 : 101
+/** Calls that no command needs and that have broken kernels: all are refused, whatever their arguments are. */
+const kernelCalls = {
+  bpf: isArm ? 280 : 321,
+  perf_event_open: isArm ? 241 : 298,
+  userfaultfd: isArm ? 282 : 323,
+  io_uring_setup: 425,
+  io_uring_register: 427,
+  add_key: isArm ? 217 : 248,
+  request_key: isArm ? 218 : 249,
+  init_module: isArm ? 105 : 175,
+  finit_module: isArm ? 273 : 313,
+} as const
+
 type Evidence = {
+  readonly place: string
+  readonly bystander: ChildProcess
   readonly root: string
   readonly outside: readonly string[]
   readonly output: string
@@ -195,7 +260,17 @@ type Evidence = {
   readonly reached: { readonly tcp: number; readonly udp: number; readonly unix: number }
 } & TrapOptions
 
-function judge({ root, outside, output, survivors, reached, guarded, namespaces }: Evidence): DoctorCheck[] {
+function judge({
+  place,
+  root,
+  outside,
+  output,
+  survivors,
+  reached,
+  guarded,
+  namespaces,
+  bystander,
+}: Evidence): DoctorCheck[] {
   const said = output.split('\n')
   const saw = (...words: string[]): string[] =>
     said.filter((line) => words.some((word) => line === word || line.startsWith(`${word} `)))
@@ -227,7 +302,31 @@ function judge({ root, outside, output, survivors, reached, guarded, namespaces 
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
   ]
+  const canary = statSync(join(place, 'secret'), { throwIfNoEntry: false })
+  const changedOutside = [
+    ...(canary === undefined || canary.size !== secret.length ? ['a file outside was moved or emptied'] : []),
+    ...(canary !== undefined && (canary.mode & 0o777) !== 0o644 ? ['its mode was changed'] : []),
+    ...(canary !== undefined && canary.mtimeMs !== canaryTime * 1000 ? ['its date was changed'] : []),
+    ...(existsSync(join(place, 'through-link')) ? ['a link led out'] : []),
+    ...saw('hard-link', 'symbolic-link', 'through-proc'),
+  ]
+  const attacked = [
+    ...(bystander.exitCode === null && bystander.signalCode === null ? [] : ['a process was ended']),
+    ...(/^Max open files +77 /m.test(textIfReadable(`/proc/${bystander.pid}/limits`) ?? '')
+      ? ['a limit was changed']
+      : []),
+    ...(niceOf(bystander.pid ?? -1) === 19 ? ['a priority was changed'] : []),
+    ...saw('traced', 'process-read', 'process-write'),
+  ]
+  /** What only Perl can try. */
+  const withPerl = (name: string, bad: readonly string[], good: string): DoctorCheck =>
+    said.includes('no-perl') && bad.length === 0
+      ? apart(name, 'Perl is not installed, which is used to try')
+      : check(name, bad, good)
   return [
+    check('modes, dates and links of files outside', changedOutside, 'nothing was changed'),
+    check('processes of the host', attacked, 'no signal, limit, priority or trace reaches them'),
+    withPerl('kernel calls', saw('kernel-call'), 'refused by a system call filter'),
     check('commands work inside', works, 'the workspace takes writes'),
     check(
       'write outside the workspace',
@@ -283,6 +382,13 @@ function judge({ root, outside, output, survivors, reached, guarded, namespaces 
     ),
     check('core dumps', saw('core'), 'off'),
   ]
+}
+
+function niceOf(pid: number): number | undefined {
+  const fields = textIfReadable(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /s, '')
+    .split(' ')
+  return fields === undefined ? undefined : Number(fields[16])
 }
 
 async function listening(onConnection: () => void, where: ListenOptions): Promise<Server> {

@@ -155,7 +155,7 @@ async function runTrap(
   closeSync(inherited)
   const pid = child.pid ?? -1
   const trace = { token, leader: { pid, startTime: readProcess(pid)?.startTime ?? '' }, contained: true }
-  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
   let output = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     if (output.length < 100_000) output += text

@@ -118,6 +118,8 @@ describe('a machine without a working sandbox (SEC-134)', () => {
         'network UDP',
         'protected paths',
         'host Unix sockets',
+        'modes, dates and links of files outside',
+        'processes of the host',
       ]),
     )
     const required = shell('required', fake, [])
