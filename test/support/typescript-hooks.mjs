@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { transformSync } from 'rolldown/utils'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const base = pathToFileURL(`${root}/`).href
 const compiled = join(root, '.build/test-modules')
 const compiler = JSON.parse(readFileSync(join(root, 'node_modules/rolldown/package.json'), 'utf8')).version
 
@@ -38,11 +39,17 @@ const sources = new Map()
 function sourceOf(url) {
   if (!sources.has(url)) {
     const candidates = url.endsWith('.js') ? [`${url.slice(0, -3)}.ts`, `${url.slice(0, -3)}.tsx`] : [url]
-    const isSource = (/** @type {string} */ candidate) =>
-      /\.tsx?$/.test(candidate) && existsSync(fileURLToPath(candidate))
-    sources.set(url, candidates.find(isSource))
+    sources.set(
+      url,
+      candidates.find((candidate) => isSource(candidate) && existsSync(fileURLToPath(candidate))),
+    )
   }
   return sources.get(url)
+}
+
+/** Whether it is TypeScript of the repository, and not of a project that a test makes. @param {string} url */
+function isSource(url) {
+  return url.startsWith(base) && /\.tsx?$/.test(url) && !url.includes('/node_modules/')
 }
 
 /**
@@ -68,8 +75,7 @@ function copyOf(source, search, parentURL) {
  */
 export function load(url, context, next) {
   const clean = url.replace(/\?.*$/, '')
-  if (!clean.startsWith('file:') || !/\.tsx?$/.test(clean) || clean.includes('/node_modules/'))
-    return next(url, context)
+  if (!isSource(clean)) return next(url, context)
   return { format: 'module', source: compile(fileURLToPath(clean)), shortCircuit: true }
 }
 
