@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { BudgetDecision, BudgetGuard } from '../loop/budget.js'
 import type { QueuedRun, RunQueue } from '../run-queue/run-queue.js'
 import type { TenantQuota, TenantQuotas } from './worker-options.js'
@@ -21,14 +22,15 @@ export function tenantGuard(
     onError: 'deny',
     checkBeforeTool: (sessionId, toolName) => inner?.checkBeforeTool?.(sessionId, toolName),
     async checkBeforeLlm(sessionId, estimatedTokens): Promise<BudgetDecision> {
-      const used = await queue.count(counter(), { tokens: 0, costUsd: 0 })
+      const used = await queue.count(counter())
       const over = overrun(used, quota)
       if (over !== undefined)
         return { decision: 'deny', resource: over, reason: 'the quota of the tenant is used up' }
       return inner?.checkBeforeLlm?.(sessionId, estimatedTokens)
     },
     async recordAfterLlm(sessionId, usage): Promise<void> {
-      await queue.count(counter(), { tokens: usage.totalTokens, costUsd: usage.costUsd ?? 0 })
+      const add = { id: randomUUID(), tokens: usage.totalTokens, costUsd: usage.costUsd ?? 0 }
+      await queue.count(counter(), add)
       await inner?.recordAfterLlm?.(sessionId, usage)
     },
   }

@@ -254,23 +254,30 @@ export class PostgresRunQueue implements RunQueue {
     }
   }
 
-  async count(name: string, add: CounterTotals): Promise<CounterTotals> {
+  async count(name: string, add?: CounterTotals & { readonly id: string }): Promise<CounterTotals> {
     await this.#open()
-    const isRead = add.tokens === 0 && add.costUsd === 0
     const [row] = await this.#database.query<{ tokens: number; cost_usd: number }>(
-      isRead
+      add === undefined
         ? {
             text: `select tokens, cost_usd from ${this.#schema}.counters where name = $1`,
             values: [encodeText(name)],
           }
         : {
-            text: `insert into ${this.#schema}.counters as c (name, tokens, cost_usd) values ($1, $2, $3)
-              on conflict (name) do update set tokens = c.tokens + excluded.tokens, cost_usd = c.cost_usd + excluded.cost_usd
-              returning tokens, cost_usd`,
-            values: [encodeText(name), add.tokens, add.costUsd],
+            text: addition(this.#schema),
+            values: [encodeText(name), add.tokens, add.costUsd, encodeText(`${additionPrefix}${add.id}`)],
           },
     )
+    if (add !== undefined && Math.random() < 1 / forgetEvery) await this.#forgetAdditions()
     return { tokens: row?.tokens ?? 0, costUsd: row?.cost_usd ?? 0 }
+  }
+
+  /** Additions are only remembered for as long as their answer can be lost. */
+  async #forgetAdditions(): Promise<void> {
+    await this.#database.query({
+      text: `delete from ${this.#schema}.counters where name >= $1 and name < $2
+        and tokens < ${nowMs} - ${10 * 60_000}`,
+      values: [additionPrefix, `${additionPrefix.slice(0, -1)};`],
+    })
   }
 
   async join(description: NodeDescription): Promise<QueueMember> {
@@ -533,6 +540,27 @@ const maxPayload = 7_900
 /** Runs that had a slot before come first. */
 const frontPriority = 1_000_000_000
 const maxPriority = 1_000_000
+
+/** The names of additions to counters, which are counters themselves: their sum is the time at which they were made. */
+const additionPrefix = 'capstan:added:'
+const forgetEvery = 100
+
+/**
+ * Adds to a counter unless the addition of this id was made. A statement sees the rows as they were when it began, so
+ * the first of two that run at the same time is read by the second only through its row of the addition.
+ */
+function addition(schema: string): string {
+  return `with added as (
+      insert into ${schema}.counters (name, tokens) values ($4, ${nowMs}) on conflict do nothing returning 1
+    ), changed as (
+      insert into ${schema}.counters as c (name, tokens, cost_usd)
+        values ($1, case when exists (select 1 from added) then $2::float8 else 0 end,
+          case when exists (select 1 from added) then $3::float8 else 0 end)
+      on conflict (name) do update set tokens = c.tokens + excluded.tokens, cost_usd = c.cost_usd + excluded.cost_usd
+      returning tokens, cost_usd
+    )
+    select tokens, cost_usd from changed`
+}
 
 /** A job is deleted when it is claimed, so pg-boss has nothing to retry, expire or clean up. */
 const laneOptions = { retryLimit: 0, retentionSeconds: 10 * 365 * 24 * 3_600 } as const

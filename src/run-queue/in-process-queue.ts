@@ -44,6 +44,8 @@ type Member = {
 
 /** How many of the last events of an active run are in memory for readers; earlier ones are in its session log. */
 const maxLiveEvents = 10_000
+/** How long the ids of additions to counters are remembered. */
+const rememberedMs = 10 * 60_000
 
 /**
  * A queue for one process, stored in a log of the session store: clients and workers share the object. A process that
@@ -194,11 +196,21 @@ export class InProcessRunQueue implements RunQueue {
     }
   }
 
-  async count(name: string, add: CounterTotals): Promise<CounterTotals> {
+  async count(name: string, add?: CounterTotals & { readonly id: string }): Promise<CounterTotals> {
     const { state, log } = await this.#open()
-    const { tokens = 0, costUsd = 0 } = state.counters.get(name) ?? {}
-    const totals = { tokens: tokens + add.tokens, costUsd: costUsd + add.costUsd }
-    if (add.tokens === 0 && add.costUsd === 0) return totals
+    const before = state.counters.get(name) ?? { tokens: 0, costUsd: 0 }
+    if (add === undefined) return before
+    const now = this.#now()
+    for (const [id, atMs] of state.additions)
+      if (atMs < now - rememberedMs) state.additions.delete(id)
+      else break
+    if (state.additions.has(add.id)) {
+      // The first one may still be on its way to the disk.
+      await log.write([])
+      return state.counters.get(name) ?? before
+    }
+    const totals = { tokens: before.tokens + add.tokens, costUsd: before.costUsd + add.costUsd }
+    state.additions.set(add.id, now)
     state.counters.set(name, totals)
     await log.writeTotals(state)
     return totals

@@ -15,11 +15,15 @@ export type StoredRun = PlacedRun & { readonly messages: readonly RunMessage[] }
 export type QueueState = {
   readonly runs: Map<string, StoredRun>
   readonly counters: Map<string, CounterTotals>
+  /** When each addition to a counter was made, by its id, the oldest first. */
+  readonly additions: Map<string, number>
   takeovers: number
 }
 
 /** Ended runs beyond this number are removed when the log is opened. */
 const maxEndedRuns = 1_000
+/** How many ids of additions to counters a later process knows. */
+const savedAdditions = 100
 
 /** Writes the changes of a queue to a log of the session store. The lease of the log allows one process at a time. */
 export class QueueLog {
@@ -57,9 +61,8 @@ export class QueueLog {
     return this.#append(runs.map(runRecord))
   }
 
-  writeTotals({ counters, takeovers }: QueueState): Promise<void> {
-    const options = { counters: Object.fromEntries(counters), takeovers }
-    return this.#append([sessionRecord(options, this.#now())], { soon: true })
+  writeTotals(state: QueueState): Promise<void> {
+    return this.#append([sessionRecord(totalsOf(state), this.#now())], { soon: true })
   }
 
   async close(): Promise<void> {
@@ -106,7 +109,7 @@ function sessionRecord(options: JsonObject, now: number): SessionRecord {
 }
 
 function stateOf(records: readonly SessionRecord[]): QueueState {
-  const state: QueueState = { runs: new Map(), counters: new Map(), takeovers: 0 }
+  const state: QueueState = { runs: new Map(), counters: new Map(), additions: new Map(), takeovers: 0 }
   for (const record of records) {
     if (record.type === 'run') {
       const stored = storedRun(record.data)
@@ -124,7 +127,16 @@ function storedRun(row: RunRow): StoredRun | undefined {
     : undefined
 }
 
-function takeTotals(state: QueueState, { counters, takeovers }: JsonObject): void {
+/** The last additions only: a record has all of them. */
+function totalsOf({ counters, takeovers, additions }: QueueState): JsonObject {
+  const last = [...additions].slice(-savedAdditions)
+  return { counters: Object.fromEntries(counters), takeovers, additions: Object.fromEntries(last) }
+}
+
+function takeTotals(state: QueueState, { counters, takeovers, additions }: JsonObject): void {
+  for (const [id, atMs] of Object.entries(isRecord(additions) ? additions : {}))
+    if (typeof atMs === 'number') state.additions.set(id, atMs)
+
   if (typeof takeovers === 'number') state.takeovers = takeovers
   for (const [name, totals] of Object.entries(isRecord(counters) ? counters : {})) {
     const { tokens, costUsd } = isRecord(totals) ? totals : {}
@@ -135,10 +147,9 @@ function takeTotals(state: QueueState, { counters, takeovers }: JsonObject): voi
 
 /** The last row of each run, without the oldest runs that have ended. */
 function shortened(records: readonly SessionRecord[], now: () => number): readonly SessionRecord[] {
-  const { runs, counters, takeovers } = stateOf(records)
-  const all = [...runs.values()]
+  const state = stateOf(records)
+  const all = [...state.runs.values()]
   const ended = all.filter(({ state }) => ['completed', 'failed', 'cancelled'].includes(state))
   const dropped = new Set(ended.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).slice(0, -maxEndedRuns))
-  const options = { counters: Object.fromEntries(counters), takeovers }
-  return [sessionRecord(options, now()), ...all.filter((run) => !dropped.has(run)).map(runRecord)]
+  return [sessionRecord(totalsOf(state), now()), ...all.filter((run) => !dropped.has(run)).map(runRecord)]
 }

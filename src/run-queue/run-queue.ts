@@ -220,8 +220,11 @@ export interface RunQueue {
   live(runId: string, from: number, scope?: TenantScope): Promise<readonly LiveEvent[]>
   /** Calls back when a run has new events or another state. A queue can miss a call. */
   watch(runId: string, onChange: () => void): () => void
-  /** Adds to a counter and returns its totals. */
-  count(name: string, add: CounterTotals): Promise<CounterTotals>
+  /**
+   * Adds to a counter, once for each id of an addition, and returns its totals. Without an addition it only reads them.
+   * An id is remembered for 10 minutes at least.
+   */
+  count(name: string, add?: CounterTotals & { readonly id: string }): Promise<CounterTotals>
   join(node: NodeDescription): Promise<QueueMember>
   /** Asks a node to take no more runs and to end. False when there is no such node. */
   drain(nodeId: string): Promise<boolean>

@@ -366,10 +366,18 @@ const checks: Readonly<Record<string, Check>> = {
 
   async 'counters add up, and can be read'(queue) {
     await Promise.all(
-      Array.from({ length: 10 }, () => queue.count('tenant/day', { tokens: 10, costUsd: 0.25 })),
+      Array.from({ length: 10 }, (_, n) =>
+        queue.count('tenant/day', { id: `addition ${n}`, tokens: 10, costUsd: 0.25 }),
+      ),
     )
-    same(await queue.count('tenant/day', { tokens: 0, costUsd: 0 }), { tokens: 100, costUsd: 2.5 })
-    same(await queue.count('other', { tokens: 0, costUsd: 0 }), { tokens: 0, costUsd: 0 })
+    const all = { tokens: 100, costUsd: 2.5 }
+    same(await queue.count('tenant/day'), all)
+    same(await queue.count('other'), { tokens: 0, costUsd: 0 })
+    // An addition whose answer was lost is made again, also at the same time.
+    const again = { id: 'addition 3', tokens: 10, costUsd: 0.25 }
+    for (const totals of await Promise.all([again, again].map((add) => queue.count('tenant/day', add))))
+      same(totals, all)
+    same(await queue.count('tenant/day'), all)
   },
 
   async 'nodes and lanes are shown, and a node is asked to drain'(queue) {
@@ -420,7 +428,8 @@ const checks: Readonly<Record<string, Check>> = {
     await member.settle(await claimOne(member), { state: 'waiting' })
     await queue.submit(run('done', { priority: 99 }))
     await member.settle(await claimOne(member), { state: 'completed' })
-    await queue.count('c', { tokens: 7, costUsd: 1 })
+    const addition = { id: 'a', tokens: 7, costUsd: 1 }
+    await queue.count('c', addition)
     const next = await again(queue)
     try {
       await afterTakeover?.(next)
@@ -433,7 +442,7 @@ const checks: Readonly<Record<string, Check>> = {
       same((await next.get('waiting'))?.state, 'waiting')
       same((await next.get('done'))?.state, 'completed')
       same((await next.submit(run('done', { priority: 99 }))).outcome, 'known')
-      same(await next.count('c', { tokens: 0, costUsd: 0 }), { tokens: 7, costUsd: 1 })
+      same(await next.count('c', addition), { tokens: 7, costUsd: 1 })
     } finally {
       await next.close()
     }
