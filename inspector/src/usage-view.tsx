@@ -69,7 +69,8 @@ function RoundChart({ rounds }: { readonly rounds: readonly Round[] }): JSX.Elem
   const most = Math.max(1, ...shown.map(({ input, output }) => input + output))
   const step = Math.min(60, chart.width / shown.length)
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+    <div class="scroll" tabIndex={0}>
       <svg
         viewBox={`0 0 ${chart.width} ${chart.height + 18}`}
         class="chart"
@@ -137,7 +138,8 @@ function Flame({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
     })
   const x = (atMs: number): number => ((atMs - start) / (end - start)) * chart.width
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+    <div class="scroll" tabIndex={0}>
       <svg
         viewBox={`0 0 ${chart.width} ${ends.length * rowHeight + 18}`}
         class="chart"
