@@ -7,7 +7,7 @@ import { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import { checkWorkspaceBackend } from './index.js'
 
 /** A kit runs commands that wait for seconds; a machine under load takes its time. */
-const timeout = 180_000
+const timeout = 300_000
 
 describe('checkWorkspaceBackend', () => {
   it('finds no problem in a directory of this machine', { timeout }, async () => {
