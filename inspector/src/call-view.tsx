@@ -3,12 +3,14 @@ import type { JSX } from 'preact'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
+import { Images } from './images.js'
 import type { Complete } from './load-session.js'
 import { Rest } from './rest.js'
 import { linkTo } from './route.js'
 import { Json, Line, Plain } from './text.js'
 import { type CallItem, verdictOf } from './timeline.js'
 import { argsOf, copy, Verdicts, Why } from './verdict.js'
+import { WholeOutput } from './whole-output.js'
 
 /** One tool call: what it was, how it ended and why it was allowed. */
 export function CallView({
@@ -64,6 +66,11 @@ export function CallView({
             <button type="button" disabled={isCut} onClick={() => void copy(commandOf(call))}>
               Copy as a capstan command
             </button>
+            {ruleFor(call) !== undefined && (
+              <button type="button" disabled={isCut} onClick={() => void copy(ruleFor(call) ?? '')}>
+                Copy as a rule
+              </button>
+            )}
           </div>
           {isExplained.value && <Why sessionId={sessionId} call={call} />}
           <h2 class="label">Input</h2>
@@ -71,13 +78,15 @@ export function CallView({
           {typeof diff === 'string' && (
             <>
               <h2 class="label">Changes</h2>
-              <Diff label="Changes" text={diff} />
+              <Diff label="Changes" text={diff} path={aboutCall(call)} />
             </>
           )}
           {(call.output !== '' || end !== undefined) && (
             <>
               <h2 class="label">Output</h2>
               <Plain label={`Output of ${toolName}`} text={call.output === '' ? '(none)' : call.output} />
+              <Images runId={call.runId} callId={toolId} />
+              <WholeOutput sessionId={sessionId} call={call} />
             </>
           )}
           {end !== undefined && Object.keys(end.metadata).length > 0 && (
@@ -109,6 +118,18 @@ function rulesOf({ end }: CallItem): string | undefined {
   const { action } = end?.decision?.judged ?? {}
   const rule = parts.find((part) => part.rule !== undefined && part.action === action)?.rule
   return rule === undefined ? undefined : `${safeText(rule.text).slice(0, 40)} · ${rule.source}`
+}
+
+/** A rule for calls like this one: the one that was offered for it, the one that decided, or its own text. */
+function ruleFor(call: CallItem): string | undefined {
+  const [offered] = call.asked?.event.suggestion ?? []
+  if (offered !== undefined) return `${offered.permission}(${offered.pattern})`
+  const parts = call.end?.decision?.judged?.layers.flatMap(({ subjects }) => subjects) ?? []
+  const decisive = parts.find(({ rule }) => rule !== undefined)?.rule
+  if (decisive !== undefined) return decisive.text
+  const about = aboutCall(call)
+  // Signs of patterns would match more than this call.
+  return about === '' || /[*?[\]{}()\\\n]/.test(about) ? undefined : `${call.toolName}(${about})`
 }
 
 function commandOf(call: CallItem): string {

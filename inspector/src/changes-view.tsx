@@ -99,7 +99,9 @@ export function ChangesView({
               <Line text={change.whyNot} max={300} />
             </p>
           )}
-          {change.diff !== undefined && <Diff label={`Changes of ${change.path}`} text={change.diff} />}
+          {change.diff !== undefined && (
+            <Diff label={`Changes of ${change.path}`} text={change.diff} path={change.path} />
+          )}
         </section>
       ))}
     </div>

@@ -1,14 +1,26 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { highlighted, languageOf } from './highlight.js'
 
 const maxLines = 2_000
 
 /** A unified diff, as it is or with both versions next to each other. */
-export function Diff({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+export function Diff({
+  text,
+  label,
+  path,
+}: {
+  readonly text: string
+  readonly label: string
+  /** The file, where the diff does not name it. */
+  readonly path?: string | undefined
+}): JSX.Element {
   const isSplit = useSignal(false)
   const lines = safeText(text).split('\n')
   const shown = lines.slice(0, maxLines)
+  const named = lines.find((line) => line.startsWith('+++ ') && !line.startsWith('+++ /dev/null'))
+  const language = languageOf(path ?? named?.replace(/\t.*$/, '') ?? '')
   return (
     <div class="diff">
       <button
@@ -27,13 +39,13 @@ export function Diff({ text, label }: { readonly text: string; readonly label: s
             {isSplit.value
               ? pairs(shown).map(([left, right], at) => (
                   <tr key={at}>
-                    <Cell line={left} />
-                    <Cell line={right} />
+                    <Cell line={left} language={language} />
+                    <Cell line={right} language={language} />
                   </tr>
                 ))
               : shown.map((line, at) => (
                   <tr key={at}>
-                    <Cell line={line} />
+                    <Cell line={line} language={language} />
                   </tr>
                 ))}
           </tbody>
@@ -44,8 +56,22 @@ export function Diff({ text, label }: { readonly text: string; readonly label: s
   )
 }
 
-function Cell({ line }: { readonly line: string | undefined }): JSX.Element {
-  return <td class={line === undefined ? 'absent' : kindOf(line)}>{line}</td>
+function Cell({
+  line,
+  language,
+}: {
+  readonly line: string | undefined
+  readonly language: string | undefined
+}): JSX.Element {
+  if (line === undefined) return <td class="absent" />
+  const kind = kindOf(line)
+  if (kind === 'hunk' || kind === 'file') return <td class={kind}>{line}</td>
+  return (
+    <td class={kind}>
+      {line.slice(0, 1)}
+      {highlighted(line.slice(1), language)}
+    </td>
+  )
 }
 
 function kindOf(line: string): string {

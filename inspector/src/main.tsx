@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type JSX, render } from 'preact'
 import { isConnected, signInWithToken, signOut, startVisit, visitor } from './api.js'
 import { CompareView } from './compare-view.js'
+import { listenToKeys } from './keyboard.js'
 import { QueuesView } from './queues-view.js'
 import { linkTo, place } from './route.js'
 import { SchedulesView } from './schedules-view.js'
@@ -142,4 +143,5 @@ if (root !== null) {
   root.replaceChildren()
   render(<App />, root)
 }
+listenToKeys()
 void startVisit()

@@ -7,6 +7,7 @@ import { Status } from './badge.js'
 import { CallView } from './call-view.js'
 import { ChangesView } from './changes-view.js'
 import { clock, count, dollars, duration, tokens } from './format.js'
+import { Images, SessionImages, useImages } from './images.js'
 import { LanesView } from './lanes-view.js'
 import { type Complete, type LoadedSession, useSession } from './load-session.js'
 import { Rest } from './rest.js'
@@ -25,6 +26,7 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
   const cost = runs.reduce((sum, run) => sum + (run.costUsd ?? 0), 0)
   const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
   const isSharing = useSignal(false)
+  const images = useImages(sessionId, `${runs.length} ${isRunning}`)
   return (
     <main class="session">
       <div class="toolbar">
@@ -68,8 +70,12 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
           </a>
         ))}
       </nav>
-      {tab === 'timeline' && <TimelineView sessionId={sessionId} loaded={loaded} call={at.call} />}
-      {tab === 'usage' && <UsageView events={loaded.events} />}
+      {tab === 'timeline' && (
+        <SessionImages.Provider value={{ sessionId, images }}>
+          <TimelineView sessionId={sessionId} loaded={loaded} call={at.call} />
+        </SessionImages.Provider>
+      )}
+      {tab === 'usage' && <UsageView sessionId={sessionId} events={loaded.events} />}
       {tab === 'changes' && <ChangesView sessionId={sessionId} runs={runs} />}
       {tab === 'tools' && <ToolsView sessionId={sessionId} />}
       {tab === 'lanes' && <LanesView sessionId={sessionId} />}
@@ -191,6 +197,7 @@ export function ItemView({
           <span class="who">{item.kind === 'prompt' ? 'Prompt' : 'Steered'}</span>
           <div>
             <Plain label="Prompt" text={item.text} />
+            {item.runId !== undefined && <Images runId={item.runId} />}
             <Rest cut={item.cut} complete={complete} isAsked />
           </div>
           <time>{clock(item.atMs)}</time>

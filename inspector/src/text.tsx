@@ -1,7 +1,8 @@
 import { marked, type Token, type Tokens } from 'marked'
-import type { ComponentChildren, JSX } from 'preact'
+import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { highlighted } from './highlight.js'
 
 const firstPart = 20_000
 const nextPart = 200_000
@@ -61,7 +62,7 @@ function Block({ token }: { readonly token: Token }): ComponentChildren {
     case 'text':
       return <p>{token.tokens === undefined ? (token as Tokens.Text).text : inline(token.tokens)}</p>
     case 'code':
-      return <pre>{(token as Tokens.Code).text}</pre>
+      return <Code code={token as Tokens.Code} />
     case 'blockquote':
       return <blockquote>{blocks(token.tokens ?? [])}</blockquote>
     case 'list': {
@@ -99,6 +100,20 @@ function Block({ token }: { readonly token: Token }): ComponentChildren {
     default:
       return <p>{token.raw}</p>
   }
+}
+
+function Code({ code: { text, lang } }: { readonly code: Tokens.Code }): JSX.Element {
+  const language = lang?.split(/\s/, 1)[0]?.toLowerCase()
+  return (
+    <pre>
+      {text.split('\n').map((line, at) => (
+        <Fragment key={at}>
+          {at > 0 && '\n'}
+          {highlighted(line, language)}
+        </Fragment>
+      ))}
+    </pre>
+  )
 }
 
 function inline(tokens: readonly Token[] | undefined): ComponentChildren {

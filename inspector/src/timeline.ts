@@ -10,6 +10,7 @@ type Asked = Extract<AgentEvent, { type: 'confirmation_required' }>
 export type CallItem = {
   readonly kind: 'call'
   readonly key: string
+  readonly runId: string
   readonly toolId: string
   toolName: string
   title?: string | undefined
@@ -41,6 +42,8 @@ export type Item =
       readonly key: string
       text: string
       readonly atMs: number
+      /** Of a prompt. */
+      readonly runId?: string | undefined
       /** The events of which texts are missing. */
       cut?: CutEvent[] | undefined
     }
@@ -91,7 +94,13 @@ export class Timeline {
     switch (event.type) {
       case 'agent_start':
         this.#run = event.runId
-        return this.#push({ kind: 'prompt', key: `${event.runId}:${sequence}`, text: event.prompt, atMs })
+        return this.#push({
+          kind: 'prompt',
+          key: `${event.runId}:${sequence}`,
+          text: event.prompt,
+          atMs,
+          runId: event.runId,
+        })
       case 'steered':
         return this.#push({ kind: 'steer', key, text: event.prompt, atMs })
       case 'turn_start':
@@ -183,6 +192,7 @@ export class Timeline {
     const call: CallItem = {
       kind: 'call',
       key,
+      runId: this.#run,
       toolId,
       toolName,
       title,

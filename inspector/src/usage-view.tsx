@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import type { TimedEvent } from './api.js'
+import { ContextFill } from './context-fill.js'
 import { duration, tokens } from './format.js'
+import { useSubagents } from './subagent-events.js'
 
 type Round = {
   readonly label: string
@@ -19,8 +21,15 @@ type Span = {
 }
 
 /** Tokens of each round, the time of models and tools, and when each of them worked. */
-export function UsageView({ events }: { readonly events: readonly TimedEvent[] }): JSX.Element {
+export function UsageView({
+  sessionId,
+  events,
+}: {
+  readonly sessionId: string
+  readonly events: readonly TimedEvent[]
+}): JSX.Element {
   const { rounds, spans } = read(events)
+  const subagents = useSubagents(events)
   if (rounds.length === 0) return <p class="empty">No model has answered yet.</p>
   const sum = (pick: (round: Round) => number): number => rounds.reduce((all, round) => all + pick(round), 0)
   const time = (kind: Span['kind']): number =>
@@ -37,6 +46,7 @@ export function UsageView({ events }: { readonly events: readonly TimedEvent[] }
         <Figure name="Time of models" value={duration(model)} />
         <Figure name="Time of tools, with waiting" value={duration(tool)} />
       </dl>
+      <ContextFill sessionId={sessionId} />
       <h2>Tokens of each round</h2>
       <RoundChart rounds={rounds} />
       <p class="legend">
@@ -44,7 +54,8 @@ export function UsageView({ events }: { readonly events: readonly TimedEvent[] }
         <span class="key reasoning" /> reasoning <span class="key output" /> output
       </p>
       <h2>Time</h2>
-      <Flame spans={spans} />
+      <TimeSplit model={model} tool={tool} />
+      <Flame groups={[spans, ...subagents.map(({ agent, events: own }) => spansOf(agent, own))]} />
       <p class="legend">
         <span class="key model" /> model <span class="key tool" /> tools <span class="key agent" /> subagents
       </p>
@@ -122,20 +133,62 @@ function RoundChart({ rounds }: { readonly rounds: readonly Round[] }): JSX.Elem
 const rowHeight = 20
 const maxSpans = 2_000
 
-/** When models, tools and subagents worked, with what ran at the same time below each other. */
-function Flame({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
-  const shown = spans.slice(-maxSpans)
-  const start = Math.min(...shown.map(({ startMs }) => startMs))
-  const end = Math.max(start + 1, ...shown.map(({ endMs }) => endMs))
+/** How the time is split between models and tools. */
+function TimeSplit({ model, tool }: { readonly model: number; readonly tool: number }): JSX.Element {
+  const sum = Math.max(1, model + tool)
+  const part = (model / sum) * chart.width
+  const percent = Math.round((model / sum) * 100)
+  return (
+    <div class="scroll">
+      <svg
+        viewBox={`0 0 ${chart.width} 22`}
+        class="chart"
+        role="img"
+        aria-label={`Models took ${percent} % of the time, tools ${100 - percent} %`}
+      >
+        <rect class="model" x="0" y="2" width={part} height="18" />
+        <rect class="tool" x={part} y="2" width={chart.width - part} height="18" />
+        {part > 60 && (
+          <text class="inside" x="6" y="15">
+            {percent} % model
+          </text>
+        )}
+        {chart.width - part > 60 && (
+          <text class="inside" x={chart.width - 6} y="15" text-anchor="end">
+            {100 - percent} % tools
+          </text>
+        )}
+      </svg>
+    </div>
+  )
+}
+
+/** The work of a subagent, below its name. */
+function spansOf(agent: string, events: readonly TimedEvent[]): Span[] {
+  return read(events).spans.map((span) => ({ ...span, label: `${agent}: ${span.label}` }))
+}
+
+/**
+ * When models, tools and subagents worked. What ran at the same time is below each other; the work of each subagent is
+ * below that of the session.
+ */
+function Flame({ groups }: { readonly groups: readonly (readonly Span[])[] }): JSX.Element {
+  const shown = groups.map((spans) => spans.slice(-maxSpans))
+  const all = shown.flat()
+  const start = all.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY)
+  const end = all.reduce((most, { endMs }) => Math.max(most, endMs), start + 1)
   const ends: number[] = []
-  const placed = shown
-    .toSorted((a, b) => a.startMs - b.startMs)
-    .map((span) => {
-      const free = ends.findIndex((until) => until <= span.startMs)
-      const row = free < 0 ? ends.length : free
-      ends[row] = span.endMs
-      return { ...span, row }
-    })
+  const placed = shown.flatMap((spans) => {
+    const first = ends.length
+    return spans
+      .toSorted((a, b) => a.startMs - b.startMs)
+      .map((span) => {
+        const free = ends.findIndex((until, row) => row >= first && until <= span.startMs)
+        const row = free < 0 ? ends.length : free
+        ends[row] = span.endMs
+        return { ...span, row }
+      })
+  })
   const x = (atMs: number): number => ((atMs - start) / (end - start)) * chart.width
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
@@ -144,7 +197,7 @@ function Flame({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
         viewBox={`0 0 ${chart.width} ${ends.length * rowHeight + 18}`}
         class="chart"
         role="img"
-        aria-label={`${shown.length} pieces of work in ${duration(end - start)}`}
+        aria-label={`${all.length} pieces of work in ${duration(end - start)}`}
       >
         {placed.map((span, at) => {
           const width = Math.max(1.5, x(span.endMs) - x(span.startMs))

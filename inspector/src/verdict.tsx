@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { JudgedCall, JudgedPart } from '../../src/authority/judged-call.js'
 import type { Verdict } from '../../src/authority/verdict.js'
+import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { client, describeFailure } from './api.js'
 import { clock } from './format.js'
 import { Line, Plain } from './text.js'
@@ -22,6 +23,8 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
   const decision = end?.decision
   const { judged } = decision ?? {}
   const sandbox = end?.metadata['sandbox']
+  const refused: unknown = end?.metadata['blocked']
+  const blocked = Array.isArray(refused) ? refused.map(String) : []
   return (
     <dl class="verdicts">
       {judged !== undefined && (
@@ -86,8 +89,18 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
         </Step>
       )}
       {typeof sandbox === 'string' && (
-        <Step name="Sandbox" tone={sandbox === 'none' ? 'ask' : 'allow'}>
-          {sandbox === 'none' ? 'the command ran without a sandbox' : sandbox}
+        <Step name="Sandbox" tone={sandbox === 'none' ? 'ask' : blocked.length > 0 ? 'deny' : 'allow'}>
+          {sandbox === 'none' ? 'the command ran without a sandbox' : `confined by ${safeText(sandbox)}`}
+          {blocked.length === 0 && sandbox !== 'none' && ', which is not known to have blocked anything'}
+          {blocked.length > 0 && (
+            <ul>
+              {blocked.map((what) => (
+                <li key={what}>
+                  blocked: <Line text={what} max={500} />
+                </li>
+              ))}
+            </ul>
+          )}
         </Step>
       )}
       {decision === undefined && end !== undefined && (
