@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { diffOf } from './call-diff.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
 import { Images } from './images.js'
@@ -30,7 +31,7 @@ export function CallView({
   const { toolName, end, startedAtMs, endedAtMs, toolId } = call
   const { label, tone } = verdictOf(call)
   const isFailed = end?.isError === true || (end !== undefined && end.exitCode !== 0)
-  const diff = end?.metadata['diff']
+  const diff = isOpen ? diffOf(call) : undefined
   // What is explained and copied are the whole arguments.
   const isCut = call.cut !== undefined
   return (
@@ -75,7 +76,7 @@ export function CallView({
           {isExplained.value && <Why sessionId={sessionId} call={call} />}
           <h2 class="label">Input</h2>
           <Json label={`Input of ${toolName}`} value={argsOf(call)} />
-          {typeof diff === 'string' && (
+          {diff !== undefined && (
             <>
               <h2 class="label">Changes</h2>
               <Diff label="Changes" text={diff} path={aboutCall(call)} />
