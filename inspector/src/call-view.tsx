@@ -85,7 +85,7 @@ export function CallView({
           {(call.output !== '' || end !== undefined) && (
             <>
               <h2 class="label">Output</h2>
-              <Plain label={`Output of ${toolName}`} text={call.output === '' ? '(none)' : call.output} />
+              <Plain label={`Output of ${toolName}`} text={shownOutput(call)} />
               <Images runId={call.runId} callId={toolId} />
               <WholeOutput sessionId={sessionId} call={call} />
             </>
@@ -100,6 +100,14 @@ export function CallView({
       )}
     </article>
   )
+}
+
+/** Of a truncated output, the part that the model got. */
+function shownOutput({ output, end }: CallItem): string {
+  if (output === '') return '(none)'
+  if (end?.metadata['truncated'] !== true) return output
+  const { head } = argsOf({ args: output })
+  return typeof head === 'string' ? head : output
 }
 
 /** The command, path or pattern that a call is about. */
