@@ -347,7 +347,8 @@ describe('agent directories', () => {
       'bot/schedules/daily.md': '---\ncron: "0 9 * * *"\n---\nSay hello.\n',
     })
     const { server, flags } = await model(() => 'Hello.')
-    const once = await run(['serve', 'bot', ...flags, '--run', 'daily'])
+    const once = await run(['serve', 'bot', ...flags, '--run', 'daily', '--inspect'])
+    expect(once.stderr).toMatch(/^Inspect http:\/\/127\.0\.0\.1:\d+\/inspect\/#code=[\w-]+$/m)
     expect(once.stdout).toMatch(/daily completed: Hello\.\nstopped\n$/)
     expect(once.code).toBe(0)
     expect(JSON.stringify(server.requests[0]?.body)).toContain('Say hello.')

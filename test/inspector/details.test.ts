@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('the details of calls in the inspector',
   })
 })
 
-/** A model that reads, edits and asks a subagent when it is told to begin. */
+/** A model that reads, edits and starts a subagent for the prompt "Begin." */
 function dockModel() {
   let round = 0
   return scriptedModel(({ chatHistory }) => {
