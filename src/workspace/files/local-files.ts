@@ -97,7 +97,8 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
     durable: options.durable ?? true,
     looked: { path: undefined },
     linkedGit: () => linkedGitDirectories(root),
-    exists: existsOnDisk,
+    // Called, not passed on: reading the name would load its module for a session that never uses files.
+    exists: (path) => existsOnDisk(path),
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }
   return filesFor(access, limits, undefined)
