@@ -41,7 +41,11 @@ export async function measureTracing({ root, agentFor }, { rounds, warmUps }) {
     await sampledShare('a tracer that stores spans', rounded(on), rounds),
     ...(real === undefined ? [] : [await sampledShare('the SDK of OpenTelemetry', rounded(real), rounds)]),
   ]
-  return { areas: [area, shareArea(shares)], share: shares[0]?.all ?? Number.NaN }
+  return {
+    areas: [area, shareArea(shares)],
+    ratio: rows[2]?.ratio.median ?? Number.NaN,
+    share: shares[0]?.all ?? Number.NaN,
+  }
 }
 
 /**
