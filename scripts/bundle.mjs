@@ -74,6 +74,8 @@ const laterForCommand = [
     // imports of it.
     ...without('workspace/sandbox/', 'guard/binaries'),
     'workspace/git/',
+    ...['workspace/server-program', 'workspace/tree-walk'],
+    ...['workspace/scratch/copy-tree', 'workspace/scratch/remove-tree'],
     ...without('workspace/net/', 'allow-private'),
     ...without('workspace/shell/', 'confinement', 'jobs', 'local-shell', 'with-timeout'),
   ],
