@@ -28,7 +28,8 @@ export function ContextFill({ sessionId }: { readonly sessionId: string }): JSX.
         {windowAssumed && ', whose window is a guess'}
         {compaction.auto && ` · compacted at ${tokens(compaction.atTokens)}`}
       </p>
-      <div class="scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
+      <div class="scroll" tabIndex={0}>
         <svg viewBox={`0 0 ${width} 26`} class="chart" role="img" aria-label={`${percent} % are used`}>
           <rect class="window" x="0" y="2" width={width} height="18" rx="3" />
           {parts.map(({ name, tokens: count }) => {

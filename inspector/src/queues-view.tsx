@@ -102,7 +102,8 @@ function Workers({ nodes }: Pick<ClusterStatus, 'nodes'>): JSX.Element {
           No worker is there: queued runs wait. Start one with <code>capstan worker</code>.
         </p>
       ) : (
-        <div class="scroll">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+        <div class="scroll" tabIndex={0}>
           <table class="list plain-list">
             <thead>
               <tr>

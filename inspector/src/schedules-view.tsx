@@ -96,7 +96,8 @@ function Fires({
   readonly fires: readonly Fire[]
 }): JSX.Element {
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+    <div class="scroll" tabIndex={0}>
       <table class="list plain-list">
         <caption class="hidden">Fires of {name}</caption>
         <thead>

@@ -69,7 +69,8 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
         <p class="empty">{sessions.length === 0 ? 'No sessions yet.' : 'No session matches.'}</p>
       )}
       {shown.length > 0 && (
-        <div class="scroll">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+        <div class="scroll" tabIndex={0}>
           <table class="list">
             <thead>
               <tr>

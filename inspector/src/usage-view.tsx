@@ -139,7 +139,8 @@ function TimeSplit({ model, tool }: { readonly model: number; readonly tool: num
   const part = (model / sum) * chart.width
   const percent = Math.round((model / sum) * 100)
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
+    <div class="scroll" tabIndex={0}>
       <svg
         viewBox={`0 0 ${chart.width} 22`}
         class="chart"

@@ -133,7 +133,32 @@ export type Run = {
 
 export type StartedRun = { runId: string; sessionId: string; status?: string | undefined }
 
-export type EventData = { type: string; [more: string]: unknown }
+export type EventData = { type: string; result?: RunResult | undefined; [more: string]: unknown }
+
+export type RunResult = {
+  runId: string
+  text: string
+  finish: string
+  rounds: number
+  toolCallsCount: number
+  promptTokens?: number | undefined
+  completionTokens?: number | undefined
+  totalTokens: number
+  usage: Record<string, unknown>
+  costUsd?: number | undefined
+  fallbackModel?: string | undefined
+  goal?:
+    | {
+        met: boolean
+        reason: 'met' | 'rounds' | 'time' | 'cost' | 'stopped'
+        checks: number
+        elapsedMs: number
+        costUsd?: number | undefined
+        detail?: string | undefined
+      }
+    | undefined
+  verificationStatus?: string | undefined
+}
 
 export type Approval = {
   callId: string

@@ -34,12 +34,13 @@ beforeAll(async () => {
 
 describe('the published package', { timeout }, () => {
   it('is small', () => {
-    // It was raised by 350 KB in all for the HTTP server and its client, the Agent Client Protocol, the Postgres store,
-    // the cluster and telemetry, most of which the library and the command both contain. A third is libraries that
+    // It was raised by 450 KB in all for the HTTP server and its client, the Agent Client Protocol, the Postgres store,
+    // the cluster, telemetry, Landlock and workspace backends, most of which the library and the command both contain,
+    // and for the inspector. A third is libraries that
     // would otherwise be installed next to it, and their licences; a third is the command, which starts sooner as
     // scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable
     // lines.
-    expect(statSync(tarball).size).toBeLessThan(2_900 * 1024)
+    expect(statSync(tarball).size).toBeLessThan(3_000 * 1024)
   })
 
   it('names no directory that it was built in, so that two builds are equal', async () => {

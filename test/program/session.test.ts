@@ -255,7 +255,7 @@ describe('a program that a model runs', () => {
     const session = agent.session(work, { model, builtinTools: ['read', 'program'] })
     const described = (at: number) => model.requests[at]?.tools?.find(({ name }) => name === 'program')
     await session.send('go')
-    expect(described(0)?.description).toContain('readFile(path: string')
+    expect(described(0)?.description).toContain('readFile(path, { offset, limit }?): string')
     expect(described(0)?.description).not.toContain('bash(')
     const more = { name: 'bash', description: '', parameters: { type: 'object' }, execute: () => '' } as const
     session.registerTool(createJsonTool(more))

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 
 /** The guard for this processor; undefined where it is not written for it. */
-export async function guardProgram(arch: string = process.arch): Promise<Buffer | undefined> {
+export async function guardProgram(arch: string = process.arch): Promise<Uint8Array | undefined> {
   const { binaries } = await import('./binaries.js')
   const binary = Object.entries(binaries).find(([name]) => name === arch)?.[1]
   return binary === undefined ? undefined : Buffer.from(binary.base64, 'base64')
