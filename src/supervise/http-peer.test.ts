@@ -51,6 +51,18 @@ describe('HttpPeer', () => {
     })
   })
 
+  it('counts a question as asked when its connection is cut and the second try finds no server', async () => {
+    const { peer, bodies, server } = await serve((_, request) => {
+      server.close()
+      request.socket.destroy()
+    })
+    await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({ code: 'supervision_lost' })
+    expect(bodies).toHaveLength(1)
+    await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({
+      code: 'supervision_unavailable',
+    })
+  })
+
   it('takes an empty answer to a notice, and not to a question', async () => {
     const { peer } = await serve((_, __, response) => response.writeHead(204).end())
     await peer.notify('ahp/event', {})

@@ -79,16 +79,22 @@ export class HttpPeer implements Peer {
     if (this.#gone !== undefined) throw new SupervisionError('supervision_unavailable', this.#gone)
     const late = AbortSignal.timeout(timeoutMs)
     const any = AbortSignal.any([late, this.#closing.signal, ...(signal === undefined ? [] : [signal])])
+    let mayHaveArrived = false
     try {
       try {
         return await this.#postOnce(body, any, wantsText)
       } catch (error) {
-        // A connection that was kept from before may have been closed meanwhile; to ask twice does no harm.
+        mayHaveArrived = !wasNeverSent(error)
+        // A connection that was open from before may have been closed meanwhile; asking twice does no harm.
         if (any.aborted || !wasCut(error)) throw error
         return await this.#postOnce(body, any, wantsText)
       }
     } catch (error) {
-      throw this.#explain(error, timeoutMs, late.aborted, signal?.aborted === true)
+      if (signal?.aborted === true)
+        throw new SupervisionError('supervision_aborted', 'the caller does not wait any longer')
+      if (late.aborted)
+        throw new SupervisionError('supervision_timeout', `it did not answer within ${timeoutMs} ms`)
+      throw this.#explain(error, mayHaveArrived)
     }
   }
 
@@ -108,21 +114,32 @@ export class HttpPeer implements Peer {
     return text
   }
 
-  #explain(error: unknown, timeoutMs: number, late: boolean, aborted: boolean): SupervisionError {
+  /**
+   * `supervision_unavailable` says that the question was not sent: only then can work continue without an answer. A
+   * question that may have arrived is lost, also when a second try finds no supervisor.
+   */
+  #explain(error: unknown, mayHaveArrived: boolean): SupervisionError {
     if (error instanceof SupervisionError) return error
-    if (aborted) return new SupervisionError('supervision_aborted', 'the caller does not wait any longer')
-    if (late) return new SupervisionError('supervision_timeout', `it did not answer within ${timeoutMs} ms`)
     if (this.#gone !== undefined) return new SupervisionError('supervision_lost', this.#gone)
     const words = messageOf(error)
-    if (wasCut(error)) {
-      this.#gone = words
-      return new SupervisionError('supervision_lost', words)
-    }
-    if (error instanceof NetError && error.code === 'net_bad_response')
+    if (error instanceof NetError && error.code === 'net_bad_response' && !wasCut(error))
       return new SupervisionError('supervision_protocol', words)
     this.#gone = words
-    return new SupervisionError('supervision_unavailable', words)
+    const code = mayHaveArrived ? 'supervision_lost' : 'supervision_unavailable'
+    return new SupervisionError(code, words)
   }
+}
+
+/** No connection was made: the request was refused before, the host name is unknown, or connecting to it failed. */
+function wasNeverSent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (
+    error instanceof NetError &&
+    ['net_refused', 'net_request_invalid', 'net_unresolved'].includes(error.code)
+  )
+    return true
+  const cause = error.cause instanceof Error ? error.cause : error
+  return 'syscall' in cause && (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo')
 }
 
 /** The connection ended where an answer, or the rest of one, should have come. */
