@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -67,6 +67,21 @@ describe('a session on an overlay', () => {
     writeFileSync(join(root, 'new.txt'), 'of the user\n')
     await expect(session.commit()).rejects.toMatchObject({ code: 'files_not_changed' })
     expect(onDisk('new.txt')).toBe('of the user\n')
+    await session.close()
+  })
+
+  it('writes only to the paths that rules have judged: a link that appeared since leads to no other file', async () => {
+    const { session, root, onDisk } = await openOverlay({ 'deploy/run.sh': 'true\n', 'd/run.sh': 'true\n' })
+    await write(session, 'e/new.sh', 'mine')
+    symlinkSync('deploy', join(root, 'e'))
+    await expect(session.commit()).rejects.toMatchObject({ code: 'files_not_changed' })
+    expect(onDisk('deploy/new.sh')).toBe(undefined)
+    await session.discard()
+    await session.tool('edit', { file_path: 'd/run.sh', old_string: 'true', new_string: 'false' })
+    renameSync(join(root, 'd'), join(root, 'd-before'))
+    symlinkSync('deploy', join(root, 'd'))
+    await expect(session.commit()).rejects.toThrow()
+    expect([onDisk('deploy/run.sh'), onDisk('d-before/run.sh')]).toEqual(['true\n', 'true\n'])
     await session.close()
   })
 

@@ -61,15 +61,16 @@ async function commit(
   relative: (path: string) => string,
 ): Promise<CommitOutcome> {
   const changes = await fileSystem.changes()
+  const disk = only(local, changes)
   const made: MadeChange[] = []
-  for (const change of changes) made.push(...(await changeOnDisk(change, local)))
-  await changeFiles(local, made)
+  for (const change of changes) made.push(...(await changeOnDisk(change, disk)))
+  await changeFiles(disk, made)
   const moved = new Set(made.map(({ path }) => path))
   for (const { path } of changes.filter(({ kind, path }) => kind === 'link-removed' && !moved.has(path)))
-    await local.remove(path)
+    await disk.remove(path)
   // One that holds files which came later stays.
   for (const { path } of changes.filter(({ kind }) => kind === 'directory').toReversed())
-    await local.remove(path).catch(() => undefined)
+    await disk.remove(path).catch(() => undefined)
   fileSystem.clear()
   return {
     written: made
@@ -79,6 +80,19 @@ async function commit(
       .filter(({ kind }) => kind === 'remove' || kind === 'move')
       .map(({ path }) => relative(path)),
   }
+}
+
+/**
+ * The files of the disk, held to the paths of the changes. Rules judged those paths: a link that was put on the way
+ * since leads elsewhere in the workspace, where a rule can deny what the commit would do.
+ */
+function only(local: LocalFiles, changes: readonly OverlayChange[]): LocalFiles {
+  const paths = new Set(
+    changes.flatMap((change) => (change.kind === 'link' ? [change.path, change.from] : [change.path])),
+  )
+  return local.forCall({
+    permit: (_, real) => (paths.has(real) ? undefined : 'a link was put on the way since it was changed.'),
+  })
 }
 
 /** What a change of the overlay is on the disk. Throws when the disk is not what it was before the change. */
