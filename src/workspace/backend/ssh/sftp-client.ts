@@ -67,15 +67,22 @@ export async function openSftp(input: Writable, output: Readable, lost: Promise<
       const handle = await handleFrom(ask(request.openDirectory, path))
       return closing(handle, async () => {
         const entries: DirectoryEntry[] = []
-        while (entries.length <= limit) {
+        // The two that are not listed count too.
+        for (let names = 0; names <= limit + 2; ) {
           const answer = await ask(request.readDirectory, handle)
           if (answer.type !== reply.name) {
             const error = statusError(answer)
             if (error.status === statusCode.endOfFile) break
             throw error
           }
-          for (let left = answer.reader.number(); left > 0; left -= 1) {
+          const count = answer.reader.number()
+          // Without this, a server that sends no names would never let the list end.
+          if (count === 0) throw notSftp()
+          for (let left = count; left > 0; left -= 1) {
             const name = answer.reader.string().toString()
+            // A name with a slash would be a path that no rule has judged.
+            if (name === '' || /[/\0]/.test(name)) throw notSftp()
+            names += 1
             answer.reader.string()
             const { kind, size } = readAttributes(answer.reader)
             if (name !== '.' && name !== '..')
@@ -97,6 +104,7 @@ export async function openSftp(input: Writable, output: Readable, lost: Promise<
             throw error
           }
           const part = answer.reader.string()
+          if (part.length === 0 || part.length > end - at) throw notSftp()
           parts.push(Buffer.from(part))
           at += part.length
         }
@@ -160,6 +168,7 @@ type Answer = { readonly type: number; readonly reader: Reader }
 /** Matches answers to requests by their number. */
 class Channel {
   readonly #input: Writable
+  readonly #output: Readable
   readonly #waiting = new Map<number, { resolve(answer: Answer): void; reject(error: unknown): void }>()
   #greeting: ((answer: Answer) => void) | undefined
   #held: Buffer = Buffer.alloc(0)
@@ -168,6 +177,7 @@ class Channel {
 
   constructor(input: Writable, output: Readable, lost: Promise<never>) {
     this.#input = input
+    this.#output = output
     output.on('data', (chunk: Buffer) => {
       try {
         this.#take(chunk)
@@ -207,7 +217,7 @@ class Channel {
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
     while (this.#held.length >= 4) {
       const length = this.#held.readUInt32BE(0)
-      if (length < 1 || length > maxPacketBytes) throw systemError('EPROTO', 'the server does not speak SFTP')
+      if (length < 1 || length > maxPacketBytes) throw notSftp()
       if (this.#held.length < 4 + length) return
       const reader = new Reader(this.#held.subarray(4, 4 + length))
       this.#held = this.#held.subarray(4 + length)
@@ -229,6 +239,9 @@ class Channel {
 
   #fail(error: unknown): void {
     this.#failed ??= { error }
+    // Nothing more is read: what follows would be held, and has no answer. The end of its output ends ssh.
+    this.#held = Buffer.alloc(0)
+    this.#output.destroy()
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
   }
@@ -279,10 +292,14 @@ class Reader {
 
   string(): Buffer {
     const length = this.number()
-    if (length > this.left) throw systemError('EPROTO', 'the server does not speak SFTP')
+    if (length > this.left) throw notSftp()
     this.#at += length
     return this.#bytes.subarray(this.#at - length, this.#at)
   }
+}
+
+function notSftp(): Error {
+  return systemError('EPROTO', 'the server does not speak SFTP')
 }
 
 function readAttributes(reader: Reader): FileSystemStat {
