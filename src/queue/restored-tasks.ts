@@ -88,6 +88,8 @@ function taskOf(sessionId: string, note: QueueTaskNote): ExternalTask | undefine
   const { taskId, toolName, timeoutMs = 0, attempt = 1, idempotent = false } = note
   const lane = laneNames.find((name) => name === note.lane)
   if (lane === undefined || toolName === undefined || !(timeoutMs >= 1)) return undefined
+  // A lower number would give the call more attempts than the session has.
+  if (!Number.isSafeInteger(attempt) || attempt < 1) return undefined
   const payload = savedArgs(note.args) ?? null
   return { taskId, sessionId, lane, commandType: toolName, payload, timeoutMs, attempt, idempotent }
 }

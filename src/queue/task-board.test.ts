@@ -153,6 +153,23 @@ describe('a board of tasks', () => {
     expect(board.list()).toEqual([])
   })
 
+  it('neither lists nor gives out a task of an earlier process, and completes only one that was begun', async () => {
+    const board = openBoard()
+    const lease = { id: 'lease-before', worker: 'w' }
+    const held = board.offer(task('a'), limits, { lease: undefined, began: false })
+    const begun = board.offer(task('b'), limits, { lease, began: true })
+    expect(board.list()).toEqual([])
+    expect(await board.claim({ worker: 'w', max: 9, waitMs: 0 })).toEqual([])
+    expect(await board.complete('a', undefined, done)).toBe('gone')
+    expect(await board.complete('b', lease.id, done)).toBe('accepted')
+    expect(await begun).toEqual({ how: 'completed', completion: done })
+    const offered = board.offer(task('a'), limits)
+    expect(await held).toEqual({ how: 'aborted', began: false })
+    expect(board.list()).toEqual([task('a')])
+    expect(await board.complete('a', undefined, done)).toBe('accepted')
+    expect(await offered).toEqual({ how: 'completed', completion: done })
+  })
+
   it('gives nothing to a worker that has gone away while it waited', async () => {
     const board = openBoard()
     const gone = new AbortController()

@@ -26,7 +26,10 @@ export type TaskLog = {
 }
 type BoardLease = { readonly id: string; readonly worker: string }
 
-/** How a task of an earlier process is put back: no worker can claim it. */
+/**
+ * How a task of an earlier process is put back: no worker can claim it, and it is not listed, since the gate of this
+ * process has not judged its call. Only the result of a worker that had begun is accepted.
+ */
 export type HeldOffer = { readonly lease: BoardLease | undefined; readonly began: boolean }
 
 /** How many tasks that have ended are remembered, so that a worker that says it twice gets the same answer twice. */
@@ -57,6 +60,7 @@ export class LocalBoard implements TaskBoard {
       let undo: () => void = () => undefined
       const offer: Offer = {
         task,
+        isHeld: held !== undefined,
         began: held?.began ?? false,
         close: () => {
           clearTimeout(timer)
@@ -145,6 +149,8 @@ export class LocalBoard implements TaskBoard {
       return leaseId !== undefined && this.#ended.get(taskId) === leaseId ? 'duplicate' : 'gone'
     }
     if (leaseId !== undefined && offer.lease?.id !== leaseId) return 'late'
+    // Its call is made again once the gate has judged it: a result before that would be a second one.
+    if (offer.isHeld && !offer.began) return 'gone'
     await this.#save(offer, leaseId, completion)
     if (leaseId !== undefined) this.remember(taskId, leaseId)
     offer.end({ how: 'completed', completion })
@@ -196,7 +202,7 @@ export class LocalBoard implements TaskBoard {
   }
 
   list(): readonly ExternalTask[] {
-    return [...this.#open.values()].map(({ task }) => task)
+    return [...this.#open.values()].flatMap(({ task, isHeld }) => (isHeld ? [] : [task]))
   }
 
   close(): void {
@@ -262,6 +268,7 @@ export class LocalBoard implements TaskBoard {
 
 type Offer = {
   readonly task: ExternalTask
+  readonly isHeld: boolean
   began: boolean
   lease?: BoardLease & { timer?: ReturnType<typeof setTimeout> }
   /** It can be claimed and ended no more. */
