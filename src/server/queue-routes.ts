@@ -1,5 +1,6 @@
 import type { QueuedRun } from '../run-queue/run-queue.js'
 import type { Session } from '../session/session.js'
+import { asRecorded } from './as-recorded.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, type RouteContext, ref, type SessionContext } from './route.js'
 import { seesTenant } from './sees-tenant.js'
@@ -99,7 +100,8 @@ async function lanesOf(session: Session, hostTools: readonly string[]): Promise<
       attempt,
     })),
     deadLetters: letters.map(({ commandId, commandType, lane, payload, error, attempts, ...letter }) => ({
-      ...{ commandId, toolName: commandType, lane, args: payload, error, attempts },
+      ...{ commandId, toolName: commandType, lane, attempts },
+      ...asRecorded(session, { args: payload, error }),
       failedAtMs: letter.failedAt,
       mayHaveRun: letter.mayHaveRun,
       canRetry: hostTools.includes(commandType),

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
+import { asRecorded } from '../as-recorded.js'
 import { ProblemError } from '../problem.js'
 import { json, objectOf, type Route, type SessionContext, text } from '../route.js'
 
@@ -59,11 +60,12 @@ async function readOutput(
   session: Session,
   path: string,
 ): Promise<{ readonly whole: string; readonly isCut: boolean }> {
-  const kernel = kernelOf(session)
-  const { workspace } = await kernel.engine()
+  const { workspace } = await kernelOf(session).engine()
   if (workspace.scratch.path === undefined || dirname(path) !== workspace.scratch.path)
     throw new ProblemError('output_not_found')
-  const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(() => {
+  // A command can put a pipe in the place of the file: without O_NONBLOCK, opening it would block a thread forever.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  const file = await open(path, flags).catch(() => {
     throw new ProblemError('output_not_found')
   })
   try {
@@ -75,7 +77,7 @@ async function readOutput(
     const bytes = buffer.subarray(0, bytesRead)
     // The last line of a part can have the beginning of a secret.
     const end = isCut ? bytes.lastIndexOf(0x0a) + 1 : bytes.length
-    return { whole: kernel.redactor.text(bytes.toString('utf8', 0, end)), isCut }
+    return { whole: asRecorded(session, bytes.toString('utf8', 0, end)), isCut }
   } finally {
     await file.close()
   }
