@@ -170,6 +170,12 @@ describe('a board of tasks', () => {
     expect(await offered).toEqual({ how: 'completed', completion: done })
   })
 
+  it('ends what is offered after it was closed', async () => {
+    const board = openBoard()
+    board.close()
+    expect(await board.offer(task('a'), limits)).toEqual({ how: 'aborted', began: false })
+  })
+
   it('gives nothing to a worker that has gone away while it waited', async () => {
     const board = openBoard()
     const gone = new AbortController()

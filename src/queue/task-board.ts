@@ -48,13 +48,15 @@ export class LocalBoard implements TaskBoard {
   /** Tasks whose result is being written. Never rejects. */
   readonly #completing = new Map<string, Promise<void>>()
 
+  #isClosed = false
+
   constructor(options: LocalBoardOptions) {
     this.#options = options
   }
 
   offer(task: ExternalTask, { timeoutMs, signal }: OfferLimits, held?: HeldOffer): Promise<TaskEnding> {
     return new Promise((resolve) => {
-      if (signal?.aborted) return resolve({ how: 'aborted', began: false })
+      if (signal?.aborted || this.#isClosed) return resolve({ how: 'aborted', began: false })
       // A task of an earlier process that is offered now.
       this.withdraw(task.taskId)
       let undo: () => void = () => undefined
@@ -205,7 +207,9 @@ export class LocalBoard implements TaskBoard {
     return [...this.#open.values()].flatMap(({ task, isHeld }) => (isHeld ? [] : [task]))
   }
 
+  /** Also what is offered later ends: a task can be written to the log while the board is closed. */
   close(): void {
+    this.#isClosed = true
     for (const waiter of [...this.#waiting]) waiter.give([])
     for (const offer of [...this.#open.values()]) offer.end({ how: 'aborted', began: offer.began })
   }

@@ -197,11 +197,13 @@ describe.each<[string, (place: string) => SessionStore]>([
     await wary.close()
 
     const trusting = await reopen({ trustStore: true })
-    expect(numbersOf(await trusting.pendingExternalTasks())).toEqual([5])
+    await expect
+      .poll(async () => numbersOf(await trusting.pendingExternalTasks()), { timeout: 60_000 })
+      .toEqual([5])
     const ask = askAt((await trusting.serveQueue({ token })).url)
     const task = await claimOf(ask, 5)
     await ask('complete', { ...leaseOf(task), success: true, result: 'moved 5' })
-    await expect.poll(() => trusting.pendingExternalTasks()).toEqual([])
+    await expect.poll(() => trusting.pendingExternalTasks(), { timeout: 60_000 }).toEqual([])
     await trusting.close()
     const later = await reopen()
     expect([await later.pendingExternalTasks(), await later.deadLetters()]).toEqual([[], []])
