@@ -16,7 +16,7 @@ export type GoalFeatureOptions = {
 }
 
 type GoalSession = FeatureContext<
-  GoalFeatureOptions & { readonly maxToolRounds?: number },
+  GoalFeatureOptions & { readonly maxToolRounds?: number; readonly trustStore?: boolean },
   { resolveModel(name?: string): Model }
 >
 
@@ -96,8 +96,22 @@ class Goals {
     const { current } = this
     if (own !== undefined) return { goal: readGoal(own), isOfHost: true }
     if (from?.goal !== undefined && from.goal['description'] !== current?.description)
-      return { goal: readGoal(from.goal), isOfHost: false }
+      return { goal: this.#fromLog(from.goal), isOfHost: false }
     return current && { goal: current, isOfHost: this.#isOfHost }
+  }
+
+  /** A goal of the log, which other programs may be able to write: its limits are at most those of the host. */
+  #fromLog(stored: JsonObject): CheckedGoal {
+    const goal = readGoal(stored)
+    const { goal: own, trustStore } = this.#session.options
+    if (trustStore === true) return goal
+    const widest = readGoal(own ?? { description: goal.description })
+    return {
+      ...goal,
+      maxRounds: Math.min(goal.maxRounds, widest.maxRounds),
+      maxTimeMs: Math.min(goal.maxTimeMs, widest.maxTimeMs),
+      maxCostUsd: Math.min(goal.maxCostUsd, widest.maxCostUsd),
+    }
   }
 
   async begin(request: RunRequest): Promise<RunChecks> {

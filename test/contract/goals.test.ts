@@ -211,6 +211,37 @@ describe('a goal of a request', () => {
       expect(resumed.goal?.elapsedMs).toBeLessThan(now)
     },
   )
+
+  it.each([
+    ['the session', undefined, 1],
+    ['the log, with a trusted store', true, 2],
+  ])('has limits of %s when a log with another goal is resumed', async (_, trustStore, requests) => {
+    const first = new MemorySessionStore()
+    const options = { ...allowed, sandbox: 'off', sessionId: 'goal' } as const
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create({}, { userDir, env: {} })
+    whenDone(() => agent.close())
+    const working = agent.session(root, {
+      ...options,
+      sessionStore: first,
+      model: scriptedModel((_, n) => [touch('a'), touch('b')][n] ?? { text: 'done', usage }, { facts }),
+    })
+    const { runId } = await working.send({ prompt: 'make it', goal: { ...goal, maxRounds: 4 } })
+    await working.close()
+    const records = await recordsOf(first, 'goal')
+    const cut = records.findIndex(({ type, data }) => type === 'checkpoint' && data.round === 2) + 1
+    const model = scriptedModel(() => ({ text: 'done', usage }), { facts })
+    const session = agent.session(root, {
+      ...options,
+      sessionStore: await storeWith('goal', records.slice(0, cut)),
+      model,
+      goal: { description: 'Another goal.', maxRounds: 3 },
+      ...(trustStore && { trustStore }),
+    })
+    const resumed = await session.resumeRun(runId)
+    expect(resumed.goal).toMatchObject({ met: false, reason: 'rounds' })
+    expect(model.requests).toHaveLength(requests)
+  })
 })
 
 describe('/goal', () => {
