@@ -10,6 +10,7 @@ import {
   type Session,
   SqliteSessionStore,
 } from '../../src/index.js'
+import { load } from '../../src/session/journal/restore.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { EventCollector, HandClock } from '../agent-dir/support.js'
@@ -174,7 +175,13 @@ async function readSessions(sessionStore: SessionStore, { workspace, user }: Pla
     expect(await lanes.deadLetters()).toMatchObject([
       { commandType: 'bash', payload: { command: 'echo late' }, fromLog: true, mayHaveRun: false },
     ])
-    expect(await lanes.pendingExternalTasks()).toMatchObject([{ payload: { command: 'echo two' } }])
+    const tasks = (await load(sessionStore, 'lanes'))?.queue?.tasks.values() ?? []
+    expect([...tasks].map(({ task }) => task)).toMatchObject([
+      { state: 'completed', args: '{"command":"echo one"}', completion: { success: true, result: 'one' } },
+      { args: '{"command":"echo two"}' },
+    ])
+    // No task of the log is listed before the gate has judged its call again.
+    expect(await lanes.pendingExternalTasks()).toEqual([])
   })
 }
 
