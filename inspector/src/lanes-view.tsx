@@ -83,6 +83,12 @@ const modes: Readonly<Record<string, string>> = {
   hybrid: 'here, with others notified',
 }
 
+const noRetry = {
+  host_tool_disabled: 'the host does not allow direct calls of this tool (hostTools)',
+  dead_letter_from_log: 'from the log of an earlier process: only the host can retry it (evenIfFromLog)',
+  dead_letter_without_arguments: 'its arguments were not saved: only the host can make the call again',
+} satisfies Record<NonNullable<Letter['retryProblem']>, string>
+
 function DeadLetter({
   sessionId,
   letter,
@@ -94,7 +100,8 @@ function DeadLetter({
 }): JSX.Element {
   const said = useSignal('')
   const isSure = useSignal(false)
-  const { commandId, toolName, lane, error, attempts, failedAtMs, mayHaveRun, canRetry } = letter
+  const { commandId, toolName, lane, error, attempts, failedAtMs, mayHaveRun, canRetry, retryProblem } =
+    letter
   const retry = async (): Promise<void> => {
     const params = { sessionId, commandId }
     try {
@@ -136,7 +143,7 @@ function DeadLetter({
       <p class="totals">
         lane {lane} · {count(attempts, 'attempt')} · {ago(failedAtMs)}
         {mayHaveRun && ' · may have done some of its work'}
-        {!canRetry && ' · the host does not allow direct calls of this tool (hostTools)'}
+        {retryProblem !== undefined && ` · ${noRetry[retryProblem]}`}
       </p>
       <p class="failure">
         <Line text={error} max={500} />

@@ -335,6 +335,7 @@ export type LaneQueue = {
     failedAtMs: number
     mayHaveRun: boolean
     canRetry: boolean
+    retryProblem?: 'host_tool_disabled' | 'dead_letter_from_log' | 'dead_letter_without_arguments' | undefined
   }[]
   counters?: Record<string, unknown> | undefined
 }

@@ -31,6 +31,15 @@ export const problemTypes = {
   session_busy: { status: 409, title: 'The session is busy.' },
   session_locked: { status: 409, title: 'Another process has the session open.' },
   call_may_have_run: { status: 409, title: 'The call may have done some of its work already.' },
+  dead_letter_from_log: {
+    status: 409,
+    title:
+      'The dead letter comes from the log of an earlier process. The host retries it with evenIfFromLog, or sets trustStore.',
+  },
+  dead_letter_without_arguments: {
+    status: 409,
+    title: 'The arguments of the call were not saved. The host makes the call itself.',
+  },
   history_conflict: { status: 409, title: 'The history does not allow this.' },
   body_too_large: { status: 413, title: 'The body of the request is too large.' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON.' },
@@ -45,6 +54,15 @@ export const problemTypes = {
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>
 
 export type ProblemCode = keyof typeof problemTypes
+
+/** Why a dead letter cannot be retried through the server. */
+export const retryProblems = [
+  'host_tool_disabled',
+  'dead_letter_from_log',
+  'dead_letter_without_arguments',
+] as const satisfies readonly ProblemCode[]
+
+export type RetryProblem = (typeof retryProblems)[number]
 
 /** A request that is refused; it becomes a problem document. */
 export class ProblemError extends Error {

@@ -1,7 +1,9 @@
+import type { DeadLetter } from '../queue/dead-letters.js'
 import type { QueuedRun } from '../run-queue/run-queue.js'
 import type { Session } from '../session/session.js'
 import { asRecorded } from './as-recorded.js'
-import { ProblemError } from './problem.js'
+import type { ServerOptions } from './options.js'
+import { ProblemError, type RetryProblem, retryProblems } from './problem.js'
 import { json, listOf, objectOf, type Route, type RouteContext, ref, type SessionContext } from './route.js'
 import { seesTenant } from './sees-tenant.js'
 
@@ -34,7 +36,7 @@ export const queueRoutes: readonly Route[] = [
       200: { description: 'No lanes when calls run at once.', schema: ref('LaneQueue') },
     },
     handle: async ({ core, session }) =>
-      json(200, session.hasQueue() ? await lanesOf(session, core.options.hostTools ?? []) : noLanes),
+      json(200, session.hasQueue() ? await lanesOf(session, core.options) : noLanes),
   },
   {
     method: 'POST',
@@ -51,7 +53,7 @@ export const queueRoutes: readonly Route[] = [
       },
     }),
     responses: { 200: { description: 'The result of the call.', schema: ref('ToolResult') } },
-    problems: ['dead_letter_not_found', 'call_may_have_run', 'host_tool_disabled'],
+    problems: ['dead_letter_not_found', 'call_may_have_run', ...retryProblems],
     handle: retryDeadLetter,
   },
 ]
@@ -84,7 +86,7 @@ const maxDead = 200
 const maxPrompt = 200
 const noLanes = { lanes: [], tasks: [], deadLetters: [] }
 
-async function lanesOf(session: Session, hostTools: readonly string[]): Promise<Record<string, unknown>> {
+async function lanesOf(session: Session, options: ServerOptions): Promise<Record<string, unknown>> {
   const [{ lanes }, tasks, letters, metrics] = await Promise.all([
     session.queueStats(),
     session.pendingExternalTasks(),
@@ -99,13 +101,15 @@ async function lanesOf(session: Session, hostTools: readonly string[]): Promise<
       toolName: commandType,
       attempt,
     })),
-    deadLetters: letters.map(({ commandId, commandType, lane, payload, error, attempts, ...letter }) => ({
-      ...{ commandId, toolName: commandType, lane, attempts },
-      ...asRecorded(session, { args: payload, error }),
-      failedAtMs: letter.failedAt,
-      mayHaveRun: letter.mayHaveRun,
-      canRetry: hostTools.includes(commandType),
-    })),
+    deadLetters: letters.map((letter) => {
+      const { commandId, commandType, lane, payload, error, attempts, failedAt, mayHaveRun } = letter
+      const retryProblem = retryProblemOf(letter, options)
+      return {
+        ...{ commandId, toolName: commandType, lane, attempts },
+        ...asRecorded(session, { args: payload, error }),
+        ...{ failedAtMs: failedAt, mayHaveRun, canRetry: retryProblem === undefined, retryProblem },
+      }
+    }),
     counters: metrics?.counters,
   }
 }
@@ -114,12 +118,23 @@ async function retryDeadLetter({ core, session, params, body }: SessionContext):
   const commandId = params['commandId'] ?? ''
   const letter = (await session.deadLetters()).find((one) => one.commandId === commandId)
   if (letter === undefined) throw new ProblemError('dead_letter_not_found')
+  const problem = retryProblemOf(letter, core.options)
+  if (problem !== undefined) throw new ProblemError(problem)
   const { commandType: name, mayHaveRun } = letter
-  // The approval of the first call was for one call. A second one needs the consent of the host.
-  if (!core.options.hostTools?.includes(name))
-    throw new ProblemError('host_tool_disabled', `Direct calls of ${JSON.stringify(name)} are not enabled.`)
   const evenIfItMayHaveRun = body['evenIfItMayHaveRun'] === true
   if (mayHaveRun && !evenIfItMayHaveRun) throw new ProblemError('call_may_have_run')
   const { output, exitCode, metadata } = await session.retryDeadLetter(commandId, { evenIfItMayHaveRun })
   return json(200, { name, output, exitCode, metadata })
+}
+
+/** Why the call of a dead letter cannot be made again through the server, whatever the client confirms. */
+function retryProblemOf(
+  { commandType, payload, fromLog }: DeadLetter,
+  { hostTools, session }: ServerOptions,
+): RetryProblem | undefined {
+  // The approval of the first call was for one call. A second one needs the consent of the host.
+  if (!hostTools?.includes(commandType)) return 'host_tool_disabled'
+  // Any process that can write to the store could have written the letter.
+  if (fromLog === true && session?.trustStore !== true) return 'dead_letter_from_log'
+  return payload === undefined ? 'dead_letter_without_arguments' : undefined
 }

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../tool/json.js'
+import { retryProblems } from './problem.js'
 import { listOf, ref, text } from './route.js'
 
 const number: JsonSchema = { type: 'number' }
@@ -363,7 +364,11 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
             attempts: integer,
             failedAtMs: number,
             mayHaveRun: { type: 'boolean' },
-            canRetry: { type: 'boolean', description: 'The host allows direct calls of the tool.' },
+            canRetry: { type: 'boolean', description: 'The server can make the call again.' },
+            retryProblem: text({
+              enum: [...retryProblems],
+              description: 'Why it cannot; absent when it can.',
+            }),
           },
           ['commandId', 'toolName', 'lane', 'error', 'attempts', 'failedAtMs', 'mayHaveRun', 'canRetry'],
         ),
