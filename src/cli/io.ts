@@ -17,6 +17,12 @@ export type Io = {
   readonly signal: AbortSignal
 }
 
+/** The height of a terminal; 24 when it is not known. */
+export function rowsOf(stdout: Writable): number {
+  const rows: unknown = 'rows' in stdout ? stdout.rows : undefined
+  return typeof rows === 'number' && rows > 0 ? rows : 24
+}
+
 /**
  * Resolves when the stream has taken the text, so the last text is not lost at the end of the process and slow readers
  * are waited for.

@@ -3,6 +3,7 @@ import { canonicalJson } from '../authority/canonical-json.js'
 import type { RunSubmission } from '../run-queue/run-queue.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Attachment } from '../session/request.js'
+import { isSessionId, sessionIdRule } from '../session/session-id.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { ClusterError } from './errors.js'
 
@@ -51,14 +52,10 @@ export function submissionOf(
   const { prompt, attachments = [], lane = 'default', priority = 0, idempotencyKey, notBefore } = request
   if (typeof prompt !== 'string' || (prompt.trim() === '' && attachments.length === 0))
     throw invalid('The prompt is empty: say what is to be done.')
-  for (const name of [
-    'sessionId',
-    'workspace',
-    'idempotencyKey',
-    'lane',
-    'principal',
-    'correlationId',
-  ] as const)
+  // The worker would refuse it much later, when the caller is gone.
+  if (request.sessionId !== undefined && !isSessionId(request.sessionId))
+    throw invalid(`sessionId must be ${sessionIdRule}.`)
+  for (const name of ['workspace', 'idempotencyKey', 'lane', 'principal', 'correlationId'] as const)
     checkName(name, request[name])
   if (!Number.isInteger(priority) || Math.abs(priority) > maxPriority)
     throw invalid(`priority must be an integer from -${maxPriority} to ${maxPriority}.`)

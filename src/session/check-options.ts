@@ -36,6 +36,7 @@ import { SessionOptionError } from './errors.js'
 import { features } from './features.js'
 import { featuresWith } from './features-with.js'
 import type { SessionOptions } from './options.js'
+import { isSessionId, sessionIdRule } from './session-id.js'
 import { titleProblem } from './title.js'
 
 /**
@@ -124,10 +125,7 @@ const planningMode: Check = (value) =>
     ? undefined
     : `Invalid planningMode ${quote(value)}. Must be: auto, enabled, or disabled.`
 
-const sessionId: Check = (value) =>
-  typeof value === 'string' && /^[^\0/\\]{1,200}$/.test(value) && value !== '.' && value !== '..'
-    ? undefined
-    : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
+const sessionId: Check = (value) => (isSessionId(value) ? undefined : `% must be ${sessionIdRule}.`)
 
 const ceiling = readable((value) => checkRequirements(value, 'the ceiling'))
 const manifest = readable((value) => checkManifest(value as Manifest))

@@ -45,11 +45,15 @@ export async function cluster(options: ClusterOptions = {}) {
   writeFileSync(ledger, '')
   /** When the model was asked about each run. */
   const asked: { readonly name: string; readonly atMs: number }[] = []
+  const bodies: string[] = []
   const models = await startModelServer(async (request) => {
     const { messages } = request.body as unknown as Chat
     const prompt = JSON.stringify(messages.find(({ role }) => role === 'user')?.content ?? '')
     const [, name = 'none', count = '0'] = /([\w-]+) x(\d+)/.exec(prompt) ?? []
     asked.push({ name, atMs: Date.now() })
+    bodies.push(JSON.stringify(messages))
+    // A long form has many.
+    if (bodies.length > 100) bodies.shift()
     if (options.thinkMs !== undefined) await wait(options.thinkMs)
     const results = messages.filter(({ role }) => role === 'tool')
     if (prompt.includes(' asks'))
@@ -75,8 +79,7 @@ export async function cluster(options: ClusterOptions = {}) {
         PATH: process.env['PATH'] ?? '',
         HOME: base,
         CAPSTAN_LOCAL_MODELS: '',
-        CAPSTAN_DATABASE_URL: databaseUrl,
-        CAPSTAN_CLUSTER_KEY: clusterKey,
+        ...clientEnv(databaseUrl),
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -95,7 +98,14 @@ export async function cluster(options: ClusterOptions = {}) {
     ...{ url, schema, store, queue, client, worker, workerAt, command, asked, work, here },
     modelUrl: models.url,
     lines: () => linesOf(ledger),
+    /** The messages of the last requests to the model, as JSON. */
+    bodies: () => bodies,
   }
+}
+
+/** The environment of a command that uses a cluster. */
+export function clientEnv(databaseUrl: string): Readonly<Record<string, string>> {
+  return { CAPSTAN_DATABASE_URL: databaseUrl, CAPSTAN_CLUSTER_KEY: clusterKey }
 }
 
 /** Where a process runs, and how it reaches the others. */

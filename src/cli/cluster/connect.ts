@@ -1,15 +1,18 @@
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import { RunClient } from '../../cluster/run-client.js'
 import type { RunQueue } from '../../run-queue/run-queue.js'
+import { placeOf } from '../../store/postgres/database.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
-import type { Io } from '../io.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
 import { loadSettings } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
+import { safeLine } from '../terminal/safe-text.js'
 
 /** The database of a cluster, and how long to wait for it. */
 export type ClusterDatabase = {
@@ -27,6 +30,8 @@ export type Connected = {
 }
 
 const defaultWaitMs = 60_000
+/** When a user learns that the command waits. */
+const noticeAfterMs = 2_000
 
 /** The database that the flags, the environment or the configuration name. */
 export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
@@ -46,7 +51,7 @@ export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
   }
 }
 
-/** Connects, and fails when the database cannot be reached in time. */
+/** Connects, and fails when the database cannot be reached in time or the command is stopped meanwhile. */
 export async function connect(args: Args, io: Io): Promise<Connected> {
   const { url, schema, maxWaitMs } = await databaseOf(args, io)
   const { PostgresRunQueue, PostgresSessionStore } = await import('../../postgres/index.js')
@@ -62,9 +67,16 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
     await queue.close()
     await store.close()
   }
+  // A queue that is closed gives up waiting.
+  const stop = (): void => void queue.close().catch(() => undefined)
+  io.signal.addEventListener('abort', stop, { once: true })
+  const notice = setTimeout(() => {
+    const limit = Math.round(maxWaitMs / 1_000)
+    void write(io.stderr, `Waiting up to ${limit} s for the database ${safeLine(placeOf(url))}.\n`)
+  }, noticeAfterMs)
   try {
-    await queue.list({ limit: 1 })
     const clusterKey = clusterKeyOf(io)
+    await queue.list({ limit: 1 })
     return {
       store,
       queue,
@@ -73,10 +85,17 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
     }
   } catch (error) {
     await close()
-    throw new CommandLineError(
-      `The database of the cluster cannot be used: ${messageOf(error)}`,
-      'Check that it is running, and that "capstan migrate" has created the tables.',
-    )
+    if (io.signal.aborted)
+      throw new CommandLineError(
+        'Stopped while waiting for the database of the cluster.',
+        undefined,
+        exitCodes.cancelled,
+      )
+    if (error instanceof CommandLineError) throw error
+    throw new CommandLineError(`The database of the cluster cannot be used: ${messageOf(error)}`)
+  } finally {
+    clearTimeout(notice)
+    io.signal.removeEventListener('abort', stop)
   }
 }
 

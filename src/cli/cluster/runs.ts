@@ -7,7 +7,7 @@ import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import { connect } from './connect.js'
+import { type Connected, connect } from './connect.js'
 
 /** Adds a run to the queue and prints its id. */
 export const submitRun: Action = async (args, io) => {
@@ -20,8 +20,8 @@ export const submitRun: Action = async (args, io) => {
   const priority = args.value('priority')
   if (priority !== undefined && !/^-?\d{1,7}$/.test(priority))
     throw new UsageError(`--priority takes a whole number, not ${JSON.stringify(priority)}.`)
-  return withClient(args, io, async (client) => {
-    const { runId, sessionId } = await client.submit({
+  return withCluster(args, io, async (cluster) => {
+    const { runId, sessionId } = await cluster.client.submit({
       prompt,
       sessionId: args.value('session'),
       workspace: args.value('workspace'),
@@ -32,15 +32,17 @@ export const submitRun: Action = async (args, io) => {
       correlationId: io.env['CAPSTAN_CORRELATION_ID'] || undefined,
       traceparent: io.env['TRACEPARENT'] || undefined,
     })
-    const text = args.has('json') ? JSON.stringify({ runId, sessionId }) : `${runId}  session ${sessionId}`
+    const text = args.has('json')
+      ? safeJson({ runId, sessionId })
+      : `${runId}  session ${safeLine(sessionId)}`
     await write(args.has('follow') ? io.stderr : io.stdout, `${text}\n`)
-    return args.has('follow') ? follow(client, runId, args, io) : exitCodes.done
+    return args.has('follow') ? follow(cluster, runId, args, io) : exitCodes.done
   })
 }
 
 /** Lists runs, newest first. */
 export const listRuns: Action = async (args, io) =>
-  withClient(args, io, async (client) => {
+  withCluster(args, io, async ({ client }) => {
     const { runs, next } = await client.list({
       sessionId: args.value('session'),
       lane: args.value('lane'),
@@ -75,14 +77,14 @@ export const showRun: Action = async (args, io) =>
         return `  ${safeLine(question, 500)}${choices === '' ? '' : ` (${choices})`}`
       }),
     ])
-    const text = [lineOf(run), `session: ${run.sessionId}`, ...error, ...waiting, ...asked]
+    const text = [lineOf(run), `session: ${safeLine(run.sessionId)}`, ...error, ...waiting, ...asked]
     await write(io.stdout, `${text.join('\n')}\n`)
     return exitCodes.done
   })
 
 /** Prints the answer of a run as it is written. */
 export const followRun: Action = async (args, io) =>
-  withRun(args, io, (client, { runId }) => follow(client, runId, args, io))
+  withRun(args, io, (_, { runId }, cluster) => follow(cluster, runId, args, io))
 
 export const cancelRun: Action = async (args, io) =>
   withRun(args, io, async (client, { runId }) => {
@@ -104,7 +106,11 @@ export const answerRun: Action = async (args, io) => {
   if (args.has('answer')) return answerQuestion(args, io)
   const given = args.value('decision')
   const decision = (['once', 'session', 'always', 'reject'] as const).find((one) => one === given)
-  if (decision === undefined) throw new UsageError('Missing option: --decision once|session|always|reject')
+  if (decision === undefined)
+    throw new UsageError(
+      'Missing option: --decision once|session|always|reject for a call, or --answer TEXT for a question',
+      '"capstan runs show RUN" lists what waits.',
+    )
   return withRun(args, io, async (client, { runId }) => {
     const waiting = await client.approvals(runId)
     const [only] = waiting
@@ -139,12 +145,16 @@ export const redriveRun: Action = async (args, io) =>
     return done(args, io, { runId }, `${runId}: queued`)
   })
 
-async function withClient(args: Args, io: Io, use: (client: RunClient) => Promise<number>): Promise<number> {
-  const { client, close } = await connect(args, io)
+async function withCluster(
+  args: Args,
+  io: Io,
+  use: (cluster: Connected) => Promise<number>,
+): Promise<number> {
+  const cluster = await connect(args, io)
   try {
-    return await use(client)
+    return await use(cluster)
   } finally {
-    await close()
+    await cluster.close()
   }
 }
 
@@ -152,12 +162,13 @@ async function withClient(args: Args, io: Io, use: (client: RunClient) => Promis
 async function withRun(
   args: Args,
   io: Io,
-  use: (client: RunClient, run: QueuedRun) => Promise<number>,
+  use: (client: RunClient, run: QueuedRun, cluster: Connected) => Promise<number>,
 ): Promise<number> {
   const given = args.required(0, 'RUN', '"capstan runs list" lists the runs.')
-  return withClient(args, io, async (client) => {
+  return withCluster(args, io, async (cluster) => {
+    const { client } = cluster
     const exact = await client.get(given)
-    if (exact !== undefined) return use(client, exact)
+    if (exact !== undefined) return use(client, exact, cluster)
     const { runs } = await client.list({ limit: 1_000 })
     const found = runs.filter(({ runId }) => runId.startsWith(given))
     const [run] = found
@@ -168,12 +179,21 @@ async function withRun(
           : `${found.length} runs begin with ${given}.`,
         '"capstan runs list" lists the runs.',
       )
-    return use(client, run)
+    return use(client, run, cluster)
   })
 }
 
-async function follow(client: RunClient, runId: string, args: Args, io: Io): Promise<number> {
+async function follow({ client, queue }: Connected, runId: string, args: Args, io: Io): Promise<number> {
   const from = args.count('from', 0) ?? 0
+  const run = await client.get(runId)
+  if (run?.state === 'queued' && !args.has('json')) {
+    const { nodes } = await queue.status()
+    if (!nodes.some(({ lanes, isDraining }) => !isDraining && lanes.includes(run.lane)))
+      await write(
+        io.stderr,
+        `No worker serves the lane ${JSON.stringify(safeLine(run.lane, 40))} now. The run starts when one does: capstan worker --lane ${safeLine(run.lane, 40)}\n`,
+      )
+  }
   let last: RunEvent | undefined
   let isOpenLine = false
   for await (const one of client.events(runId, { from, signal: io.signal })) {

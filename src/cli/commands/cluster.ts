@@ -11,7 +11,10 @@ export const command: Command = {
   },
   options: [
     ...databaseFlags,
-    { name: 'watch', summary: 'status: Print it again every two seconds' },
+    {
+      name: 'watch',
+      summary: 'status: Refresh every two seconds; redrawn in place on a terminal, appended when piped',
+    },
     { name: 'json', summary: 'Print JSON' },
     ...placeFlags.filter(({ name }) => name === 'config'),
   ],

@@ -1,4 +1,5 @@
-import { messageOf } from '../../tool/errors.js'
+import { CapstanError, messageOf } from '../../tool/errors.js'
+import { isRecord } from '../../tool/json.js'
 import { databaseOf } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
 import type { Command } from '../command.js'
@@ -28,7 +29,9 @@ meanwhile.`,
     const migrated = await migrate(url, { schema, maxWaitMs }).catch((error: unknown) => {
       throw new CommandLineError(
         `The tables could not be created: ${messageOf(error)}`,
-        'The role needs the right to create schemas in this database.',
+        isRefused(error)
+          ? 'Use the owner of the database, or give the role the right: grant create on database NAME to ROLE'
+          : undefined,
       )
     })
     const queue = migrated.hasQueue
@@ -38,4 +41,10 @@ meanwhile.`,
     await write(io.stdout, args.has('json') ? `${JSON.stringify(migrated)}\n` : `${text}\n`)
     return exitCodes.done
   },
+}
+
+/** Whether the server refused because of the rights of the role: the SQLSTATE insufficient_privilege. */
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof CapstanError ? error.cause : undefined
+  return isRecord(cause) && cause['code'] === '42501'
 }

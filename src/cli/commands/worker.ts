@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Args } from '../args.js'
-import { clusterKeyOf, connect } from '../cluster/connect.js'
+import { clusterKeyOf, connect, databaseOf } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
@@ -62,30 +62,38 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
     const drain = args.value('drain')
     const drainMs = drain === undefined ? 30_000 : readDuration('drain', drain)
     const clusterKey = clusterKeyOf(io)
+    const suspendAfter = args.value('suspend-after')
+    const given = {
+      slots: args.count('slots'),
+      lanes: args.has('lane') ? args.values('lane') : undefined,
+      tenantLimits: { default: args.count('tenant-limit'), tiers: tiersOf(args) },
+      name: args.value('name'),
+      suspendAfterMs: suspendAfter === undefined ? undefined : readDuration('suspend-after', suspendAfter),
+    }
+    await databaseOf(args, io)
     const [first = '.'] = Object.values(workspaces)
     const prepared = await prepare(args.with({ directory: first, store: 'none' }), io)
     try {
       for (const note of [...prepared.warnings, ...prepared.notes])
         await write(io.stderr, `${safeLine(note, 500)}\n`)
-      const cluster = await connect(args, io)
+      const cluster = await connect(args, io).catch((error: unknown) => {
+        // Stopped before it could begin: there is nothing to drain.
+        if (io.signal.aborted) return undefined
+        throw error
+      })
+      if (cluster === undefined) return exitCodes.done
       try {
         const { Worker } = await import('../../cluster/index.js')
         const stopped = new AbortController()
         const stop = (): void => stopped.abort()
-        const suspendAfter = args.value('suspend-after')
         const worker = new Worker({
           agent: prepared.agent,
           store: cluster.store,
           queue: cluster.queue,
           workspaces,
-          slots: args.count('slots'),
-          lanes: args.has('lane') ? args.values('lane') : undefined,
-          tenantLimits: { default: args.count('tenant-limit'), tiers: tiersOf(args) },
+          ...given,
           session: prepared.options,
           clusterKey,
-          name: args.value('name'),
-          suspendAfterMs:
-            suspendAfter === undefined ? undefined : readDuration('suspend-after', suspendAfter),
           onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
           onDrain: stop,
         })

@@ -1,4 +1,4 @@
-import type { Io } from '../../io.js'
+import { type Io, rowsOf } from '../../io.js'
 import { type Colors, colorsFor } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
 import { Editor, type EditorOptions } from '../editor/editor.js'
@@ -348,8 +348,7 @@ export class TerminalUi {
   }
 
   #rows(): number {
-    const { rows } = this.#io.stdout as { rows?: unknown }
-    return typeof rows === 'number' && rows > 0 ? rows : 24
+    return rowsOf(this.#io.stdout)
   }
 }
 
