@@ -46,6 +46,8 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   optionWarnings?(options: Options): readonly string[]
   /** The tools of the feature, among the built-in ones. */
   tools?(options: Options): readonly AnyTool[]
+  /** Tools that the feature adds to a session whose options ask for them. Rules can name them in any session. */
+  readonly optionalTools?: readonly AnyTool[]
   /** Those of them that a model is not shown until they are offered. */
   readonly dormantTools?: readonly AnyTool[]
   /** A host calls a tool that the session does not have: the feature can bring it, such as by connecting a server. */
@@ -66,11 +68,17 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   /** Starts to look for what `promptSection` needs; many sessions that start at once look together. */
   findPromptSources?(session: FeatureContext<Options, Setup>): void | Promise<void>
+  /** The part of the context that a text of a user message belongs to, when the feature added the text. */
+  contextPart?(text: string): 'memory' | undefined
   /** A section of the system prompt. It is asked for once per session. */
   promptSection?(session: FeatureContext<Options, Setup>): string | undefined | Promise<string | undefined>
 
   // A run, in the order in which its members are called
 
+  /** Throws when a request is not valid. Nothing has been queued or written yet. */
+  checkRequest?(request: RunRequest): void
+  /** What the row of a run says in the log while the run waits for the ones before it. */
+  queuedRun?(request: RunRequest): Pick<RunRow, 'goal'> | undefined
   /** Called when a run is queued. Gives what receives the run's events, after secrets were taken out. */
   watchRun?(
     session: FeatureContext<Options, Setup>,
@@ -139,6 +147,13 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   afterRun?(session: FeatureContext<Options, Setup>, run: EndedRun, end: RunEnd): void | Promise<void>
   /** Whether a run that is resumed after its last answer must look at its work again. */
   checksAnswers?(session: FeatureContext<Options, Setup>, run: RunRow): boolean
+
+  // Calls that an earlier process left without a result
+
+  /** Whether the feature knows what became of such a call, so that a resumed run can make it again. */
+  canResumeCall?(session: FeatureContext<Options, Setup>, messageId: string, callId: string): boolean
+  /** They have been answered in another way: they are not made again. */
+  forgetCalls?(session: FeatureContext<Options, Setup>): void
 
   // Events, calls and services
 

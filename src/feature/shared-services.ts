@@ -1,4 +1,4 @@
-import type { RunSummary } from '../loop/events.js'
+import type { GoalOutcome, RunSummary } from '../loop/events.js'
 import type { Model } from '../model/model.js'
 import type { GeneratedObject, ObjectRequest } from '../model/object/object-request.js'
 import type { VerificationCommand, VerificationReport } from '../store/verification.js'
@@ -19,6 +19,8 @@ export interface SharedServices {
 
 /** Runs commands as checks of the work. */
 export interface CheckRunner {
+  /** Every report of the session so far. */
+  reports(): readonly VerificationReport[]
   /**
    * Runs commands one after the other, each through the gate with the permissions of the model, and saves the report.
    * `text` says to the model what failed.
@@ -42,6 +44,8 @@ export interface ObjectGenerator {
 /** The goal of a session's runs. */
 export interface GoalSetting {
   current(): Goal | undefined
+  /** How the goal of the last run ended; undefined when it had none. */
+  outcome(): GoalOutcome | undefined
   /** Takes the argument of `/goal`: a description and commands. An empty one removes the goal. Throws `GoalError`. */
   set(text: string): Goal | undefined
 }

@@ -26,6 +26,10 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     name: 'goals',
     create: (session) => new Goals(session),
     options: { goal: readable(readGoal) },
+    checkRequest: ({ goal }) => {
+      if (goal !== undefined) readGoal(goal)
+    },
+    queuedRun: ({ goal }) => goalFact(goal),
     checksAnswers: ({ options }, run) => options.goal !== undefined || run.goal !== undefined,
     startRun: (session, _runId, request) => goalFact(goalsFor(session, request)?.goalOf(request)?.goal),
     beforeRun: (session, request) => goalsFor(session, request)?.begin(request),
@@ -42,6 +46,7 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     offers: {
       goals: (session) => ({
         current: () => session.use(goalsFeature).current,
+        outcome: () => session.peek(goalsFeature)?.outcome,
         set: (text) => session.use(goalsFeature).set(text),
       }),
     },
@@ -54,13 +59,8 @@ function goalsFor(session: GoalSession, { goal, from }: RunRequest): Goals | und
 }
 
 /** What the row of a run in the log says about its goal. */
-export function goalFact(goal: Goal | undefined): { readonly goal: JsonObject } | undefined {
+function goalFact(goal: Goal | undefined): { readonly goal: JsonObject } | undefined {
   return goal && { goal: storedGoal(goal) }
-}
-
-/** How the goal of the last run ended; undefined when it had none. */
-export function goalOutcomeOf(session: FeatureContext): GoalOutcome | undefined {
-  return session.peek(goalsFeature)?.outcome
 }
 
 class Goals {

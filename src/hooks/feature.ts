@@ -2,7 +2,7 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import { both, each, object, readable } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
 import { RunError } from '../loop/errors.js'
-import type { AgentEvent, ClusterEvent } from '../loop/events.js'
+import type { AgentEvent } from '../loop/events.js'
 import { snakeUsage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
@@ -85,25 +85,6 @@ export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
     const hooks = session.use(hooksFeature)
     return { ...gateHooks(hooks), ask: (next) => hookedAsk(hooks, next) }
   },
-}
-
-/** Emits an event about the cluster to the run at work, and reports it to hooks. */
-export async function emitCluster(session: FeatureContext, event: ClusterEvent): Promise<void> {
-  session.emit(event)
-  if (event.type === 'passivation_requested') {
-    const { reason, deadlineMs } = event
-    await session.observe('passivation_requested', {
-      reason,
-      ...omitUndefined({ deadline_ms: deadlineMs }),
-    })
-  }
-  if (event.type === 'peer_invocation') {
-    const { fromSessionId, fromTenantId, correlationId } = event
-    await session.observe('peer_invocation', {
-      from_session_id: fromSessionId,
-      ...omitUndefined({ from_tenant_id: fromTenantId, correlation_id: correlationId }),
-    })
-  }
 }
 
 /** Hooks that the session does not wait for have this long once it is closed. */

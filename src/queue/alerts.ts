@@ -1,4 +1,4 @@
-import { type Lane, laneNames } from './lane.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 
 export type QueueAlert = {
   readonly level: 'warning' | 'critical'

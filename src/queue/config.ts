@@ -1,7 +1,8 @@
 import { isRecord } from '../tool/json.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 import type { QueueEngine } from './engine.js'
 import { QueueError } from './errors.js'
-import { type Lane, type LaneHandler, type LaneMode, laneNames, readHandler, readLane } from './lane.js'
+import { type LaneHandler, type LaneMode, readHandler, readLane } from './lane.js'
 
 /** What a host may say about the lanes of a session. Everything has a default; `{}` is enough to have them. */
 export type QueueConfig = {

@@ -1,4 +1,4 @@
-import type { Lane } from './lane.js'
+import type { Lane } from '../tool/lane.js'
 
 /** A call that failed for good. */
 export type DeadLetter = {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../tool/json.js'
-import type { Lane } from './lane.js'
+import type { Lane } from '../tool/lane.js'
 
 /**
  * What the lanes of a session are based on: which call can start, and which worker has which task. The built-in one

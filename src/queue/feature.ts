@@ -4,6 +4,7 @@ import type { SessionFeature } from '../feature/session-feature.js'
 import type { GateParts, LaneCall } from '../loop/gate-parts.js'
 import type { Envelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
+import { laneNames, laneOfKind } from '../tool/lane.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { readQueueConfig } from './config.js'
 import { QueueError } from './errors.js'
@@ -18,7 +19,7 @@ import type {
   ServeQueueOptions,
   WorkerStreams,
 } from './index.js'
-import { laneNames, laneOfKind, readHandler, readLane } from './lane.js'
+import { readHandler, readLane } from './lane.js'
 import type { LaneQueue, RunHere } from './lane-queue.js'
 import type { LocalEngine } from './local-engine.js'
 import type { QueueLog } from './queue-log.js'
@@ -46,6 +47,8 @@ export const queueFeature: SessionFeature<
     const lane = laneOf(session)
     return lane && { lane }
   },
+  canResumeCall: hasTask,
+  forgetCalls: (session) => session.peek(queueFeature)?.forgetCalls(),
 }
 
 /** The lane step of the gate. Calls of subagents pass the lanes of the session they work for. */
@@ -86,7 +89,7 @@ export type RetryDeadLetterOptions = {
 /**
  * Whether a call that an earlier process had offered to workers can be made again: its task says what became of it.
  */
-export function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
+function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
   const { restored, options, parent } = session
   if (parent !== undefined || options.queueConfig === undefined) return false
   // An engine of the host has its own tasks.

@@ -1,10 +1,6 @@
-import type { ToolKind } from '../tool/contract.js'
 import { isRecord } from '../tool/json.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 import { QueueError } from './errors.js'
-
-export const laneNames = ['control', 'query', 'execute', 'generate'] as const
-/** Where calls of one sort wait for each other. The first ones go first where lanes compete. */
-export type Lane = (typeof laneNames)[number]
 
 export const laneModes = ['internal', 'external', 'hybrid'] as const
 /** What does the work: this process, a worker that asks for it, or this process with others notified. */
@@ -15,11 +11,6 @@ export type LaneHandler = {
   readonly mode: LaneMode
   /** How long a task may be out, from its first offer to its result; 60,000 unless said otherwise. */
   readonly timeoutMs?: number
-}
-
-/** Reading and searching is `query`, everything else `execute`. The other two have the tools that a host puts there. */
-export function laneOfKind(kind: ToolKind): Lane {
-  return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
 }
 
 export function readLane(value: unknown): Lane {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../test/support/property-runs.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 import { readQueueConfig } from './config.js'
 import type { Room } from './engine.js'
-import { type Lane, laneNames } from './lane.js'
 import { Lanes } from './lanes.js'
 
 const urgencyOf = (lane: Lane): number => laneNames.indexOf(lane)

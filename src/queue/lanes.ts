@@ -1,9 +1,9 @@
 import PQueue from 'p-queue'
 import { onAbort } from '../loop/on-abort.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { QueueSettings } from './config.js'
 import type { LaneDepth, LaneEntry, Room } from './engine.js'
-import { type Lane, laneNames } from './lane.js'
 
 /**
  * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second,

@@ -1,6 +1,6 @@
+import type { Lane } from '../tool/lane.js'
 import type { QueueSettings } from './config.js'
 import type { LaneDepth, LaneEntry, QueueEngine, Room } from './engine.js'
-import type { Lane } from './lane.js'
 import { Lanes } from './lanes.js'
 import { LocalBoard, type TaskLog } from './task-board.js'
 

@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import { type Lane, laneNames } from '../tool/lane.js'
 import type { LaneDepth } from './engine.js'
-import { type Lane, laneNames } from './lane.js'
 
 /** What became of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
 export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | 'retried' | 'dead_lettered'

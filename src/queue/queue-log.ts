@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import type { PartRow } from '../store/records.js'
 import type { JsonValue } from '../tool/json.js'
 import { JsonTextError, parseJsonText } from '../tool/json-text.js'
+import type { Lane } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { jsonTextOf } from '../tool/serialize.js'
 import type { DeadLetter } from './dead-letters.js'
 import type { Completion, ExternalTask } from './engine.js'
-import type { Lane, LaneHandler } from './lane.js'
+import type { LaneHandler } from './lane.js'
 import type { TaskLog } from './task-board.js'
 
 export type QueueLogOptions = {

@@ -1,7 +1,8 @@
 import type { QueueState } from '../store/session-state.js'
+import { type Lane, laneNames } from '../tool/lane.js'
 import type { QueueConfig } from './config.js'
 import type { DeadLetter } from './dead-letters.js'
-import { type Lane, type LaneHandler, laneModes, laneNames } from './lane.js'
+import { type LaneHandler, laneModes } from './lane.js'
 import { savedArgs } from './queue-log.js'
 
 /**

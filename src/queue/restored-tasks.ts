@@ -1,7 +1,7 @@
 import type { QueueTaskNote } from '../store/records.js'
 import type { QueueState } from '../store/session-state.js'
+import { laneNames } from '../tool/lane.js'
 import type { Completion, ExternalTask, TaskEnding } from './engine.js'
-import { laneNames } from './lane.js'
 import { savedArgs } from './queue-log.js'
 import type { LocalBoard } from './task-board.js'
 import { readCompletion } from './worker-result.js'

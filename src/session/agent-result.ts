@@ -2,7 +2,7 @@ import type { RunSummary } from '../loop/events.js'
 import type { RunOutcome } from '../loop/run.js'
 import type { VerificationReport } from '../store/verification.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import { formatVerificationSummary, summarise } from '../verify/index.js'
+import { formatVerificationSummary, summarise } from '../verify/summary.js'
 
 /** What a run came to. */
 export type AgentResult = RunSummary

@@ -37,6 +37,11 @@ export function builtinToolNames(): string[] {
   return tools.map(({ name }) => name).concat('program')
 }
 
+/** The tools that features add where the options of a session ask for them. */
+export function optionalTools(): readonly AnyTool[] {
+  return featuresWith('optionalTools').flatMap((feature) => feature.optionalTools)
+}
+
 /** Whether a tool of this name comes with the package. */
 function isBuiltinName(name: string): boolean {
   names ??= new Set([...builtinToolNames(), ...extensionToolNames])

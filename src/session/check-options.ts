@@ -22,7 +22,6 @@ import {
   strings,
 } from '../feature/option-check.js'
 import { type HostEnv, readHostEnv } from '../loop/host-env.js'
-import { memoryTools } from '../memory/memory-tools.js'
 import { reasoningEfforts } from '../model/effort.js'
 import { durabilities } from '../store/session-store.js'
 import type { AnyTool } from '../tool/contract.js'
@@ -31,7 +30,7 @@ import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
-import { builtinToolNames, ownTools } from './builtin-tools.js'
+import { builtinToolNames, optionalTools, ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import { features } from './features.js'
 import { featuresWith } from './features-with.js'
@@ -95,7 +94,7 @@ function idleRules(options: SessionOptions): readonly string[] {
     policy === undefined || policy.enabled === false ? [] : [policy],
   )
   if (policies.length === 0) return []
-  const tools = [...ownTools(options), ...memoryTools]
+  const tools = [...ownTools(options), ...optionalTools()]
   const known = [...builtinToolNames(), ...tools.map(({ name }) => name)]
   return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }

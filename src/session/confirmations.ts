@@ -1,7 +1,7 @@
 import { type AskAnswer, type AskHandler, type AskRequest, readAnswer, rejectionText } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
-import type { Lane } from '../queue/lane.js'
 import type { ToolQuestion } from '../store/records.js'
+import type { Lane } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { isExpired } from './journal/questions.js'
 import { pathsOf } from './tool-facts.js'

@@ -2,10 +2,10 @@ import type { ContextPart, ContextUsage } from '../feature/context-usage.js'
 import { pruneSavings, usableTokens } from '../loop/compaction/compact.js'
 import { defaultCompaction } from '../loop/compaction/settings.js'
 import { gaugeOf, tokensUsed } from '../loop/context-gauge.js'
-import { isRecalledSection } from '../memory/recalled-section.js'
 import { definitionTokens, estimateMessageTokens, estimateTokens } from '../model/estimate-tokens.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import { isRecord } from '../tool/json.js'
+import { addedPart } from './added-part.js'
 import type { SessionKernel } from './kernel.js'
 import { partsFor } from './loop-parts.js'
 
@@ -76,7 +76,10 @@ function groupsOf(view: readonly Message[]): Record<'system' | 'tools' | 'files'
     } else if (message.role === 'user') {
       for (const part of message.content)
         if (part.type !== 'text') add(groups.files, undefined, sizeOf(part))
-        else if (isRecalledSection(part.text)) add(groups.memory, undefined, sizeOf(part))
+        else {
+          const name = addedPart(part.text)
+          if (name !== undefined) add(groups[name], undefined, sizeOf(part))
+        }
     } else if (message.role === 'tool') {
       for (const result of message.content) {
         const tokens = estimateMessageTokens({ role: 'tool', content: [result] })

@@ -1,5 +1,5 @@
 import type { UnfinishedRound } from '../loop/run-parts.js'
-import { hasTask, queueFeature } from '../queue/feature.js'
+import { featuresWith } from './features-with.js'
 import { canResumeCall } from './journal/call-steps.js'
 import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
 import type { SessionKernel } from './kernel.js'
@@ -25,7 +25,7 @@ export class InterruptedCalls {
     if (restored === undefined || this.#closed) return
     this.#closed = true
     confirmations.forgetSaved()
-    this.#kernel.peek(queueFeature)?.forgetCalls()
+    for (const feature of featuresWith('forgetCalls')) feature.forgetCalls(this.#kernel)
     const results = interruptedResults(conversation.messages, restored, this.#kernel.now())
     if (results !== undefined) await conversation.append(results.message, results)
   }
@@ -37,7 +37,9 @@ export class InterruptedCalls {
     const last = conversation.kept.at(-1)
     const own = last?.row.runId !== undefined && family.has(last.row.runId)
     const canResume = (_: string, callId: string): boolean =>
-      own && (canResumeCall(restored, last.id, callId) || hasTask(this.#kernel, last.id, callId))
+      own &&
+      (canResumeCall(restored, last.id, callId) ||
+        featuresWith('canResumeCall').some((feature) => feature.canResumeCall(this.#kernel, last.id, callId)))
     return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), canResume })
   }
 

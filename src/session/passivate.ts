@@ -1,4 +1,4 @@
-import { emitCluster } from '../hooks/feature.js'
+import { emitCluster } from './emit-cluster.js'
 import type { SessionKernel } from './kernel.js'
 
 /** Why and until when a session ends its round before it is suspended. */

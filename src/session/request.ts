@@ -1,6 +1,5 @@
 import type { Goal } from '../feature/goal.js'
 import type { RunRequest } from '../feature/run-request.js'
-import { readGoal } from '../goals/read-goal.js'
 import type { UserContent, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
@@ -58,7 +57,7 @@ export function readRequest(
     },
     history: history === undefined ? undefined : fromHistory(history),
     signal,
-    goal: goal === undefined ? undefined : readGoal(goal),
+    goal,
     metadata: metadata === undefined ? undefined : mergeMetadata(metadata),
   }
 }

@@ -1,7 +1,6 @@
 import type { RunRequest } from '../feature/run-request.js'
 import type { CheckpointRow } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
-import { reportsOf } from '../verify/feature.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { ResumeError } from './errors.js'
 import { featuresWith } from './features-with.js'
@@ -47,7 +46,8 @@ export async function resumeRun(
     return started({ text: run.prompt, from, unseen: answer.text })
   if (answer !== undefined) {
     await complete(kernel, answer)
-    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(kernel))
+    const outcome = { ...totals, text: answer.text, finish: 'stop' } as const
+    return agentResult(answer.runId, outcome, kernel.service('checks')?.reports())
   }
   const text = prompt === undefined ? run.prompt : textIn(prompt)
   const message = prompt === undefined ? reminder(kernel, run.prompt) : { message: prompt }

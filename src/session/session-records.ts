@@ -1,5 +1,5 @@
-import { laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
+import { laneOfKind } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { backendAddress } from '../workspace/backend/backend.js'
 import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'

@@ -1,7 +1,6 @@
 import type { RunRequest } from '../feature/run-request.js'
 import type { RunChecks } from '../feature/session-feature.js'
 import type { EndedRun } from '../feature/shared-services.js'
-import { goalFact, goalOutcomeOf } from '../goals/feature.js'
 import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
@@ -12,7 +11,6 @@ import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import { reportsOf } from '../verify/feature.js'
 import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { RunExistsError, SessionBusyError, SessionClosedError } from './errors.js'
@@ -30,6 +28,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   kernel.assertOpen()
   const { queue, sessionId } = kernel
   if (queue.hasUnended && kernel.options.whenBusy === 'reject') throw new SessionBusyError(sessionId)
+  for (const feature of featuresWith('checkRequest')) feature.checkRequest(request)
   const runId = request.runId ?? kernel.newId()
   if (kernel.runs.get(runId) !== undefined) throw new RunExistsError(sessionId, runId)
   const record = kernel.runs.create(runId, sessionId, request.text, kernel.now(), request.from?.runId)
@@ -43,10 +42,12 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   const unfollow = active.follow(request.signal)
   // A run that waits its turn survives its process, like one at work. A log that cannot be written fails the run when
   // its turn comes.
-  if (queue.isBusy)
+  if (queue.isBusy) {
+    const facts = featuresWith('queuedRun').map((feature) => feature.queuedRun(request))
     kernel.recorder
-      ?.run(record.snapshot(), goalFact(request.goal), { prompt: request.message })
+      ?.run(record.snapshot(), Object.assign({}, ...facts), { prompt: request.message })
       .catch(() => undefined)
+  }
   const others = queue.add(active)
   const started =
     others === undefined ? perform(kernel, active, request) : afterOthers(kernel, active, request, others)
@@ -180,7 +181,7 @@ async function answer(kernel: SessionKernel, active: ActiveRun, given: RunReques
     if (text === undefined) continue
     active.emit({ type: 'text_delta', text })
     const outcome = { text, toolCallsCount: 0, rounds: 0, ...active.spent, finish: 'command' } as const
-    return agentResult(active.id, outcome, reportsOf(kernel))
+    return agentResult(active.id, outcome, kernel.service('checks')?.reports())
   }
   active.steerable = true
   await kernel.start(active.signal)
@@ -195,8 +196,8 @@ async function answer(kernel: SessionKernel, active: ActiveRun, given: RunReques
   const text = kernel.redactor.text(outcome.text)
   return agentResult(
     active.id,
-    { ...outcome, ...active.spent, text, goal: goalOutcomeOf(kernel) },
-    reportsOf(kernel),
+    { ...outcome, ...active.spent, text, goal: kernel.service('goals')?.outcome() },
+    kernel.service('checks')?.reports(),
   )
 }
 

@@ -73,6 +73,7 @@ export const verifyFeature: SessionFeature<Verification, VerifyFeatureOptions> =
   services: { verify: verifyService },
   offers: {
     checks: (session) => ({
+      reports: () => reportsOf(session),
       run: (subject, commands, signal) => session.use(verifyFeature).runAsModel(subject, commands, signal),
     }),
   },
@@ -280,7 +281,7 @@ function bashFor(session: FeatureContext, timeoutMs: number | undefined): string
 const maxModelTimeoutMs = 600_000
 
 /** Every report of the session so far. A session that never verified anything has none to look through. */
-export function reportsOf(session: FeatureContext): readonly VerificationReport[] {
+function reportsOf(session: FeatureContext): readonly VerificationReport[] {
   const isStored = (session.restored?.reports.length ?? 0) > 0
   const verification = isStored ? session.use(verifyFeature) : session.peek(verifyFeature)
   return verification?.reports.list() ?? []

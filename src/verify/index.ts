@@ -14,4 +14,4 @@ export {
   withDoubt,
 } from './requirement.js'
 export { type CheckParts, runChecks } from './run-checks.js'
-export { formatVerificationSummary, summarise } from './summary.js'
+export { formatVerificationSummary } from './summary.js'

@@ -60,6 +60,38 @@ export function floorProblems(files: readonly SourceFile[]): string[] {
   ]
 }
 
+/**
+ * Files of `session/` that know features by name: the list of features, what a host sees of a session, and what it
+ * gives to one. Everything else in the folder is the kernel, which calls features through `SessionFeature`.
+ */
+const knowsFeatures: ReadonlySet<string> = new Set([
+  'src/session/features.ts',
+  'src/session/index.ts',
+  'src/session/options.ts',
+  'src/session/serve-mcp.ts',
+  'src/session/session.ts',
+  'src/session/setup.ts',
+])
+
+/** What the kernel may use of the folders of features: functions without state. */
+const pureParts: ReadonlySet<string> = new Set(['src/verify/summary.ts'])
+
+/** Imports of the session's kernel from the folders of features, which are all on one floor. */
+export function kernelProblems(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => folderOf(path) === 'session' && !knowsFeatures.has(path))
+    .flatMap(({ path, references }) =>
+      references.flatMap(({ specifier }) => {
+        const target = resolveRelative(path, specifier)
+        const folder = target === undefined ? undefined : folderOf(target)
+        if (target === undefined || folder === undefined || floors[folder] !== floors['hooks']) return []
+        return pureParts.has(target)
+          ? []
+          : [`${path} imports ${target}: the kernel calls features through SessionFeature`]
+      }),
+    )
+}
+
 function linkProblem({ path }: SourceFile, specifier: string, known: ReadonlySet<string>): string[] {
   const target = resolveRelative(path, specifier)
   if (target === undefined) return []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { floorProblems, importCycles } from './floors.js'
+import { floorProblems, importCycles, kernelProblems } from './floors.js'
 import { parseSource, readSources } from './source-tree.js'
 
 describe('the house', () => {
@@ -8,6 +8,10 @@ describe('the house', () => {
   it('has folders that import only from floors below, and entry files that only re-export', () => {
     expect(sources.length).toBeGreaterThan(0)
     expect(floorProblems(sources)).toEqual([])
+  })
+
+  it('has a session kernel that imports no feature', () => {
+    expect(kernelProblems(sources)).toEqual([])
   })
 
   it('has no files that load each other in a ring', () => {

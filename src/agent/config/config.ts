@@ -5,8 +5,9 @@ import type { ModelPrice, PromptCache } from '../../model/model.js'
 import type { RateLimit } from '../../model/pacer.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { VertexAccess } from '../../model/vertex/vertex-endpoint.js'
-import type { Lane, LaneMode } from '../../queue/lane.js'
+import type { LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
+import type { Lane } from '../../tool/lane.js'
 
 /**
  * The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given

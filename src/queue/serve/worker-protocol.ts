@@ -1,7 +1,8 @@
 import { isRecord } from '../../tool/json.js'
+import type { Lane } from '../../tool/lane.js'
 import type { Lease, TaskBoard } from '../engine.js'
 import { QueueError } from '../errors.js'
-import { type Lane, readLane } from '../lane.js'
+import { readLane } from '../lane.js'
 import { readCompletion } from '../worker-result.js'
 
 /** What workers may ask. */

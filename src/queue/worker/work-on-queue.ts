@@ -1,9 +1,9 @@
 import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import type { Lane } from '../../tool/lane.js'
 import type { ClaimedTask, Completion } from '../engine.js'
 import { QueueError } from '../errors.js'
-import type { Lane } from '../lane.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { Queue } from './ask-queue.js'
 

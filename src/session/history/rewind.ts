@@ -1,7 +1,7 @@
-import { isRecalledSection } from '../../memory/recalled-section.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { addedPart } from '../added-part.js'
 import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 
@@ -90,7 +90,7 @@ function textOf(message: Message): string {
   if (message.role === 'system') return message.content
   const texts: string[] = []
   for (const part of message.content)
-    if (part.type === 'text' && !isRecalledSection(part.text)) texts.push(part.text)
+    if (part.type === 'text' && addedPart(part.text) === undefined) texts.push(part.text)
   return texts.join('\n')
 }
 
