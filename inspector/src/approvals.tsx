@@ -89,7 +89,10 @@ function ApprovalCard({
   return (
     <section class="card waits" aria-label={`Approval of ${toolName}`}>
       <h2 class="title">
-        <code>{toolName}</code> waits for your approval
+        <code>
+          <Line text={toolName} max={80} />
+        </code>{' '}
+        waits for your approval
       </h2>
       <ul>
         {reasons.map((reason) => (
@@ -186,7 +189,15 @@ function QuestionCard({
   }
   return (
     <section class="card waits" aria-label="Question of the model">
-      <h2 class="title">The model asks{question.agent === undefined ? '' : ` (${question.agent})`}</h2>
+      <h2 class="title">
+        The model asks
+        {question.agent !== undefined && (
+          <>
+            {' '}
+            (<Line text={question.agent} max={80} />)
+          </>
+        )}
+      </h2>
       <form
         onSubmit={(event) => {
           event.preventDefault()

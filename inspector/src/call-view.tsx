@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { safeText } from '../../src/cli/terminal/safe-text.js'
+import { safeJson } from '../../src/cli/terminal/safe-text.js'
 import { diffOf } from './call-diff.js'
+import { CopyButton, commandLine } from './copy.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
 import { Images } from './images.js'
@@ -10,7 +11,7 @@ import { Rest } from './rest.js'
 import { linkTo } from './route.js'
 import { Json, Line, Plain } from './text.js'
 import { type CallItem, verdictOf } from './timeline.js'
-import { argsOf, copy, Verdicts, Why } from './verdict.js'
+import { argsOf, Verdicts, Why } from './verdict.js'
 import { WholeOutput } from './whole-output.js'
 
 /** One tool call: what it was, how it ended and why it was allowed. */
@@ -34,10 +35,13 @@ export function CallView({
   const diff = isOpen ? diffOf(call) : undefined
   // What is explained and copied are the whole arguments.
   const isCut = call.cut !== undefined
+  const rule = isOpen ? ruleFor(call) : undefined
   return (
     <article class={`call ${tone} ${isOpen ? 'open' : ''}`}>
       <button type="button" class="head" aria-expanded={isOpen} onClick={onToggle}>
-        <span class="tool">{toolName}</span>
+        <span class="tool">
+          <Line text={toolName} max={80} />
+        </span>
         <span class="about">
           <Line text={aboutCall(call)} max={140} />
         </span>
@@ -64,14 +68,8 @@ export function CallView({
             <a class="button" href={linkTo({ view: 'session', sessionId, tab: 'timeline', call: toolId })}>
               Link to this call
             </a>
-            <button type="button" disabled={isCut} onClick={() => void copy(commandOf(call))}>
-              Copy as a capstan command
-            </button>
-            {ruleFor(call) !== undefined && (
-              <button type="button" disabled={isCut} onClick={() => void copy(ruleFor(call) ?? '')}>
-                Copy as a rule
-              </button>
-            )}
+            <CopyButton label="Copy as a capstan command" isDisabled={isCut} text={() => commandOf(call)} />
+            {rule !== undefined && <CopyButton label="Copy as a rule" isDisabled={isCut} text={() => rule} />}
           </div>
           {isExplained.value && <Why sessionId={sessionId} call={call} />}
           <h2 class="label">Input</h2>
@@ -126,7 +124,7 @@ function rulesOf({ end }: CallItem): string | undefined {
   const parts = end?.decision?.judged?.layers.flatMap(({ subjects }) => subjects) ?? []
   const { action } = end?.decision?.judged ?? {}
   const rule = parts.find((part) => part.rule !== undefined && part.action === action)?.rule
-  return rule === undefined ? undefined : `${safeText(rule.text).slice(0, 40)} · ${rule.source}`
+  return rule === undefined ? undefined : `${rule.text.slice(0, 40)} · ${rule.source}`
 }
 
 /** A rule for calls like this one: the one that was offered for it, the one that decided, or its own text. */
@@ -142,6 +140,5 @@ function ruleFor(call: CallItem): string | undefined {
 }
 
 function commandOf(call: CallItem): string {
-  const args = JSON.stringify(argsOf(call))
-  return `capstan tools explain ${call.toolName} '${args.replace(/'/g, `'\\''`)}'`
+  return commandLine(['capstan', 'tools', 'explain'], [call.toolName, safeJson(argsOf(call))])
 }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { safeLine } from '../../src/cli/terminal/safe-text.js'
 import { client, describeFailure, type FileChange, type Run, visitor } from './api.js'
 import { Diff } from './diff.js'
 import { Line } from './text.js'
@@ -58,7 +59,7 @@ export function ChangesView({
           >
             {runs.map((run, at) => (
               <option key={run.runId} value={run.runId}>
-                {at + 1}: {run.prompt.slice(0, 60)}
+                {at + 1}: {safeLine(run.prompt, 60)}
               </option>
             ))}
           </select>

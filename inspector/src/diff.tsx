@@ -4,6 +4,7 @@ import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { highlighted, languageOf } from './highlight.js'
 
 const maxLines = 2_000
+const maxLineChars = 2_000
 
 /** A unified diff, as it is or with both versions next to each other. */
 export function Diff({
@@ -17,8 +18,8 @@ export function Diff({
   readonly path?: string | undefined
 }): JSX.Element {
   const isSplit = useSignal(false)
-  const lines = safeText(text).split('\n')
-  const shown = lines.slice(0, maxLines)
+  const lines = text.split('\n')
+  const shown = lines.slice(0, maxLines).map(shortened)
   const named = lines.find((line) => line.startsWith('+++ ') && !line.startsWith('+++ /dev/null'))
   const language = languageOf(path ?? named?.replace(/\t.*$/, '') ?? '')
   return (
@@ -54,6 +55,13 @@ export function Diff({
       {lines.length > maxLines && <p class="quiet">{lines.length - maxLines} more lines are not shown.</p>}
     </div>
   )
+}
+
+/** A line as it is shown; of a long one, the beginning. */
+function shortened(line: string): string {
+  const left = line.length - maxLineChars
+  const shown = safeText(left > 0 ? line.slice(0, maxLineChars) : line.replace(/\r$/, ''))
+  return left > 0 ? `${shown}… (${left.toLocaleString()} more characters)` : shown
 }
 
 function Cell({

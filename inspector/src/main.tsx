@@ -8,6 +8,7 @@ import { linkTo, place } from './route.js'
 import { SchedulesView } from './schedules-view.js'
 import { SessionView } from './session-view.js'
 import { SessionsView } from './sessions-view.js'
+import { escapeShownText } from './shown-text.js'
 
 function App(): JSX.Element {
   const who = visitor.value
@@ -137,6 +138,7 @@ function showTheme(name: string): void {
   else document.documentElement.dataset['theme'] = name
 }
 
+escapeShownText()
 showTheme(localStorage.getItem(themeKey) ?? 'auto')
 const root = document.getElementById('app')
 if (root !== null) {

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { client, type SessionInfo } from './api.js'
 import { Status } from './badge.js'
 import { ago, baseName, count, dollars, tokens } from './format.js'
@@ -200,7 +199,7 @@ function Filter({
         <option value="">all</option>
         {(value === '' || options.includes(value) ? options : [...options, value]).map((option) => (
           <option key={option} value={option}>
-            {safeText(option).slice(0, 80)}
+            {option.slice(0, 80)}
           </option>
         ))}
       </select>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { client, describeFailure } from './api.js'
-import { copy } from './verdict.js'
+import { CopyButton } from './copy.js'
 
 /** Links for reading this session: create, copy and revoke. */
 export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.Element {
@@ -56,9 +56,7 @@ export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.E
       {made.value !== '' && (
         <p>
           <input readOnly aria-label="The link" value={made.value} />{' '}
-          <button type="button" onClick={() => void copy(made.value)}>
-            Copy
-          </button>
+          <CopyButton label="Copy" text={() => made.value} />
         </p>
       )}
       <ul>

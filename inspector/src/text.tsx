@@ -8,8 +8,7 @@ const firstPart = 20_000
 const nextPart = 200_000
 
 /**
- * Text of a model, a tool or a file. It is a text node, never markup; control and direction characters are shown as
- * escapes. Long text is shown in parts.
+ * Text of a model, a tool or a file. It is a text node, never markup. Long text is shown in parts.
  */
 export function Plain({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const [shown, setShown] = useState(firstPart)
@@ -17,7 +16,7 @@ export function Plain({ text, label }: { readonly text: string; readonly label: 
     <div class="plain">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
       <pre tabIndex={0} title={label}>
-        {safeText(text.slice(0, shown))}
+        {text.slice(0, shown)}
       </pre>
       {text.length > shown && (
         <button type="button" onClick={() => setShown(shown + nextPart)}>
@@ -180,7 +179,7 @@ function InertLink({
       {isShown && (
         <span class="target">
           {' '}
-          leads to <code>{safeText(href)}</code>{' '}
+          leads to <code>{href}</code>{' '}
           {canOpen && (
             <a href={target.href} target="_blank" rel="noopener noreferrer nofollow">
               Open

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { safeLine } from '../../src/cli/terminal/safe-text.js'
 import type { TimedEvent } from './api.js'
 import { ContextFill } from './context-fill.js'
 import { duration, tokens } from './format.js'
@@ -166,7 +167,7 @@ function TimeSplit({ model, tool }: { readonly model: number; readonly tool: num
 
 /** The work of a subagent, below its name. */
 function spansOf(agent: string, events: readonly TimedEvent[]): Span[] {
-  return read(events).spans.map((span) => ({ ...span, label: `${agent}: ${span.label}` }))
+  return read(events).spans.map((span) => ({ ...span, label: `${safeLine(agent)}: ${span.label}` }))
 }
 
 /**
@@ -239,9 +240,9 @@ function read(events: readonly TimedEvent[]): { readonly rounds: Round[]; readon
   for (const { event, timestampMs } of events) {
     if (event.type === 'turn_start') open.set('round', { label: `Round ${event.turn}`, startMs: timestampMs })
     else if (event.type === 'tool_execution_start')
-      open.set(`tool ${event.toolId}`, { label: event.toolName, startMs: timestampMs })
+      open.set(`tool ${event.toolId}`, { label: safeLine(event.toolName), startMs: timestampMs })
     else if (event.type === 'subagent_start')
-      open.set(`agent ${event.taskId}`, { label: event.agent, startMs: timestampMs })
+      open.set(`agent ${event.taskId}`, { label: safeLine(event.agent), startMs: timestampMs })
     else if (event.type === 'turn_end') {
       const { label, startMs } = open.get('round') ?? { label: 'Round', startMs: timestampMs }
       const { promptTokens, cacheReadTokens, completionTokens, reasoningTokens } = event.usage

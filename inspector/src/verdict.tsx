@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { JudgedCall, JudgedPart } from '../../src/authority/judged-call.js'
 import type { Verdict } from '../../src/authority/verdict.js'
-import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { client, describeFailure } from './api.js'
+import { CopyButton, commandLine } from './copy.js'
 import { clock } from './format.js'
 import { Line, Plain } from './text.js'
 import type { CallItem } from './timeline.js'
@@ -90,7 +90,7 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
       )}
       {typeof sandbox === 'string' && (
         <Step name="Sandbox" tone={sandbox === 'none' ? 'ask' : blocked.length > 0 ? 'deny' : 'allow'}>
-          {sandbox === 'none' ? 'the command ran without a sandbox' : `confined by ${safeText(sandbox)}`}
+          {sandbox === 'none' ? 'the command ran without a sandbox' : `confined by ${sandbox}`}
           {blocked.length === 0 && sandbox !== 'none' && ', which is not known to have blocked anything'}
           {blocked.length > 0 && (
             <ul>
@@ -282,18 +282,12 @@ export function Why({
       </form>
       <p class="quiet">
         Judged by the same code as a real call. Nothing is run or saved; hooks are not asked.{' '}
-        <button type="button" class="link" onClick={() => void copy(rule.value)}>
-          Copy the rule
-        </button>{' '}
-        <button
-          type="button"
-          class="link"
-          onClick={() =>
-            void copy(`capstan rules add ${action.value} '${rule.value.replace(/'/g, `'\\''`)}'`)
-          }
-        >
-          Copy as a command
-        </button>
+        <CopyButton isLink label="Copy the rule" text={() => rule.value} />{' '}
+        <CopyButton
+          isLink
+          label="Copy as a command"
+          text={() => commandLine(['capstan', 'rules', 'add'], [action.value, rule.value])}
+        />
       </p>
       {supposed.value !== undefined && <Tree explained={supposed.value} />}
     </section>
@@ -388,8 +382,4 @@ export function argsOf({ args }: Pick<CallItem, 'args'>): Record<string, unknown
   } catch {
     return {}
   }
-}
-
-export async function copy(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text)
 }

@@ -5,6 +5,7 @@ import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
 import { type PathFacts, pathFactsKey, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
+import { quoteArgv } from './quote-argv.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit, PathOrigin } from './shell/analysis.js'
 import { analyzeCommand } from './shell/analyze-command.js'
@@ -140,15 +141,6 @@ export function isGuess(subject: JudgedSubject): boolean {
     subject.kind === 'path' &&
     (subject.origin === 'mention' || subject.origin === 'part' || subject.origin === 'prose')
   )
-}
-
-/** Returns an argument vector as text that a shell parses into the same vector. */
-export function quoteArgv(argv: readonly string[]): string {
-  return argv.map(quoteWord).join(' ')
-}
-
-function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) && !/^\w+=/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 type Place = { readonly cwd: string; readonly home: string | undefined; readonly roots: readonly string[] }

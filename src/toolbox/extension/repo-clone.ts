@@ -1,4 +1,4 @@
-import { quoteArgv } from '../../authority/call.js'
+import { quoteArgv } from '../../authority/quote-argv.js'
 import type { ToolCallContext } from '../../tool/contract.js'
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'

@@ -1,4 +1,4 @@
-import { quoteArgv } from '../../authority/call.js'
+import { quoteArgv } from '../../authority/quote-argv.js'
 import { checkedCommand, type GitArgs, GitArgumentError } from './git-args.js'
 
 /** What a call comes to: the exact text that is judged, approved and run, and what it is for. */
