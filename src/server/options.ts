@@ -2,6 +2,7 @@ import type { AgentDirHandle } from '../agent/dir/index.js'
 import type { ClusterKey } from '../cluster/signed-answer.js'
 import type { RunQueue } from '../run-queue/run-queue.js'
 import type { SessionOptions } from '../session/options.js'
+import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 
 /** Who sends a request. Sessions of one tenant are invisible to another. */
@@ -78,6 +79,11 @@ export type ServerOptions = {
   readonly webhooks?: ((request: Request) => Promise<Response>) | undefined
   /** The agent directories that this process serves: `GET /v1/schedules` lists their schedules. */
   readonly agentDirs?: readonly Pick<AgentDirHandle, 'schedules'>[] | undefined
+  /**
+   * Sessions that the host has open itself. Clients watch them and answer their approvals, next to the host; the server
+   * never closes them.
+   */
+  readonly hostSessions?: (() => readonly Session[]) | undefined
   /** How long a call waits for an approval; 24 hours unless given. */
   readonly approvalTimeoutMs?: number | undefined
   /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */

@@ -43,7 +43,12 @@ export class SessionPool {
 
   /** The sessions that are open now. */
   open(): Session[] {
-    return [...this.#entries.values()].flatMap(({ session }) => (session === undefined ? [] : [session]))
+    const own = [...this.#entries.values()].flatMap(({ session }) => (session === undefined ? [] : [session]))
+    return [...this.#hosted(), ...own]
+  }
+
+  #hosted(): readonly Session[] {
+    return (this.#options.hostSessions?.() ?? []).filter(({ isClosed }) => !isClosed)
   }
 
   /** Makes a session for a principal. `workspace` is an allowed path or its base name. */
@@ -164,6 +169,8 @@ export class SessionPool {
 
   /** The session as the store has it now. */
   async current(sessionId: string): Promise<Session> {
+    const hosted = this.#hosted().find((session) => session.sessionId === sessionId)
+    if (hosted !== undefined) return hosted
     const known = this.#entries.get(sessionId)
     if (known === undefined || known.session?.isClosed === true) return this.#open(sessionId)
     known.usedAtMs = this.#now()

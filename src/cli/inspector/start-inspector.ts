@@ -8,11 +8,14 @@ import { CommandLineError } from '../errors.js'
 import { type Io, write } from '../io.js'
 import { safeLine } from '../terminal/safe-text.js'
 
-export type InspectorSetup = Pick<ServerOptions, 'agentDirs' | 'webhooks' | 'session'> & {
+export type InspectorSetup = Pick<ServerOptions, 'agentDirs' | 'webhooks' | 'session' | 'hostSessions'> & {
   readonly port: number
   readonly agent: Agent
   readonly workspaces: readonly string[]
   readonly store: SessionStore
+}
+
+type TerminalSetup = InspectorSetup & {
   /** Whether the browser of this machine is started. */
   readonly isOpened: boolean
   /** Prints the address and the first link. */
@@ -22,8 +25,37 @@ export type InspectorSetup = Pick<ServerOptions, 'agentDirs' | 'webhooks' | 'ses
 /** Serves the inspector on 127.0.0.1, and prints a link; at a terminal, Enter prints another one. */
 export async function startInspector(
   io: Io,
-  { port, agent, isOpened, print, ...options }: InspectorSetup,
+  { isOpened, print, ...setup }: TerminalSetup,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const { url, newLink, close } = await serveInspector(io, setup)
+  const link = await newLink()
+  await print(url, link)
+  const isAtTerminal = io.isTTY.stdin && io.isTTY.stdout
+  if (isAtTerminal && isOpened) openInBrowser(link)
+  const onLine = (): void => void newLink().then((another) => write(io.stdout, `Open ${another}\n`))
+  if (isAtTerminal) io.stdin.on('data', onLine)
+  return {
+    url,
+    close: async () => {
+      io.stdin.off('data', onLine)
+      io.stdin.pause()
+      await close()
+    },
+  }
+}
+
+/** The inspector of a process, on 127.0.0.1. */
+export type ServedInspector = {
+  readonly url: string
+  /** A link that signs one browser in, once. */
+  newLink(): Promise<string>
+  close(): Promise<void>
+}
+
+export async function serveInspector(
+  io: Io,
+  { port, agent, ...options }: InspectorSetup,
+): Promise<ServedInspector> {
   const { createServer, listen } = await import('../../server/index.js')
   // Known to this process alone: browsers sign in with codes.
   const token = randomBytes(32).toString('base64url')
@@ -43,23 +75,15 @@ export async function startInspector(
     )
   })
   const { url } = listening
-  const newLink = async (): Promise<string> => {
-    const headers = { authorization: `Bearer ${token}` }
-    const response = await server(new Request(`${url}/v1/inspector/codes`, { method: 'POST', headers }))
-    const { path } = (await response.json()) as { readonly path: string }
-    return `${url}${path}`
-  }
-  const link = await newLink()
-  await print(url, link)
-  const isAtTerminal = io.isTTY.stdin && io.isTTY.stdout
-  if (isAtTerminal && isOpened) openInBrowser(link)
-  const onLine = (): void => void newLink().then((another) => write(io.stdout, `Open ${another}\n`))
-  if (isAtTerminal) io.stdin.on('data', onLine)
   return {
     url,
+    newLink: async () => {
+      const headers = { authorization: `Bearer ${token}` }
+      const response = await server(new Request(`${url}/v1/inspector/codes`, { method: 'POST', headers }))
+      const { path } = (await response.json()) as { readonly path: string }
+      return `${url}${path}`
+    },
     close: async () => {
-      io.stdin.off('data', onLine)
-      io.stdin.pause()
       await server.close()
       await listening.close()
     },

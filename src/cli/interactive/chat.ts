@@ -8,6 +8,7 @@ import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { CommandLineError } from '../errors.js'
+import type { ServedInspector } from '../inspector/start-inspector.js'
 import type { Io } from '../io.js'
 import { type ListedModel, usableModels } from '../models/model-list.js'
 import { interruptedRun } from '../sessions/interrupted-run.js'
@@ -27,6 +28,7 @@ export class Chat {
   #model: ChosenModel
   #mode: ModeName | undefined
   #interrupted: string | undefined
+  #inspector: Promise<ServedInspector> | undefined
 
   private constructor(
     prepared: Prepared,
@@ -122,6 +124,29 @@ export class Chat {
   /** The models that can be used without another key or configuration. */
   usableModels(): ListedModel[] {
     return usableModels(this.prepared.config, this.#io.env)
+  }
+
+  /**
+   * Returns a link to this session in the inspector, which this process serves from the first call on. An approval is
+   * answered there or here, whichever is first.
+   */
+  async inspect(): Promise<string> {
+    const { store, agent, options, workspace } = this.prepared
+    if (store === undefined)
+      throw new CommandLineError('The inspector needs a session store.', 'Remove --store none.')
+    const { sessionStore: _, ...session } = options
+    this.#inspector ??= import('../inspector/start-inspector.js').then(({ serveInspector }) =>
+      serveInspector(this.#io, {
+        ...{ port: 0, agent, store, session, workspaces: [workspace] },
+        hostSessions: () => [this.#session],
+      }),
+    )
+    return (await this.#inspector).newLink()
+  }
+
+  /** Ends what the chat itself started. Its session stays open. */
+  async stop(): Promise<void> {
+    await (await this.#inspector)?.close()
   }
 
   async setMode(mode: ModeName | undefined): Promise<void> {

@@ -66,6 +66,7 @@ export class PlainChat {
     } finally {
       this.#typed?.close()
       await this.#lines?.return?.()
+      await this.#chat?.stop()
       await prepared.close()
     }
   }

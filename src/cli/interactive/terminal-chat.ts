@@ -86,6 +86,7 @@ export class TerminalChat {
       if (this.#chat !== undefined && this.#guide === undefined)
         this.#io.stdout.write(goodbye(this.#chat, this.#colors))
       await this.#historyWritten
+      await this.#chat?.stop()
       await begun.then(
         (prepared) => prepared.close(),
         // The error was reported where `begun` was awaited.

@@ -86,6 +86,12 @@ const slashCommands: readonly SlashCommand[] = [
     run: changes,
   },
   {
+    name: 'inspect',
+    description:
+      'Print a link that shows this session in the browser, where its approvals can be answered too',
+    run: async ({ chat }) => ({ text: `Open ${await chat.inspect()}` }),
+  },
+  {
     name: 'btw',
     usage: '/btw question',
     description: 'Ask a side question, which is not added to the conversation',

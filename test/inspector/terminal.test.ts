@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openPlace } from '../cli/drive.js'
+import { hasScript, open } from '../cli/interactive/real-terminal.js'
+import { keys } from '../cli/interactive/virtual-terminal.js'
+import { chromium, openPage } from './browser.js'
+
+const timeout = 600_000
+
+describe.skipIf(chromium === undefined || !hasScript)(
+  'a session of a terminal in Chromium',
+  { timeout },
+  () => {
+    it('is answered in the browser or in the terminal, and the other one sees it answered', async () => {
+      const place = await openPlace({ 'a.txt': 'nine knots\n' })
+      const file = (): string => readFileSync(join(place.root, 'a.txt'), 'utf8')
+      const terminal = open(place, ['--model', 'offline'], 160)
+      await terminal.sees('offline/rules')
+      terminal.press(`/inspect${keys.enter}`)
+      await terminal.sees('#code=')
+      const [link = ''] = /http:\/\/\S+#code=[\w-]+/.exec(terminal.screen()) ?? []
+      const { page, problems } = await openPage()
+      await page.goto(link)
+
+      // Asked in both places, answered in the browser.
+      terminal.press(`Replace "nine" by "ten" in a.txt${keys.enter}`)
+      await terminal.sees('no, with a')
+      await page.getByRole('link', { name: 'Replace' }).click()
+      const card = page.getByRole('region', { name: 'Approval of edit' })
+      await card.locator('.added', { hasText: 'ten knots' }).waitFor()
+      await card.getByRole('button', { name: 'Approve once' }).click()
+      await terminal.sees('3 rounds')
+      expect(file()).toBe('ten knots\n')
+      expect(terminal.screen()).not.toContain('no, with a')
+      await page.locator('.end.completed').waitFor()
+      await expect.poll(() => page.locator('.card.waits').count()).toBe(0)
+
+      // Asked in both places, answered in the terminal.
+      terminal.press(`Replace "ten" by "twelve" in a.txt${keys.enter}`)
+      await terminal.sees('no, with a')
+      await card.locator('.added', { hasText: 'twelve knots' }).waitFor()
+      terminal.press('y')
+      await page.locator('.end.completed').nth(1).waitFor()
+      await expect.poll(() => page.locator('.card.waits').count()).toBe(0)
+      expect(file()).toBe('twelve knots\n')
+      expect(problems).toEqual([])
+      terminal.press(keys.ctrlD)
+      await terminal.sees('left: 0')
+      await terminal.ended
+    })
+  },
+)

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { createServer } from '../../src/server/index.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { directory, headers, token } from './support.js'
+
+it('lets clients answer for a session that the host has open, and leaves it open', async () => {
+  const [workspace, store] = [directory(), new MemorySessionStore()]
+  const agent = await Agent.create()
+  const call = { name: 'write', args: { file_path: 'a.txt', content: 'moored' }, id: 'call-1' }
+  const session = agent.session(workspace, {
+    sessionStore: store,
+    model: scriptedModel([{ toolCalls: [call] }, 'Done.', 'Still here.']),
+    permissionPolicy: { ask: ['write'] },
+    // The host waits for its own user, too.
+    onAsk: () => new Promise(() => undefined),
+  })
+  const server = createServer(agent, {
+    token,
+    store,
+    workspaces: [workspace],
+    hostSessions: () => [session],
+  })
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await server(
+      new Request(`http://localhost/v1/sessions/${session.sessionId}${path}`, init),
+    )
+    return response.json()
+  }
+  const running = session.send('Write it.')
+  await expect.poll(() => session.pendingConfirmations().length).toBe(1)
+  expect(await ask('GET', '/approvals')).toMatchObject({ approvals: [{ callId: 'call-1' }] })
+  await ask('POST', '/approvals/call-1', { decision: 'once' })
+  expect((await running).text).toBe('Done.')
+  expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('moored')
+  await server.close()
+  expect((await session.send('Are you there?')).text).toBe('Still here.')
+  await agent.close()
+})
