@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { floors } from '../house/floors.js'
+import { layers } from '../house/layers.js'
 
 it('the page about the architecture has every folder on its layer', () => {
   const page = readFileSync('docs/design/architecture.md', 'utf8')
-  const shown = [...page.matchAll(/^\| ([\d.]+) \| ([^|]+) \|/gm)].flatMap(([, floor, folders = '']) =>
+  const shown = [...page.matchAll(/^\| ([\d.]+) \| ([^|]+) \|/gm)].flatMap(([, layer, folders = '']) =>
     [...folders.matchAll(/`([\w-]+)\/`/g)].map(([, folder = '']): [string, number] => [
       folder,
-      Number(floor),
+      Number(layer),
     ]),
   )
-  const built = Object.entries(floors).filter(([folder]) => existsSync(`src/${folder}`))
+  const built = Object.entries(layers).filter(([folder]) => existsSync(`src/${folder}`))
   expect(new Map(shown)).toEqual(new Map(built))
 })

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { floorProblems, importCycles, kernelProblems } from './floors.js'
+import { importCycles, kernelProblems, layerProblems } from './layers.js'
 import { parseSource, readSources } from './source-tree.js'
 
-describe('the house', () => {
+describe('the source tree', () => {
   const sources = readSources()
 
-  it('has folders that import only from floors below, and entry files that only re-export', () => {
+  it('has folders that import only from layers below, and entry files that only re-export', () => {
     expect(sources.length).toBeGreaterThan(0)
-    expect(floorProblems(sources)).toEqual([])
+    expect(layerProblems(sources)).toEqual([])
   })
 
   it('has a session kernel that imports no feature', () => {
     expect(kernelProblems(sources)).toEqual([])
   })
 
-  it('has no files that load each other in a ring', () => {
+  it('has no files that import each other in a cycle', () => {
     expect(importCycles(sources)).toEqual([])
   })
 })
 
-describe('the check of the floors', () => {
+describe('the check of the layers', () => {
   it('lets a folder import from below and from itself, and an entry file from everywhere', () => {
     const files = house({
       'src/index.ts': `export * from './loop/run.js'`,
@@ -27,7 +27,7 @@ describe('the check of the floors', () => {
       'src/loop/step.ts': `import { z } from 'zod'\nexport const step = z`,
       'src/tool/contract.ts': 'export type Tool = {}',
     })
-    expect(floorProblems(files)).toEqual([])
+    expect(layerProblems(files)).toEqual([])
   })
 
   it.each([
@@ -38,26 +38,26 @@ describe('the check of the floors', () => {
     ['an import when it runs', `await import('../loop/run.js')`],
   ])('refuses to look up by %s', (_, text) => {
     const files = house({ 'src/tool/contract.ts': text, 'src/loop/run.ts': 'export const run = 1' })
-    expect(floorProblems(files)).toEqual([
-      'src/tool/contract.ts imports src/loop/run.ts from floor 6, above its own floor 1: a folder imports only from floors below',
+    expect(layerProblems(files)).toEqual([
+      'src/tool/contract.ts imports src/loop/run.ts from layer 6, above its own layer 1: a folder imports only from layers below',
     ])
   })
 
-  it('refuses an import between two folders of one floor', () => {
+  it('refuses an import between two folders of one layer', () => {
     const files = house({
       'src/hooks/a.ts': `import { b } from '../memory/b.js'`,
       'src/memory/b.ts': 'export const b = 1',
     })
-    expect(floorProblems(files)).toEqual([expect.stringContaining('from the same floor 7')])
+    expect(layerProblems(files)).toEqual([expect.stringContaining('from the same layer 7')])
   })
 
-  it('asks for a floor for a folder it does not know, once', () => {
+  it('asks for a layer for a folder it does not know, once', () => {
     const files = house({
       'src/attic/a.ts': `import { b } from '../tool/b.js'`,
       'src/attic/c.ts': '',
       'src/tool/b.ts': `export const b = 1`,
     })
-    expect(floorProblems(files)).toEqual(['src/attic/ has no floor: give it one in test/house/floors.ts'])
+    expect(layerProblems(files)).toEqual(['src/attic/ has no layer: give it one in test/house/layers.ts'])
   })
 
   it('refuses code in an entry file, and imports of entry files', () => {
@@ -65,7 +65,7 @@ describe('the check of the floors', () => {
       'src/index.ts': `export * from './tool/a.js'\nexport const version = '1'`,
       'src/tool/a.ts': `import { version } from '../index.js'`,
     })
-    expect(floorProblems(files)).toEqual([
+    expect(layerProblems(files)).toEqual([
       expect.stringContaining('src/tool/a.ts imports src/index.ts: entry files are for users'),
       expect.stringContaining('src/index.ts is outside every folder, so it may only re-export'),
     ])
@@ -73,7 +73,7 @@ describe('the check of the floors', () => {
 
   it('refuses an import that leaves src/', () => {
     const files = house({ 'src/tool/a.ts': `import { b } from '../../test/house/b.js'` })
-    expect(floorProblems(files)).toEqual([expect.stringContaining('which is no source file of src/')])
+    expect(layerProblems(files)).toEqual([expect.stringContaining('which is no source file of src/')])
   })
 })
 

@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 import { resolveRelative, type SourceFile } from './source-tree.js'
 
-/** The floor of each folder of `src/`: a folder imports from the floors below its own, and from itself. */
-export const floors: Readonly<Record<string, number>> = {
+/** The layer of each folder of `src/`: a folder imports from the layers below its own, and from itself. */
+export const layers: Readonly<Record<string, number>> = {
   tool: 1,
   authority: 2,
   workspace: 3,
@@ -14,7 +14,7 @@ export const floors: Readonly<Record<string, number>> = {
   toolbox: 5,
   program: 5,
   loop: 6,
-  // Between two floors: what a feature is, above the loop and below the features.
+  // Between two layers: what a feature is, above the loop and below the features.
   feature: 6.5,
   skills: 7,
   memory: 7,
@@ -40,14 +40,14 @@ export const floors: Readonly<Record<string, number>> = {
   cli: 11,
 }
 
-/** What breaks the order of the floors, in words; type-only imports count, since they tie two folders together too. */
-export function floorProblems(files: readonly SourceFile[]): string[] {
+/** What breaks the order of the layers, in words; type-only imports count, since they tie two folders together too. */
+export function layerProblems(files: readonly SourceFile[]): string[] {
   const known = new Set(files.map(({ path }) => path))
-  const homeless = [...new Set(files.map(({ path }) => folderOf(path)))].filter(
-    (folder) => folder !== undefined && !Object.hasOwn(floors, folder),
+  const unknown = [...new Set(files.map(({ path }) => folderOf(path)))].filter(
+    (folder) => folder !== undefined && !Object.hasOwn(layers, folder),
   )
   return [
-    ...homeless.map((folder) => `src/${folder}/ has no floor: give it one in test/house/floors.ts`),
+    ...unknown.map((folder) => `src/${folder}/ has no layer: give it one in test/house/layers.ts`),
     ...files.flatMap((file) =>
       file.references.flatMap(({ specifier }) => linkProblem(file, specifier, known)),
     ),
@@ -76,7 +76,7 @@ const knowsFeatures: ReadonlySet<string> = new Set([
 /** What the kernel may use of the folders of features: functions without state. */
 const pureParts: ReadonlySet<string> = new Set(['src/verify/summary.ts'])
 
-/** Imports of the session's kernel from the folders of features, which are all on one floor. */
+/** Imports of the session's kernel from the folders of features, which are all on one layer. */
 export function kernelProblems(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => folderOf(path) === 'session' && !knowsFeatures.has(path))
@@ -84,7 +84,7 @@ export function kernelProblems(files: readonly SourceFile[]): string[] {
       references.flatMap(({ specifier }) => {
         const target = resolveRelative(path, specifier)
         const folder = target === undefined ? undefined : folderOf(target)
-        if (target === undefined || folder === undefined || floors[folder] !== floors['hooks']) return []
+        if (target === undefined || folder === undefined || layers[folder] !== layers['hooks']) return []
         return pureParts.has(target)
           ? []
           : [`${path} imports ${target}: the kernel calls features through SessionFeature`]
@@ -100,11 +100,11 @@ function linkProblem({ path }: SourceFile, specifier: string, known: ReadonlySet
   if (from === undefined || from === to) return []
   if (to === undefined)
     return [`${path} imports ${target}: entry files are for users of the package, not for its own code`]
-  const [lower, upper] = [floors[from], floors[to]]
-  // A folder without a floor is reported once, not for each of its imports.
+  const [lower, upper] = [layers[from], layers[to]]
+  // A folder without a layer is reported once, not for each of its imports.
   if (lower === undefined || upper === undefined || upper < lower) return []
-  const where = upper === lower ? `the same floor ${lower}` : `floor ${upper}, above its own floor ${lower}`
-  return [`${path} imports ${target} from ${where}: a folder imports only from floors below`]
+  const where = upper === lower ? `the same layer ${lower}` : `layer ${upper}, above its own layer ${lower}`
+  return [`${path} imports ${target} from ${where}: a folder imports only from layers below`]
 }
 
 /** The folder directly in `src/` that a file belongs to; undefined for an entry file. */
