@@ -146,7 +146,7 @@ function wasNeverSent(error: unknown): boolean {
 function wasCut(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error.cause instanceof Error ? codeIn(error.cause) : codeIn(error)
-  return code === 'ECONNRESET' || code === 'EPIPE' || error.message.endsWith('broke off its answer.')
+  return code === 'ECONNRESET' || code === 'EPIPE'
 }
 
 function codeIn(error: Error): { readonly code: unknown } {

@@ -133,8 +133,9 @@ function bounded(
   )
   answer.on('error', (error) => counted.destroy(error))
   answer.on('close', () => {
-    if (!answer.complete)
-      counted.destroy(new NetError('net_bad_response', `${show(url)} broke off its answer.`))
+    if (answer.complete) return
+    const cause = Object.assign(new Error('The connection was closed.'), { code: 'ECONNRESET' })
+    counted.destroy(new NetError('net_bad_response', `${show(url)} broke off its answer.`, { cause }))
   })
   counted.on('close', () => answer.destroy())
   return Readable.toWeb(counted) as ReadableStream<Uint8Array>
