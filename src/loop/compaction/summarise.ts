@@ -64,6 +64,7 @@ function partsFor({ parts, signal }: RunState): RunParts {
     budget: parts.budget,
     circuits: parts.circuits,
     retry: parts.retry,
+    watchRequest: (model, request) => parts.watchRequest?.(model, request),
     sessionId: parts.sessionId,
   }
 }
