@@ -49,7 +49,7 @@ function commandSession(session: FeatureContext): CommandSession {
         sessionId: session.sessionId,
         workspace: session.root,
         model: `${provider}/${id}`,
-        historyLen: session.conversation.messages.length,
+        historyLen: session.conversation.trimmed + session.conversation.messages.length,
         totalTokens: usage.totalTokens,
         ...omitUndefined({ totalCost: costUsd }),
         toolNames: session.tools.names(),

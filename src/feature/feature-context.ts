@@ -133,6 +133,8 @@ export interface SessionConversation extends Conversation {
   readonly kept: readonly StoredMessage[]
   /** The messages with compactions, and with those that are hidden. */
   readonly order: readonly StoredMessage[]
+  /** How many messages of the beginning are only in the log, because of `retentionLimits.maxMessages`. */
+  readonly trimmed: number
 }
 
 export interface SessionConfirmations {

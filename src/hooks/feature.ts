@@ -126,7 +126,7 @@ async function promptThroughHooks(
     const payload = {
       prompt,
       system_prompt: await session.instructions(),
-      message_count: (history ?? session.conversation.messages).length,
+      message_count: history?.length ?? session.conversation.trimmed + session.conversation.messages.length,
     }
     prompt = promptOf(await hooks.run('pre_prompt', payload, { signal }))
   }

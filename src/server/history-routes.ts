@@ -1,7 +1,9 @@
 import { explainCall } from '../session/explain-call.js'
 import { HistoryError } from '../session/history/errors.js'
+import { historyOf, listMessages } from '../session/history/rewind.js'
 import type { FileChangeInfo } from '../session/history/undo.js'
 import type { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { ProblemError } from './problem.js'
 import { json, listOf, objectOf, type Route, ref, text } from './route.js'
@@ -26,7 +28,8 @@ export const historyRoutes: readonly Route[] = [
         schema: objectOf({ history: listOf(ref('HistoryMessage')) }, ['history']),
       },
     },
-    handle: async ({ session }) => json(200, { history: session.history() }),
+    handle: async ({ session }) =>
+      json(200, { history: historyOf(await kernelOf(session).conversation.readAll()) }),
   },
   {
     method: 'GET',
@@ -41,7 +44,8 @@ export const historyRoutes: readonly Route[] = [
         schema: objectOf({ messages: listOf(ref('Message')) }, ['messages']),
       },
     },
-    handle: async ({ session }) => json(200, { messages: session.messages() }),
+    handle: async ({ session }) =>
+      json(200, { messages: listMessages(await kernelOf(session).conversation.readAll()) }),
   },
   {
     method: 'POST',

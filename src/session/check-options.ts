@@ -298,6 +298,7 @@ const kernelChecks: Readonly<Record<string, Check>> = {
     maxEventsPerRun: either(count(1), unlimited),
     maxTraceEvents: either(count(0), unlimited),
     maxTerminalSubagentTasks: either(count(0), unlimited),
+    maxMessages: either(count(1), unlimited),
   }),
   sessionStore: able('read', 'open', 'list'),
   trustStore: is('boolean'),

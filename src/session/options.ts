@@ -43,6 +43,8 @@ export type RetentionLimits = {
   readonly maxEventsPerRun?: number | null
   readonly maxTraceEvents?: number | null
   readonly maxTerminalSubagentTasks?: number | null
+  /** Messages that no request needs any more; in a session with a store, which has all of them. */
+  readonly maxMessages?: number | null
 }
 
 /** When a request to a model that failed is sent again. By default it is, for more than a minute. */

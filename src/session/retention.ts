@@ -6,4 +6,5 @@ export const retentionCaps = {
   maxEventsPerRun: 10_000,
   maxTraceEvents: 10_000,
   maxTerminalSubagentTasks: 1_000,
+  maxMessages: 1_000,
 } as const satisfies RetentionLimits

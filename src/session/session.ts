@@ -62,9 +62,16 @@ import { callForText, callTool } from './direct-tools.js'
 import { emitCluster } from './emit-cluster.js'
 import { ToolFailedError } from './errors.js'
 import type { EventStream } from './event-stream.js'
-import { listMessages, type MessageInfo, type RewindOutcome, rewind, unrewind } from './history/rewind.js'
+import {
+  historyOf,
+  listMessages,
+  type MessageInfo,
+  type RewindOutcome,
+  rewind,
+  unrewind,
+} from './history/rewind.js'
 import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './history/undo.js'
-import { type HistoryMessage, toHistory } from './history-blocks.js'
+import type { HistoryMessage } from './history-blocks.js'
 import { assertIdleThreshold } from './idle-threshold.js'
 import { SessionKernel } from './kernel.js'
 import { isWaitingForUser, type PassivateOptions, passivate } from './passivate.js'
@@ -296,12 +303,12 @@ export class Session extends SessionHandle {
   // Conversation and files
 
   history(): HistoryMessage[] {
-    return toHistory(kernelOf(this).conversation.messages)
+    return historyOf(kernelOf(this).conversation.readAllNow())
   }
 
   /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */
   messages(): MessageInfo[] {
-    return listMessages(kernelOf(this))
+    return listMessages(kernelOf(this).conversation.readAllNow())
   }
 
   /**

@@ -117,6 +117,8 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
     const end: AgentEvent = { type: 'agent_end', runId: active.id, result }
     await recordEnd(kernel, active, { status: 'completed', resultText: result.text }, end)
     active.emit(end)
+    // Everything that was said is in the log by now.
+    kernel.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
     return result
   } catch (error) {
     throw await endFailed(kernel, active, error)

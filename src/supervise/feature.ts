@@ -57,7 +57,7 @@ export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptio
     if (supervision === undefined) return text
     const facts = {
       system_prompt: await session.instructions(),
-      message_count: (history ?? session.conversation.messages).length,
+      message_count: history?.length ?? session.conversation.trimmed + session.conversation.messages.length,
     }
     const prompt = await supervision.prompt('pre_prompt', { prompt: text, ...facts }, signal)
     return session.options.planningMode === 'enabled'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isShown } from '../../session/journal/recorded-conversation.js'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { imageType } from '../../toolbox/image-type.js'
@@ -37,7 +38,7 @@ export const imageRoutes: readonly Route[] = [
       },
     },
     handle: async ({ session }) =>
-      json(200, { images: imagesOf(session).map(({ content: _, ...image }) => image) }),
+      json(200, { images: (await imagesOf(session)).map(({ content: _, ...image }) => image) }),
   },
   {
     method: 'GET',
@@ -55,7 +56,7 @@ export const imageRoutes: readonly Route[] = [
     },
     problems: ['image_not_found'],
     async handle({ session, params }) {
-      const image = imagesOf(session).find(({ imageId }) => imageId === params['imageId'])
+      const image = (await imagesOf(session)).find(({ imageId }) => imageId === params['imageId'])
       if (image === undefined) throw new ProblemError('image_not_found')
       return new Response(new Uint8Array(image.content), {
         headers: {
@@ -78,8 +79,9 @@ type StoredImage = {
 }
 
 /** Images that are the address of a file elsewhere, or of another type, are left out. */
-function imagesOf(session: Session): StoredImage[] {
-  return kernelOf(session).conversation.kept.flatMap(({ row: { runId }, message }) => {
+async function imagesOf(session: Session): Promise<StoredImage[]> {
+  const order = await kernelOf(session).conversation.readAll()
+  return order.filter(isShown).flatMap(({ row: { runId }, message }) => {
     if (message.role === 'user')
       return message.content.flatMap((part) =>
         part.type === 'image' ? storedImage(part.data, { runId }) : [],

@@ -16,7 +16,7 @@ export async function liveSource(
   const source = await kernel.alone('forking', async () => {
     const kept = (await kernel.recorder?.state())?.session ?? kernel.setup.restored?.session
     const { record } = kernel.redactor
-    const { order } = kernel.conversation
+    const order = await kernel.conversation.readAll()
     return {
       sessionId,
       order:

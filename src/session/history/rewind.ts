@@ -2,6 +2,8 @@ import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { addedPart } from '../added-part.js'
+import { type HistoryMessage, toHistory } from '../history-blocks.js'
+import { isShown } from '../journal/recorded-conversation.js'
 import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 
@@ -23,9 +25,14 @@ export type RewindOutcome = {
   readonly hidden: number
 }
 
+/** The messages that are part of the conversation, as a host reads them. */
+export function historyOf(order: readonly StoredMessage[]): HistoryMessage[] {
+  return toHistory(order.filter(isShown).map(({ message }) => message))
+}
+
 /** The messages of the conversation, also those that were replaced by a summary. */
-export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
-  return conversation.kept.map(({ id, row, message }) => ({
+export function listMessages(order: readonly StoredMessage[]): MessageInfo[] {
+  return order.filter(isShown).map(({ id, row, message }) => ({
     id,
     role: message.role,
     text: firstWords(message),
@@ -40,6 +47,7 @@ export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
  */
 export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
   return kernel.alone('rewinding', async () => {
+    await kernel.conversation.fill()
     refuseUnlessUser(kernel, messageId)
     await kernel.recorder?.open()
     // A call that was cut off has its answer before it can be hidden: shown again it must not be without one.

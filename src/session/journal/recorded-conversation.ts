@@ -1,6 +1,7 @@
 import { prune } from '../../loop/compaction/prune.js'
 import type { Conversation, MessageFacts } from '../../loop/conversation.js'
 import { appendOnly } from '../../model/append-only.js'
+import { damagedLog } from '../../store/errors.js'
 import { messageRecords } from '../../store/message-records.js'
 import { type MessageRow, schemaVersion } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
@@ -15,8 +16,21 @@ export interface RecordedConversation extends Conversation {
   readonly kept: readonly StoredMessage[]
   /** The same with compactions, and with what is hidden. */
   readonly order: readonly StoredMessage[]
+  /** How many messages of the beginning are only in the log. */
+  readonly trimmed: number
   /** What the last rewind hid, as long as nothing was said since. */
   readonly rewound: readonly string[]
+  /**
+   * Removes the oldest messages from memory until `maxMessages` are left, except those that the model is shown. The log
+   * has them. Never while a run is at work.
+   */
+  trim(maxMessages: number): void
+  /** Reads what was trimmed back into memory, before the conversation is gone back in. Never while a run is at work. */
+  fill(): Promise<void>
+  /** `order` with what was trimmed. */
+  readAll(): Promise<readonly StoredMessage[]>
+  /** The same without waiting; without what was trimmed where the store cannot be read synchronously. */
+  readAllNow(): readonly StoredMessage[]
   /** Hides this message and everything after it. The caller checked that it exists. */
   rewind(messageId: string): Promise<void>
   /** Shows again what was hidden since something was last said. */
@@ -28,6 +42,8 @@ export type RecordedConversationOptions = {
   readonly journal?: Journal | undefined
   readonly sessionId: string
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
+  /** Reads `order` from the log. Absent: nothing is trimmed. */
+  readonly log?: SavedOrder | undefined
   /** Redacts a message before it is saved, also the content that is saved next to the log. */
   readonly clean?: (<Value>(value: Value) => Value) | undefined
   /**
@@ -39,6 +55,13 @@ export type RecordedConversationOptions = {
   runId(): string | undefined
   newId(): string
   now(): number
+}
+
+/** The messages of the log, with compactions and with what is hidden. */
+export type SavedOrder = {
+  read(): Promise<readonly StoredMessage[]>
+  /** Undefined where the store cannot be read synchronously. */
+  readNow(): readonly StoredMessage[] | undefined
 }
 
 /**
@@ -54,9 +77,26 @@ export function createRecordedConversation(options: RecordedConversationOptions)
   let messages: Message[] = []
   let view: StoredMessage[] = []
   let shown: Message[] = []
-  const look = (from: readonly StoredMessage[]): void => {
-    kept = order.filter(({ hidden, row }) => !hidden && row.role !== 'compaction')
+  let trimmed = 0
+  const list = (): void => {
+    kept = order.filter(isShown)
     messages = kept.map(({ message }) => message)
+  }
+  /** The order of the log up to what is in memory, and then that. */
+  const joined = (saved: readonly StoredMessage[]): StoredMessage[] => {
+    const [first] = order
+    const at = saved.findIndex(({ id }) => id === first?.id)
+    if (at < 0) throw damagedLog(sessionId, 'messages that were written are missing in its log')
+    return [...saved.slice(0, at), ...order]
+  }
+  const fill = async (): Promise<void> => {
+    if (trimmed === 0 || options.log === undefined) return
+    order = joined(await options.log.read())
+    trimmed = 0
+    list()
+  }
+  const look = (from: readonly StoredMessage[]): void => {
+    list()
     view = from.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
     shown = appendOnly(view.map(({ message }) => message))
   }
@@ -119,6 +159,9 @@ export function createRecordedConversation(options: RecordedConversationOptions)
     get messages() {
       return messages
     },
+    get trimmed() {
+      return trimmed
+    },
     get view() {
       return shown
     },
@@ -163,11 +206,31 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       shown = appendOnly(view.map((one) => one.message))
       await write(message, row)
     },
-    clear() {
+    async clear() {
+      await fill()
       const [first] = kept
-      return first && hide(first.id)
+      if (first !== undefined) await hide(first.id)
+    },
+    trim(maxMessages) {
+      // What was rewound can be shown again: all of it stays until something new is said.
+      const first = kept[kept.length - maxMessages]
+      if (options.log === undefined || rewound.length > 0 || first === undefined) return
+      const needed = new Set(view.map(({ id }) => id))
+      const at = order.findIndex((one) => one === first || needed.has(one.id))
+      const before = kept.length
+      order = order.slice(at)
+      list()
+      trimmed += before - kept.length
+    },
+    fill,
+    readAll: async () =>
+      trimmed === 0 || options.log === undefined ? order : joined(await options.log.read()),
+    readAllNow() {
+      const saved = trimmed === 0 ? undefined : options.log?.readNow()
+      return saved === undefined ? order : joined(saved)
     },
     async rewind(messageId) {
+      await fill()
       await hide(messageId)
     },
     async unrewind() {
@@ -178,6 +241,11 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       await tell(null)
     },
   }
+}
+
+/** Whether a message is part of the conversation: it is not hidden, and no compaction. */
+export function isShown({ hidden, row }: StoredMessage): boolean {
+  return !hidden && row.role !== 'compaction'
 }
 
 /** Whether a record that a caller waits for comes after it, and takes it along. */

@@ -33,7 +33,7 @@ import {
   type RecordedConversation,
   type RecordedConversationOptions,
 } from './recorded-conversation.js'
-import { load, type RestoredSession } from './restore.js'
+import { load, loadNow, type RestoredSession } from './restore.js'
 import { isWhole, shorten } from './shorten.js'
 
 export type SessionRecorderOptions = {
@@ -85,6 +85,10 @@ export class SessionRecorder {
       journal: this.#journal,
       sessionId,
       ...omitUndefined({ start: restored }),
+      log: {
+        read: async () => (await this.state())?.order ?? [],
+        readNow: () => loadNow(store, sessionId)?.order,
+      },
       ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
       ...omitUndefined({ hide: options.hide }),
       runId: () => options.runId(),
