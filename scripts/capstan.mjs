@@ -19,6 +19,7 @@ const commands = {
   format,
   fuzz,
   faults,
+  soak,
   coverage,
   docs,
   release,
@@ -90,6 +91,13 @@ async function faults([factor = '10', ...names]) {
   return run(process.execPath, [vitest, 'run', ...wanted])
 }
 
+/** A session at work for many rounds, with everything on that a long-running one has. @param {string[]} args */
+async function soak(args) {
+  await ensureBuilt()
+  const script = await import('./soak.mjs')
+  return script.soak(args)
+}
+
 async function format() {
   ensureInstalled()
   return run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'])
@@ -139,6 +147,7 @@ npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      compare the command analysis with what real bash opens and runs (50,000 scripts when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
+npm run soak -- ROUNDS     a served session for so many rounds (2,000 when left out): memory, log, cost and spans
 npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
 npm run test:matrix -- VERSION …  the unit, contract and ecosystem tests on Node 22, 24 and 26 (only the versions named, when any are)
 npm run test:times -- NAME … the processor time of each test file, with the processes that it starts

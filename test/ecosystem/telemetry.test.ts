@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -137,6 +135,18 @@ describe('telemetry of a run', () => {
       0,
     )
     expect(sum).toBe(30)
+  })
+
+  it('has spans for the requests of a summary too', async () => {
+    const { telemetry, spans } = openTracer()
+    const { agent, root } = await openAgent(telemetry)
+    const usage = { inputTokens: 10, outputTokens: 1 }
+    const session = agent.session(root, { model: scriptedModel(() => ({ text: 'Well.', usage })) })
+    for (const prompt of ['One.', 'Two.']) await session.send(prompt)
+    await session.compact()
+    const requests = spans().filter(({ name }) => name === 'chat script')
+    expect(requests.map(({ attributes }) => attributes['gen_ai.usage.input_tokens'])).toEqual([10, 10, 10])
+    expect(session.spending().usage.promptTokens).toBe(30)
   })
 
   it('has a span for a refused call, with the verdict, the rule and an error', async () => {
@@ -333,9 +343,24 @@ describe('telemetry of a run', () => {
     const { status, stderr } = await runCommand(join(copy, 'dist/cli/main.js'), receiver.url)
     expect(stderr).not.toContain('Telemetry')
     expect(status).toBe(0)
-    expect(receiver.spans()).toContain('invoke_agent capstan')
-    expect(receiver.spans()).toContain('chat rules')
-    expect(receiver.metrics()).toContain('gen_ai.invoke_agent.duration')
+    const { spans, metrics, services } = receiver
+    const run = spans.find(({ name }) => name === 'invoke_agent capstan')
+    const others = spans.filter((span) => span !== run)
+    expect(others.map(({ name }) => name)).toEqual(expect.arrayContaining(['chat rules', 'execute_tool ls']))
+    for (const { traceId, parentSpanId } of others) {
+      expect(traceId).toBe(run?.traceId)
+      expect(parentSpanId).toBe(run?.spanId)
+    }
+    const call = others.find(({ name }) => name === 'execute_tool ls')
+    expect(call?.attributes).toContainEqual({ key: 'capstan.verdict', value: { stringValue: 'allow' } })
+    expect(new Set(metrics)).toEqual(
+      new Set([
+        'gen_ai.invoke_agent.duration',
+        'gen_ai.client.operation.duration',
+        'gen_ai.execute_tool.duration',
+      ]),
+    )
+    expect([...services]).toEqual(['capstan'])
   })
 
   it('is refused by the command with advice when the packages are not installed', async () => {
@@ -392,28 +417,50 @@ function runCommand(
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, stderr })))
 }
 
-async function openReceiver(): Promise<{ readonly url: string; spans(): string[]; metrics(): string[] }> {
-  const bodies: Untyped[] = []
-  const receiver = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+/** A span as a receiver decodes it. */
+type ReceivedSpan = {
+  readonly name: string
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly attributes: readonly { readonly key: string; readonly value: Untyped }[]
+}
+
+type Receiver = {
+  readonly url: string
+  readonly spans: readonly ReceivedSpan[]
+  readonly metrics: readonly string[]
+  /** The `service.name` of each request. */
+  readonly services: ReadonlySet<string>
+}
+
+/** The OTLP receiver of Elastic, which reads what is sent with the definitions of the protocol. */
+async function openReceiver(): Promise<Receiver> {
+  const { default: library } = await loadPackage('@elastic/mockotlpserver')
+  const spans: ReceivedSpan[] = []
+  const metrics: string[] = []
+  const services = new Set<string>()
+  const take = (resources: Untyped[]): Untyped[] =>
+    resources.map((one) => {
+      const { key, value } = one.resource.attributes[0]
+      if (key === 'service.name') services.add(value.stringValue)
+      return one
     })
+  const server = new library.MockOtlpServer({
+    logLevel: 'fatal',
+    services: ['http'],
+    httpHostname: '127.0.0.1',
+    httpPort: 0,
+    onTrace: ({ resourceSpans }: Untyped) => {
+      for (const { scopeSpans } of take(resourceSpans))
+        for (const scope of scopeSpans) spans.push(...scope.spans)
+    },
+    onMetrics: ({ resourceMetrics }: Untyped) => {
+      for (const { scopeMetrics } of take(resourceMetrics))
+        for (const scope of scopeMetrics) metrics.push(...scope.metrics.map(({ name }: Untyped) => name))
+    },
   })
-  await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => void receiver.close())
-  const { port } = receiver.address() as AddressInfo
-  const namesOf = (resources: string, scopes: string, entries: string): string[] =>
-    bodies
-      .flatMap((body) => body[resources] ?? [])
-      .flatMap((resource) => resource[scopes])
-      .flatMap((scope) => scope[entries])
-      .map((entry) => entry.name)
-  return {
-    url: `http://127.0.0.1:${port}`,
-    spans: () => namesOf('resourceSpans', 'scopeSpans', 'spans'),
-    metrics: () => namesOf('resourceMetrics', 'scopeMetrics', 'metrics'),
-  }
+  await server.start()
+  onTestFinished(() => server.close())
+  return { url: server.httpUrl.origin, spans, metrics, services }
 }
