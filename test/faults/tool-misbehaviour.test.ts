@@ -225,15 +225,20 @@ describe('FT-15: a tool that', () => {
 
   it('never settles and does not listen is left behind two seconds after an abort at the latest', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
+    const hasBegun = later()
+    const neverSettles = (): Promise<never> => {
+      hasBegun.resolve()
+      return new Promise(() => undefined)
+    }
     const { session } = await sessionWith(model, {
       builtinTools: false,
-      tools: [misbehaving(() => new Promise(() => undefined))],
+      tools: [misbehaving(neverSettles)],
       permissionPolicy: { allow: ['odd'] },
     })
     const stream = await session.stream('Go.')
     for await (const event of stream) {
       if (event.type !== 'tool_execution_start') continue
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await hasBegun.promise
       session.cancel()
     }
     expectWellFormed(session)
