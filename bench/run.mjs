@@ -2,7 +2,8 @@
 // all budgets, one file of all results and the pictures of docs/performance.md. `npm run bench -- check` runs what
 // measures a budget and fails when one is missed; with `--report` it reports and does not fail. `--without=peers` leaves
 // areas out, `--within=100` those that it would have to begin after so many seconds; other flags go to the areas. `npm
-// run bench -- tables FILE` puts the figures of such a file into docs/performance.md.
+// run bench -- tables FILE` puts the figures of such a file into docs/performance.md. `npm run bench -- compare REVISION`
+// measures two builds in turn.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
@@ -10,6 +11,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { areaFiles } from './areas.mjs'
 import { budgets, budgetsFound } from './budgets.mjs'
+import { compareBuilds } from './compare/compare.mjs'
 import { drawResults } from './draw.mjs'
 import { fillTables } from './tables.mjs'
 import { verdictLine, verdicts } from './verdict.mjs'
@@ -24,6 +26,7 @@ const within = Number(
 const files = areaFiles()
 const checking = named.includes('check')
 if (named[0] === 'tables') fillTables(named[1])
+else if (named[0] === 'compare') process.exitCode = await compareBuilds(process.argv.slice(3))
 else {
   const wanted = named.filter((name) => name !== 'check')
   const unknown = [...wanted, ...without].find((area) => !files.has(area))
@@ -33,7 +36,7 @@ else {
     )
   else {
     console.error(
-      `There is no benchmark "${unknown}". There are: ${[...files.keys()].join(', ')}, check, tables`,
+      `There is no benchmark "${unknown}". There are: ${[...files.keys()].join(', ')}, check, compare, tables`,
     )
     process.exitCode = 2
   }
