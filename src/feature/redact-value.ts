@@ -15,15 +15,41 @@ function rewrite(value: unknown, redact: (text: string) => string, depth: number
   if (typeof value === 'string') return redact(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= deepest) return tooDeep
-  if (Array.isArray(value)) {
-    const made = value.map((item: unknown) => rewrite(item, redact, depth + 1))
-    return made.some((item, at) => item !== value[at]) ? made : value
-  }
+  if (Array.isArray(value)) return rewriteItems(value, redact, depth)
   if (!isRecord(value) || !isPlain(value)) return value
-  const entries = Object.entries(value)
-  const made = entries.map(([key, member]) => [redact(key), rewrite(member, redact, depth + 1)] as const)
-  const same = made.every(([key, member], at) => key === entries[at]?.[0] && member === entries[at]?.[1])
-  return same ? value : Object.fromEntries(made)
+  return rewriteMembers(value, redact, depth)
+}
+
+// Every record of a log passes here, and next to none changes: nothing is copied before something does.
+
+function rewriteItems(items: readonly unknown[], redact: (text: string) => string, depth: number): unknown {
+  let made: unknown[] | undefined
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at]
+    const rewritten = rewrite(item, redact, depth + 1)
+    if (made === undefined && rewritten !== item) made = items.slice(0, at)
+    made?.push(rewritten)
+  }
+  return made ?? items
+}
+
+function rewriteMembers(
+  value: Readonly<Record<string, unknown>>,
+  redact: (text: string) => string,
+  depth: number,
+): unknown {
+  let made: [string, unknown][] | undefined
+  const keys = Object.keys(value)
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at] ?? ''
+    const member = value[key]
+    const name = redact(key)
+    const rewritten = rewrite(member, redact, depth + 1)
+    if (made === undefined && (name !== key || rewritten !== member))
+      made = keys.slice(0, at).map((one) => [one, value[one]])
+    made?.push([name, rewritten])
+  }
+  return made === undefined ? value : Object.fromEntries(made)
 }
 
 /** Bytes, dates and the like are not text. */

@@ -23,8 +23,8 @@ export type Access = Guard & {
   readonly method: OpenMethod
   /** Whether a change is on the disk, safe from a power cut, before it is acknowledged. */
   readonly durable: boolean
-  /** What was looked at last: the system has it in memory. */
-  readonly looked: { path: string | undefined }
+  /** What was looked at last, and what was opened last: the system has both in memory. */
+  readonly looked: { path: string | undefined; used?: string | undefined }
 }
 
 /** Throws unless this real path may be used so. `asWritten` is for the message. */

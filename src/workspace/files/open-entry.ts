@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, read, readSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  read,
+  readSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -66,7 +76,7 @@ export async function openEntry(access: Access, path: ContainedPath, want: Want)
 /** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
 export async function realPathOf(access: Access, path: ContainedPath, follow: boolean): Promise<string> {
   // Nothing is used at the path, so nothing needs to stay open: one system call is enough where it has an answer.
-  const real = follow ? await realpath(path.absolute).catch(() => undefined) : undefined
+  const real = follow ? await followed(access, path.absolute) : undefined
   if (real === path.absolute) access.looked.path = real
   if (real !== undefined && !real.includes('\ufffd') && rootOfReal(access.area, real) !== undefined)
     return real
@@ -78,6 +88,19 @@ export async function realPathOf(access: Access, path: ContainedPath, follow: bo
   } catch (thrown) {
     if (thrown instanceof FileNotFoundError) return missingRealPath(access, path)
     throw thrown
+  }
+}
+
+/** Returns the real path of what exists; undefined when it cannot be resolved. */
+async function followed(access: Access, path: string): Promise<string | undefined> {
+  if (access.looked.used !== path) return realpath(path).catch(() => undefined)
+  access.looked.used = undefined
+  try {
+    // It was opened a moment ago, so the system has it in memory: the call does not block.
+    return realpathSync.native(path)
+  } catch {
+    // Removed since: the caller goes through the open directories, which say why.
+    return undefined
   }
 }
 
@@ -170,6 +193,7 @@ async function openTarget(
     const { root } = await authorise(access, want.kind, realPath, path.asWritten)
     const realName = isRoot ? '.' : basename(realPath)
     entry = { asWritten: path.asWritten, directory, name: realName, realPath, root, stat }
+    access.looked.used = target
     return entry
   } finally {
     if (entry === undefined) await directory.close()
