@@ -1,3 +1,4 @@
+import { isTerminal } from '../loop/events.js'
 import { isOpenRun } from '../run-queue/run-queue.js'
 import type { RunEvent } from '../session/run-events.js'
 import type { Session } from '../session/session.js'
@@ -47,8 +48,11 @@ class AllEvents {
   /** The last number of each run that is followed, by session and run. */
   readonly #places: Map<string, number>
   readonly #followed = new Set<string>()
-  /** Runs whose session could not be opened: how often, and how many looks leave them out. */
-  readonly #failures = new Map<string, { readonly times: number; skips: number }>()
+  /** Runs of the queue that this reader needs nothing more of. */
+  readonly #ended = new Set<string>()
+  #hasLooked = false
+  /** Runs that could not be followed, or not to their end. */
+  readonly #failures = new Map<string, Failure>()
   readonly #ready: Ready[] = []
   #wake: () => void = () => undefined
   #unlisten: () => void = () => undefined
@@ -63,69 +67,86 @@ class AllEvents {
 
   async start(): Promise<void> {
     this.#unlisten = this.#core.onStart((session, runId) => {
-      void this.#followIfAllowed(session, runId, 0)
+      void this.#followIfAllowed(session, runId)
     })
-    for (const [key, from] of this.#cursor?.runs ?? []) {
+    for (const key of this.#cursor?.runs.keys() ?? []) {
       const [sessionId = '', runId = ''] = key.split('/').map((part) => decodeText(part) ?? '')
-      if (!(await this.#followIn(sessionId, runId, from))) this.#places.delete(key)
+      if (!(await this.#followIn(sessionId, runId))) this.#places.delete(key)
     }
+    this.#lookLater()
     if (this.#core.queued !== undefined) return this.#followQueued(this.#core.queued)
     for (const session of this.#core.pool.open())
       for (const { id, status, createdAtMs } of await session.runs()) {
         const isNew = this.#cursor !== undefined && createdAtMs >= this.#cursor.atMs
-        if (status === 'running' || status === 'queued' || isNew) void this.#followIfAllowed(session, id, 0)
+        if (status === 'running' || status === 'queued' || isNew) void this.#followIfAllowed(session, id)
       }
   }
 
-  /** Follows the runs of the caller in the queue, and looks from time to time for those that other servers added. */
-  async #followQueued(queued: QueuedRuns): Promise<void> {
-    const ended = new Set<string>()
-    let isFirst = true
-    const look = async (): Promise<void> => {
-      for (const run of await queued.newest(this.#principal)) {
-        const { runId, sessionId, submittedAtMs } = run
-        if (ended.has(runId) || this.#followed.has(keyOf(sessionId, runId))) continue
-        const isMissed = this.#cursor !== undefined && submittedAtMs >= this.#cursor.atMs
-        if (isFirst && !isOpenRun(run) && !isMissed) {
-          ended.add(runId)
-          continue
-        }
-        const from = this.#places.get(keyOf(sessionId, runId)) ?? 0
-        if (!(await this.#followIn(sessionId, runId, from))) ended.add(runId)
-      }
-      isFirst = false
-    }
-    await look()
+  /** Looks from time to time for runs that could not be followed, and for those that other servers queued. */
+  #lookLater(): void {
+    const { queued } = this.#core
     let looking = Promise.resolve()
+    const look = async (): Promise<void> => {
+      await this.#followAgain()
+      if (queued !== undefined && this.#hasLooked) await this.#followQueued(queued)
+    }
     this.#timer = setInterval(() => {
       looking = looking.then(look).catch((error: unknown) => this.#core.report(error))
     }, lookEveryMs)
     this.#timer.unref()
   }
 
-  /**
-   * Follows a run. False when there is no such session. A session that cannot be opened is tried again, ever less
-   * often, and reported once: it must not hold up the others.
-   */
-  async #followIn(sessionId: string, runId: string, from: number): Promise<boolean> {
-    const key = keyOf(sessionId, runId)
-    const failure = this.#failures.get(key)
-    if (failure !== undefined && failure.skips > 0) {
-      failure.skips--
-      return true
+  /** Follows the runs of the caller in the queue. */
+  async #followQueued(queued: QueuedRuns): Promise<void> {
+    for (const run of await queued.newest(this.#principal)) {
+      const { runId, sessionId, submittedAtMs } = run
+      const key = keyOf(sessionId, runId)
+      if (this.#ended.has(runId) || this.#followed.has(key) || this.#failures.has(key)) continue
+      const isMissed = this.#cursor !== undefined && submittedAtMs >= this.#cursor.atMs
+      if (!this.#hasLooked && !isOpenRun(run) && !isMissed) {
+        this.#ended.add(runId)
+        continue
+      }
+      if (!(await this.#followIn(sessionId, runId))) this.#ended.add(runId)
     }
+    this.#hasLooked = true
+  }
+
+  /** Follows runs again that failed, each from the last event that the reader has. */
+  async #followAgain(): Promise<void> {
+    for (const [key, failure] of this.#failures) {
+      if (failure.skips > 0) {
+        failure.skips--
+        continue
+      }
+      const { sessionId, runId } = failure
+      if (await this.#followIn(sessionId, runId)) continue
+      this.#failures.delete(key)
+      this.#places.delete(key)
+      this.#ended.add(runId)
+    }
+  }
+
+  /** Follows a run. False when there is no such session. */
+  async #followIn(sessionId: string, runId: string): Promise<boolean> {
     try {
       const session = await this.#core.pool.find(this.#principal, sessionId)
-      this.#failures.delete(key)
-      void this.#followIfAllowed(session, runId, from)
+      void this.#followIfAllowed(session, runId)
       return true
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'session_not_found') return false
-      if (failure === undefined) this.#core.report(error)
-      const times = (failure?.times ?? 0) + 1
-      this.#failures.set(key, { times, skips: Math.min(2 ** (times - 1) - 1, maxSkips) })
+      this.#fail(sessionId, runId, error)
       return true
     }
+  }
+
+  /** A run that fails is tried again, ever less often, and reported once: it must not hold up the others. */
+  #fail(sessionId: string, runId: string, error: unknown): void {
+    const key = keyOf(sessionId, runId)
+    this.#followed.delete(key)
+    const times = (this.#failures.get(key)?.times ?? 0) + 1
+    if (times === 1) this.#core.report(error)
+    this.#failures.set(key, { sessionId, runId, times, skips: Math.min(2 ** (times - 1) - 1, maxSkips) })
   }
 
   stop(): void {
@@ -154,33 +175,45 @@ class AllEvents {
     }
   }
 
-  /** Follows a run. At most one event of each run waits here, so a slow reader costs no memory. */
-  async #follow(session: Session, runId: string, from: number): Promise<void> {
+  /**
+   * Follows a run from the last event that the reader has. At most one event of each run waits here, so a slow reader
+   * costs no memory.
+   */
+  async #follow(session: Session, runId: string): Promise<void> {
     const { sessionId } = session
     const key = keyOf(sessionId, runId)
     if (this.#followed.has(key)) return
     this.#followed.add(key)
+    const from = this.#places.get(key) ?? 0
+    let last = from
     this.#places.set(key, from)
     const { signal } = this.#leaving
     const source = this.#core.follow(this.#principal, session, runId, { from, signal })
-    for await (const one of source) {
-      if (signal.aborted) return
-      const isLast = ['agent_end', 'error', 'agent_cancelled'].includes(one.event.type)
-      await new Promise<void>((taken) => {
-        this.#ready.push({ key, sessionId, runId, isLast, one, taken })
-        this.#wake()
-      })
+    try {
+      for await (const one of source) {
+        if (signal.aborted) return
+        this.#failures.delete(key)
+        const isLast = isTerminal(one.event)
+        await new Promise<void>((taken) => {
+          this.#ready.push({ key, sessionId, runId, isLast, one, taken })
+          this.#wake()
+        })
+        if (one.event.type !== 'events_missed') last = one.sequence
+      }
+    } catch (error) {
+      this.#places.set(key, last)
+      throw error
     }
   }
 
   /** Follows a run of the caller's tenant that the caller is allowed to watch. */
-  async #followIfAllowed(session: Session, runId: string, from: number): Promise<void> {
+  async #followIfAllowed(session: Session, runId: string): Promise<void> {
     if (!seesTenant(this.#principal, session.tenantId)) return
     try {
-      if (await this.#core.allows(this.#principal, 'watchRun', session))
-        await this.#follow(session, runId, from)
+      if (await this.#core.allows(this.#principal, 'watchRun', session)) await this.#follow(session, runId)
+      this.#failures.delete(keyOf(session.sessionId, runId))
     } catch (error) {
-      this.#core.report(error)
+      if (!this.#leaving.signal.aborted) this.#fail(session.sessionId, runId, error)
     }
   }
 
@@ -192,6 +225,14 @@ class AllEvents {
 
 function keyOf(...ids: readonly [sessionId: string, runId: string]): string {
   return ids.map(encodeURIComponent).join('/')
+}
+
+/** A run that could not be followed: how often, and how many looks leave it out. */
+type Failure = {
+  readonly sessionId: string
+  readonly runId: string
+  readonly times: number
+  skips: number
 }
 
 type Ready = {
@@ -217,5 +258,5 @@ function readCursor(given: string | null): Cursor | undefined {
 
 const maxRuns = 1_000
 const lookEveryMs = 1_000
-/** A session that cannot be opened is tried about once a minute in the end. */
+/** A run that cannot be followed is tried about once a minute in the end. */
 const maxSkips = 60

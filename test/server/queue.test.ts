@@ -93,23 +93,38 @@ async function untilStatus({ call: send }: Started, path: string, status: string
   await expect.poll(async () => (await send('GET', path)).body.status, { timeout: 60_000 }).toBe(status)
 }
 
-/** A store that fails to read a session so many times. */
-function failingStore(store: SessionStore, failures: Map<string, number>): SessionStore {
-  const check = (sessionId: unknown): void => {
-    const left = failures.get(String(sessionId)) ?? 0
-    if (left === 0) return
-    failures.set(String(sessionId), left - 1)
-    throw new StoreError('store_failed', `The session ${String(sessionId)} cannot be read now.`)
-  }
-  return new Proxy(store, {
+async function untilAsked({ call: send }: Started, sessionId: string): Promise<void> {
+  await expect
+    .poll(async () => (await send('GET', `/v1/sessions/${sessionId}/approvals`)).body.approvals, {
+      timeout: 60_000,
+    })
+    .toHaveLength(1)
+}
+
+/** The same object, whose methods first call a function with their name and arguments, which can throw. */
+function withCheck<Target extends object>(
+  object: Target,
+  check: (name: string | symbol, first: unknown) => void,
+): Target {
+  return new Proxy(object, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
       return (...given: unknown[]) => {
-        if (name === 'read' || name === 'readSync') check(given[0])
+        check(name, given[0])
         return Reflect.apply(member, target, given)
       }
     },
+  })
+}
+
+/** A store that fails to read a session so many times. */
+function failingStore(store: SessionStore, failures: Map<string, number>): SessionStore {
+  return withCheck(store, (name, sessionId) => {
+    const left = failures.get(String(sessionId)) ?? 0
+    if ((name !== 'read' && name !== 'readSync') || left === 0) return
+    failures.set(String(sessionId), left - 1)
+    throw new StoreError('store_failed', `The session ${String(sessionId)} cannot be read now.`)
   })
 }
 
@@ -156,6 +171,67 @@ it('the stream of all sessions follows a run whose session could not be read at 
   expect(events.some(({ data }) => data.includes(damaged))).toBe(false)
   expect(errors).toHaveLength(2)
   expect(failures.get(late)).toBe(0)
+})
+
+it('the stream of all sessions continues a run whose events could not be read for a time', async () => {
+  const { store, queue } = (await inProcess())()
+  const workspace = realpathSync(directory())
+  const errors: unknown[] = []
+  let failures = 0
+  const server = await startServer({
+    store,
+    queue: withCheck(queue, (name) => {
+      if (name !== 'live' || failures === 0) return
+      failures -= 1
+      throw new StoreError('store_failed', 'The events cannot be read now.')
+    }),
+    clusterKey,
+    workspaces: [workspace],
+    session: { model: scriptedModel([]) },
+    onError: (error: unknown) => void errors.push(error),
+  })
+  const agent = await Agent.create({}, { userDir: join(directory(), 'user') })
+  const worker = new Worker({
+    store,
+    queue,
+    agent,
+    clusterKey,
+    workspaces: { main: workspace },
+    pollMs: 50,
+    suspendAfterMs: 0,
+    session: {
+      model: scriptedModel([call('change', 'sea'), 'All is well.']),
+      tools: [notingTool({ begun: [], done: [] }, { name: 'change' })],
+      permissionPolicy: { ask: ['change'] },
+    },
+  })
+  closing.push(async () => {
+    await worker.drain({ deadlineMs: 0 })
+    await agent.close()
+  })
+  await worker.start()
+  const { sessionId } = (await server.call('POST', '/v1/sessions', {})).body
+  let hasBegun = (): void => undefined
+  const begun = new Promise<void>((resolve) => {
+    hasBegun = resolve
+  })
+  const all = readAllEvents(server.url, undefined, (events) => {
+    if (events.length > 0) hasBegun()
+    return events.at(-1)?.data.includes('"agent_end"') === true
+  })
+  const runs = `/v1/sessions/${sessionId}/runs`
+  const { runId } = (await server.call('POST', runs, { prompt: 'change it' })).body
+  await begun
+  failures = 2
+  await expect.poll(() => failures).toBe(0)
+  await untilAsked(server, sessionId)
+  await server.call('POST', `/v1/sessions/${sessionId}/approvals/call-sea`, { decision: 'once' })
+  const seen = (await all).map(({ data }) => JSON.parse(data).sequence)
+  const wanted = (await readEvents(server.url, `${runs}/${runId}/events`)).map(({ sequence }) => sequence)
+  // Text is only live, so the events of a run that has ended are fewer.
+  expect(seen).toEqual(expect.arrayContaining(wanted))
+  expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b))
+  expect(errors).toHaveLength(1)
 })
 
 describe.each([
@@ -305,14 +381,7 @@ describe.each([
     const second = (await one.call('POST', runs, { prompt: 'change' })).body.runId
     expect((await two.call('POST', `${runs}/${second}/steer`, { text: 'and the lake' })).status).toBe(202)
     await worker([call('change', 'sea'), 'unused'])
-    await expect
-      .poll(
-        async () => (await one.call('GET', `/v1/sessions/${sessionId}/approvals`)).body.approvals.length,
-        {
-          timeout: 60_000,
-        },
-      )
-      .toBe(1)
+    await untilAsked(one, sessionId)
     expect((await two.call('POST', `${runs}/${second}/cancel`)).status).toBe(200)
     await untilStatus(one, `${runs}/${second}`, 'cancelled')
     const events = await readEvents(two.url, `${runs}/${second}/events`)
