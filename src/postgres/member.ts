@@ -9,10 +9,11 @@ import type {
   Settlement,
   WakeReason,
 } from '../run-queue/run-queue.js'
-import type { Database, Run } from '../store/postgres/database.js'
+import type { Database, Run, Statement } from '../store/postgres/database.js'
 import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { expiredSeconds, silentSeconds } from '../store/postgres/leases.js'
-import { lockSpace, Presence, settleMs } from '../store/postgres/presence.js'
+import { lockSpace, noDetails, settleMs } from '../store/postgres/presence.js'
+import { PresenceUse } from '../store/postgres/shared-presence.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
 import { claimRuns, lockClaims } from './claim-runs.js'
 import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
@@ -37,7 +38,7 @@ export type MemberOptions = {
 /** The membership of one node in a {@link PostgresRunQueue}. */
 export class PostgresMember implements QueueMember {
   readonly #options: MemberOptions
-  readonly #presence: Presence
+  readonly #presence: PresenceUse
   readonly #listeners = new Set<(reason: WakeReason) => void>()
   /** The attempts of the runs that this node knows it has. */
   readonly #claimed = new Map<string, number>()
@@ -49,12 +50,16 @@ export class PostgresMember implements QueueMember {
 
   constructor(options: MemberOptions) {
     this.#options = options
-    this.#presence = new Presence({
+    this.#presence = new PresenceUse({
       connection: options.direct,
       schema: options.schema,
       maxWaitMs: options.maxWaitMs,
-      details: JSON.stringify(options.description),
+      details: this.#details,
     })
+  }
+
+  get #details(): string {
+    return JSON.stringify(this.#options.description)
   }
 
   get nodeId(): string {
@@ -66,7 +71,14 @@ export class PostgresMember implements QueueMember {
   }
 
   async join(): Promise<void> {
-    await this.#presence.join()
+    try {
+      const id = await this.#presence.join()
+      // The row may be that of a store in this process.
+      await this.#options.database.query(this.#describe(id, this.#details))
+    } catch (thrown) {
+      await this.#presence.leave()
+      throw thrown
+    }
     this.#sweepLater()
   }
 
@@ -228,14 +240,32 @@ export class PostgresMember implements QueueMember {
     await this.#sweeping
     this.#listeners.clear()
     const { database, schema } = this.#options
+    const { node } = this
     try {
       await database.transaction(async (run) => {
         await lockClaims(run, schema)
-        await this.#takeOver(run, [this.node])
+        await this.#takeOver(run, [node])
+        await run(this.#describe(node, noDetails))
       })
+    } catch (thrown) {
+      // Other nodes take over what belongs to no node.
+      this.#presence.defer({
+        text: `update ${schema}.queue_runs set node = 0 where state = 'active' and node = $1`,
+        values: [node],
+      })
+      this.#presence.defer(this.#describe(node, noDetails))
+      throw thrown
     } finally {
       await this.#presence.leave()
       this.#options.left()
+    }
+  }
+
+  /** Sets what other processes see of a node. */
+  #describe(node: number, details: string): Statement {
+    return {
+      text: `update ${this.#options.schema}.nodes set details = $2, draining = false where id = $1 and details <> $2`,
+      values: [node, details],
     }
   }
 
@@ -285,8 +315,9 @@ export class PostgresMember implements QueueMember {
           where state = 'waiting' and not_before between 1 and ${nowMs} returning 1
         )
         select (select count(*) from ${schema}.nodes)::float8 as nodes,
-          exists (select 1 from ${schema}.nodes where id <> $1 and ${isSilent}
-            and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms') as is_silent,
+          (exists (select 1 from ${schema}.nodes where id <> $1 and ${isSilent})
+            or exists (select 1 from ${schema}.queue_runs r where ${isOrphan(schema)}))
+            and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms' as is_silent,
           exists (select 1 from woken)
             or exists (select 1 from ${schema}.queue_runs where state = 'queued' and job is null) as is_parked`,
       values: [this.node],
@@ -312,10 +343,10 @@ export class PostgresMember implements QueueMember {
         returning id`,
       values: [this.node],
     })
-    await this.#takeOver(
-      run,
-      ended.map(({ id }) => id),
-    )
+    const orphans = await run<{ node: number }>({
+      text: `select distinct node from ${schema}.queue_runs r where ${isOrphan(schema)}`,
+    })
+    await this.#takeOver(run, [...ended.map(({ id }) => id), ...orphans.map(({ node }) => node)])
   }
 
   async #takeOver(run: Run, nodes: readonly number[]): Promise<void> {
@@ -356,5 +387,10 @@ export class PostgresMember implements QueueMember {
 
 /** The claim with the run, attempt and node of the first three parameters. */
 const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
+/** An active run whose node has no row: the node has ended, and could not give the run back. */
+function isOrphan(schema: string): string {
+  return `r.state = 'active' and not exists (select 1 from ${schema}.nodes n where n.id = r.node)`
+}
+
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`
 const sweepEveryMs = 400

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { hasPostgres, postgresSchema, runSql } from '../../test/support/postgres.js'
+import type { QueueMember, RunSubmission } from '../run-queue/run-queue.js'
+import { PostgresSessionStore } from '../store/postgres/postgres-store.js'
 import { checkRunQueue } from '../testing/run-queue-kit.js'
 import { PostgresRunQueue } from './run-queue.js'
 
@@ -24,4 +26,85 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
     expect(problems).toEqual([])
     // Many round trips, which take long on a busy machine.
   }, 600_000)
+
+  it('shares one row, one heartbeat and its connections with the store of its process', async () => {
+    const { url: admin, schema } = await postgresSchema()
+    const role = `r_${schema}`
+    await runSql(admin, `create role ${role} superuser login`)
+    onTestFinished(async () => {
+      await runSql(admin, `drop role ${role}`)
+    })
+    const url = admin.replace('//capstan@', `//${role}@`)
+    const connections = async (): Promise<number> =>
+      (await runSql(admin, 'select 1 from pg_stat_activity where usename = $1', [role])).length
+    const nodes = () =>
+      runSql(admin, `select id, details <> '{}' as is_node from ${schema}.nodes order by id`)
+    const [store, queue] = [new PostgresSessionStore({ url, schema }), new PostgresRunQueue({ url, schema })]
+    const log = await store.open('s', opener)
+    const member = await join(queue)
+    const many = Array.from({ length: 30 }, (_, at) => at)
+    await Promise.all(
+      many.flatMap<Promise<unknown>>((at) => [
+        queue.submit(submission(`r${at}`)),
+        store.create(`s${at}`, [], opener),
+        log.append([{ type: 'run_event', data: { runId: 'r', sequence: at, timestampMs: 1, event: {} } }]),
+      ]),
+    )
+    // Four for statements, and one each for the heartbeat, for notifications and for what pg-boss reads by itself.
+    expect(await connections()).toBeLessThanOrEqual(7)
+    const own = { id: Number(member.nodeId), is_node: true }
+    expect(await nodes()).toEqual([own])
+    // A second node of the process can leave without the first.
+    const second = await join(queue)
+    expect(await nodes()).toEqual([own, { id: Number(second.nodeId), is_node: true }])
+    await second.leave()
+    expect((await queue.status()).nodes.map(({ id }) => id)).toEqual([member.nodeId])
+    await queue.drain(member.nodeId)
+    await member.leave()
+    expect(await nodes()).toEqual([{ ...own, is_node: false }])
+    expect((await queue.status()).nodes).toEqual([])
+    const again = await join(queue)
+    expect((await queue.status()).nodes).toMatchObject([{ id: again.nodeId, isDraining: false }])
+    await store.close()
+    expect(await nodes()).toEqual([own])
+    await queue.close()
+    expect(await nodes()).toEqual([])
+    await expect.poll(connections).toBe(0)
+  })
+
+  it('takes over a run whose node has ended and has no row', async () => {
+    const { url, schema } = await postgresSchema()
+    const queue = new PostgresRunQueue({ url, schema })
+    onTestFinished(() => queue.close())
+    const [first, other] = [await join(queue), await join(queue)]
+    await queue.submit(submission('a'))
+    const [claim] = await first.claim({ lanes: ['default'], max: 1 })
+    expect(claim?.run.runId).toBe('a')
+    await runSql(url, `update ${schema}.queue_runs set node = 0`)
+    await expect
+      .poll(() => other.claim({ lanes: ['default'], max: 1 }))
+      .toMatchObject([{ run: { runId: 'a', takeovers: 1 } }])
+  })
+
+  it('frees a session that could not be released as soon as the database can do it', async () => {
+    const { url, schema } = await postgresSchema()
+    const store = new PostgresSessionStore({ url, schema })
+    onTestFinished(() => store.close())
+    const log = await store.open('s', opener)
+    await runSql(url, `alter table ${schema}.heads rename to broken`)
+    await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' })
+    await runSql(url, `alter table ${schema}.broken rename to heads`)
+    const isOpen = async (): Promise<boolean> => (await store.open('s', opener)) !== undefined
+    await expect.poll(() => isOpen().catch(() => false)).toBe(true)
+  })
 })
+
+const opener = { holder: 'the test', now: () => 1 }
+
+function join(queue: PostgresRunQueue): Promise<QueueMember> {
+  return queue.join({ name: 'n', host: 'h', pid: 1, version: '0', slots: 1, lanes: ['default'] })
+}
+
+function submission(runId: string): RunSubmission {
+  return { runId, sessionId: runId, prompt: 'p', lane: 'default', priority: 0, request: {}, digest: runId }
+}

@@ -36,7 +36,10 @@ export type PostgresRunQueueOptions = {
   readonly directUrl?: string | undefined
   /** The schema of the tables. Default: `capstan`. */
   readonly schema?: string | undefined
-  /** The maximum number of connections, without those for notifications and for a node. Default: 3. */
+  /**
+   * The maximum number of connections, without those for notifications and for a node. Default: 4. A session store with
+   * the same URL and schema in this process uses the same connections.
+   */
   readonly pool?: number | undefined
   /** Whether statements are prepared on their connections. Default: true, and false with a `directUrl`. */
   readonly prepare?: boolean | undefined
@@ -75,8 +78,8 @@ export class PostgresRunQueue implements RunQueue {
   #closing: Promise<void> | undefined
 
   constructor(options: PostgresRunQueueOptions) {
-    const { url, directUrl = url, schema = 'capstan', pool = 3, maxWaitMs = 60_000 } = options
-    const applicationName = 'capstan queue'
+    const { url, directUrl = url, schema = 'capstan', pool = 4, maxWaitMs = 60_000 } = options
+    const applicationName = 'capstan'
     this.#schemaName = schema
     this.#schema = quoted(schema)
     this.#maxWaitMs = maxWaitMs
@@ -84,11 +87,12 @@ export class PostgresRunQueue implements RunQueue {
     const connections = {
       url,
       applicationName,
+      share: schema,
       prepare: options.prepare ?? options.directUrl === undefined,
       maxWaitMs,
     }
     this.#database = new Database({ ...connections, poolSize: pool, maxPauseMs })
-    this.#jobDatabase = new Database({ ...connections, poolSize: 1 })
+    this.#jobDatabase = new Database({ ...connections, share: `${schema} jobs`, poolSize: 1 })
     this.#listener = new Listener({
       connection: this.#direct,
       channel: this.#channel,

@@ -224,8 +224,8 @@ describe.skipIf(!hasPostgres())('FT-44: a schema that is migrated while workers 
       const old = [await worker({ slots: 4 }), await worker({ slots: 4 })]
       await Promise.all(upTo(40).map((at) => runs.submit({ prompt: `run-${at} x3` })))
       await expect.poll(() => ledger.done.length, poll).toBeGreaterThan(5)
-      const settings = { url, applicationName: 'test', poolSize: 1, prepare: false, maxWaitMs: minutes }
-      const database = new Database(settings)
+      const settings = { url, applicationName: 'test', share: schema, prepare: false, maxWaitMs: minutes }
+      const database = new Database({ ...settings, poolSize: 1 })
       const tables = ['nodes', 'sessions', 'heads', 'records', 'queue_runs', 'queue_messages', 'queue_events']
       const step = {
         oldestCode: schemaSteps.length,

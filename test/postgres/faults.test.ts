@@ -187,6 +187,7 @@ describe.skipIf(!hasPostgres())('FT-34: a schema that is migrated while it is us
     const database = new Database({
       url,
       applicationName: 'test',
+      share: schema,
       poolSize: 1,
       prepare: false,
       maxWaitMs: minutes,

@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { QueryConfig, QueryResultRow } from 'pg'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { StoreError } from '../errors.js'
-import { type ConnectionOptions, openPool, type Pool, type PoolClient } from './driver.js'
+import type { Pool, PoolClient } from './driver.js'
 import { fromDriver, isPassing, storeErrorOf } from './faults.js'
+import { acquirePool, releasePool, type SharedPoolOptions } from './shared-pool.js'
 
-export type DatabaseOptions = ConnectionOptions & {
+export type DatabaseOptions = SharedPoolOptions & {
   readonly poolSize: number
   /** Whether statements have names, so that a connection plans them once. Not through PgBouncer before 1.21. */
   readonly prepare: boolean
@@ -41,6 +42,8 @@ export class Database {
   /** For the transaction only: a pooler gives the connection to others afterwards, and accepts no setting for it. */
   readonly #begin: string
   #pool: Promise<Pool> | undefined
+  /** What has begun: others may use the connections after this object is closed. */
+  readonly #working = new Set<Promise<unknown>>()
   #closed = false
 
   constructor(options: DatabaseOptions) {
@@ -83,8 +86,8 @@ export class Database {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const pool = await this.#pool
-    await pool?.end()
+    await Promise.allSettled(this.#working)
+    await releasePool(this, this.#options)
   }
 
   #connect(): Promise<Pool> {
@@ -93,7 +96,10 @@ export class Database {
         'store_closed',
         `The store on ${this.place} is closed. Create a new one to continue.`,
       )
-    this.#pool ??= openPool(this.#options, this.#options.poolSize)
+    this.#pool ??= acquirePool(this, this.#options, this.#options.poolSize).catch((thrown: unknown) => {
+      this.#pool = undefined
+      throw thrown
+    })
     return this.#pool
   }
 
@@ -111,8 +117,14 @@ export class Database {
     }
   }
 
-  #insist<Result>(work: (attempt: number) => Promise<Result>, maxWaitMs = this.#options.maxWaitMs) {
-    return insist(work, { maxWaitMs, place: this.place, isClosed: () => this.#closed })
+  async #insist<Result>(work: (attempt: number) => Promise<Result>, maxWaitMs = this.#options.maxWaitMs) {
+    const working = insist(work, { maxWaitMs, place: this.place, isClosed: () => this.#closed })
+    this.#working.add(working)
+    try {
+      return await working
+    } finally {
+      this.#working.delete(working)
+    }
   }
 }
 

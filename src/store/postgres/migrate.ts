@@ -34,6 +34,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const database = new Database({
     url,
     applicationName: 'capstan migrate',
+    share: schema,
     poolSize: 1,
     prepare: false,
     maxWaitMs,

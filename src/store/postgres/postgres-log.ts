@@ -5,7 +5,7 @@ import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
 import type { Lease, SessionLog } from '../session-store.js'
 import type { AppendQueue, Writer } from './append-queue.js'
-import type { Database } from './database.js'
+import type { Database, Statement } from './database.js'
 import { encodeBatch, type StoredInfo } from './encode.js'
 
 export type LogOptions = {
@@ -17,6 +17,8 @@ export type LogOptions = {
   readonly database: Database
   readonly schema: string
   readonly queue: AppendQueue
+  /** Runs a statement that failed as soon as the database can be reached. */
+  defer(statement: Statement): void
   /** Called when the log has ended, whether or not it could release its lease. */
   ended(): void
 }
@@ -105,13 +107,18 @@ export class PostgresLog implements SessionLog {
 
   async #close(): Promise<void> {
     await this.#written
-    const { database, schema, sid, ended } = this.#options
+    const { database, schema, sid, defer, ended } = this.#options
+    const release = {
+      name: 'capstan_release',
+      text: `update ${schema}.heads set holder = null, node = null where sid = $1 and fence = $2`,
+      values: [sid, this.lease.fence],
+    }
     try {
-      await database.query({
-        name: 'capstan_release',
-        text: `update ${schema}.heads set holder = null, node = null where sid = $1 and fence = $2`,
-        values: [sid, this.lease.fence],
-      })
+      await database.query(release)
+    } catch (thrown) {
+      // This process continues to show that it runs, so the session would be locked until it ends.
+      defer(release)
+      throw thrown
     } finally {
       ended()
     }

@@ -16,9 +16,9 @@ import { keepingAlive } from './driver.js'
 import { encodeBatch, encodeInfo, mergeInfo, parseInfo, RecordRows, type StoredInfo } from './encode.js'
 import { acquire, assertFree, type Head, lockHead } from './leases.js'
 import { PostgresLog } from './postgres-log.js'
-import { Presence } from './presence.js'
 import { type RecordRow, storedSession } from './read-records.js'
 import { checkSchema, quoted } from './schema.js'
+import { PresenceUse } from './shared-presence.js'
 import { insertRows } from './statements.js'
 import { decodeText, encodeId, encodeText } from './text.js'
 
@@ -33,7 +33,10 @@ export type PostgresSessionStoreOptions = {
   readonly directUrl?: string | undefined
   /** The schema of the tables. Default: `capstan`. */
   readonly schema?: string | undefined
-  /** The maximum number of connections, without the one that shows that this process runs. Default: 4. */
+  /**
+   * The maximum number of connections, without the one that shows that this process runs. Default: 4. A queue of runs
+   * with the same URL and schema in this process uses the same connections.
+   */
   readonly pool?: number | undefined
   /** Whether statements are prepared on their connections. Default: true, and false with a `directUrl`. */
   readonly prepare?: boolean | undefined
@@ -69,7 +72,7 @@ export class PostgresSessionStore implements SessionStore {
   readonly #schemaName: string
   readonly #schema: string
   readonly #database: Database
-  readonly #presence: Presence
+  readonly #presence: PresenceUse
   readonly #queue: AppendQueue
   readonly #open = new Set<PostgresLog>()
   #checked: Promise<void> | undefined
@@ -83,11 +86,12 @@ export class PostgresSessionStore implements SessionStore {
     this.#database = new Database({
       url,
       applicationName,
+      share: schema,
       poolSize: pool,
       prepare: options.prepare ?? options.directUrl === undefined,
       maxWaitMs,
     })
-    this.#presence = new Presence({
+    this.#presence = new PresenceUse({
       connection: { url: directUrl, applicationName },
       schema: this.#schema,
       maxWaitMs,
@@ -206,6 +210,7 @@ export class PostgresSessionStore implements SessionStore {
       database,
       schema: this.#schema,
       queue: this.#queue,
+      defer: (statement) => this.#presence.defer(statement),
       ended: () => this.#open.delete(log),
     })
     this.#open.add(log)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describeProcess } from '../holder-process.js'
-import { insist, placeOf } from './database.js'
+import { insist, placeOf, type Statement } from './database.js'
 import { type Client, type ConnectionOptions, openClient } from './driver.js'
 import { fromDriver } from './faults.js'
 
@@ -19,6 +19,9 @@ export type PresenceOptions = {
  */
 export class Presence {
   readonly #options: PresenceOptions
+  #details: string
+  /** Statements that failed, and are due. */
+  readonly #due: Statement[] = []
   #joining: Promise<number> | undefined
   #client: Client | undefined
   #id: number | undefined
@@ -31,6 +34,7 @@ export class Presence {
 
   constructor(options: PresenceOptions) {
     this.#options = options
+    this.#details = options.details ?? noDetails
   }
 
   /** Returns the id of this process in `nodes`; joins with the first call. */
@@ -53,6 +57,21 @@ export class Presence {
    */
   get canJudge(): boolean {
     return this.#backSince === undefined || performance.now() - this.#backSince > settleMs
+  }
+
+  /** What other processes see of this one, should the row be made again. */
+  describe(details: string): void {
+    this.#details = details
+  }
+
+  /** Runs a statement that failed as soon as the database can be reached. */
+  defer(statement: Statement): void {
+    this.#due.push(statement)
+  }
+
+  /** Whether a statement is due. */
+  get hasDue(): boolean {
+    return this.#due.length > 0
   }
 
   /** Removes the row, so that what it still holds is free at once. */
@@ -153,6 +172,10 @@ export class Presence {
       })
       this.#isLocked = rows[0]?.locked === true
     }
+    for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
+      await client.query({ text: next.text, values: [...(next.values ?? [])], ...shortTimeout })
+      this.#due.shift()
+    }
     return this.#id ?? 0
   }
 
@@ -170,7 +193,7 @@ export class Presence {
         select id, pg_try_advisory_lock(${lockSpace(schema)}, id) as locked from new`,
       values: [
         ...[connection.applicationName, hostname(), process.pid, describeProcess(), this.#id ?? 0],
-        this.#options.details ?? '{}',
+        this.#details,
       ],
       ...shortTimeout,
     })
@@ -191,6 +214,9 @@ async function end(client: Client): Promise<void> {
     // It has ended already.
   }
 }
+
+/** The details of a process that executes no runs. */
+export const noDetails = '{}'
 
 const beatEveryMs = 1_000
 const reconnectAfterMs = 250
