@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { describeProcess } from '../holder-process.js'
 import { insist, placeOf, type Statement } from './database.js'
 import { type Client, type ConnectionOptions, openClient } from './driver.js'
-import { fromDriver } from './faults.js'
+import { fromDriver, isPassing } from './faults.js'
 
 export type PresenceOptions = {
   readonly connection: ConnectionOptions
@@ -150,8 +150,10 @@ export class Presence {
     }
   }
 
-  #renew(client: Client): Promise<number> {
-    return fromDriver(this.#renewRow(client))
+  async #renew(client: Client): Promise<number> {
+    const id = await fromDriver(this.#renewRow(client))
+    await this.#runDue(client)
+    return id
   }
 
   async #renewRow(client: Client): Promise<number> {
@@ -172,11 +174,20 @@ export class Presence {
       })
       this.#isLocked = rows[0]?.locked === true
     }
-    for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
-      await client.query({ text: next.text, values: [...(next.values ?? [])], ...shortTimeout })
-      this.#due.shift()
-    }
     return this.#id ?? 0
+  }
+
+  async #runDue(client: Client): Promise<void> {
+    try {
+      for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
+        const { text, values = [] } = next
+        await fromDriver(client.query({ text, values: [...values], ...shortTimeout }))
+        this.#due.shift()
+      }
+    } catch (thrown) {
+      // A statement that the server refuses stays due. The connection still shows that this process runs.
+      if (isPassing(thrown)) throw thrown
+    }
   }
 
   /** Adds the row; where another process has removed it, the sessions that are still held here get the new one. */
