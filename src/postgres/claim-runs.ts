@@ -3,7 +3,7 @@ import type { ClaimOptions, TenantLimits } from '../run-queue/run-queue.js'
 import type { Run } from '../store/postgres/database.js'
 import { inTransaction } from '../store/postgres/jobs.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
-import { groupOf, jobQueueOf, nowMs, type RunRow, runColumns } from './run-rows.js'
+import { groupOf, isHeldUp, jobQueueOf, nowMs, type RunRow, runColumns } from './run-rows.js'
 
 /** The node that claims, and the queue that it claims from. */
 export type ClaimPlace = {
@@ -109,10 +109,7 @@ async function claimJobs(
     name: 'capstan_claim',
     text: `update ${schema}.queue_runs r set state = 'active', node = $3, attempt = attempt + 1, job = null,
         front = false, updated_at = ${nowMs}
-      where run_id = any($1::text[]) and job = any($2::uuid[]) and state = 'queued' and not exists (
-        select 1 from ${schema}.queue_runs o
-        where o.session_id = r.session_id and o.ord <> r.ord and (o.state in ('active', 'waiting')
-          or (o.state = 'queued' and o.not_before <= ${nowMs} and (o.front, -o.ord) > (r.front, -r.ord))))
+      where run_id = any($1::text[]) and job = any($2::uuid[]) and state = 'queued' and not ${isHeldUp(schema)}
       returning ${runColumns}`,
     values: [runIds, jobs, node],
   })

@@ -16,7 +16,7 @@ import { lockSpace, noDetails, settleMs } from '../store/postgres/presence.js'
 import { PresenceUse } from '../store/postgres/shared-presence.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
 import { claimRuns, lockClaims } from './claim-runs.js'
-import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
+import { isHeldUp, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
 export type MemberOptions = {
   readonly description: NodeDescription
@@ -319,7 +319,7 @@ export class PostgresMember implements QueueMember {
             or exists (select 1 from ${schema}.queue_runs r where ${isOrphan(schema)}))
             and clock_timestamp() - pg_postmaster_start_time() > interval '${settleMs} ms' as is_silent,
           exists (select 1 from woken)
-            or exists (select 1 from ${schema}.queue_runs where state = 'queued' and job is null) as is_parked`,
+            or exists (select 1 from ${schema}.queue_runs r where ${isParked(schema)}) as is_parked`,
       values: [this.node],
     })
     if (found === undefined) return
@@ -368,15 +368,12 @@ export class PostgresMember implements QueueMember {
     })
   }
 
-  /** Only a process of an earlier version, or a person, leaves a run without a job that could start. */
+  /** Gives jobs to runs that could start without one: their time to wait for a person has ended. */
   async #unpark(run: Run): Promise<void> {
     const { schema } = this.#options
     const rows = await run<{ session_id: string }>({
       text: `select distinct r.session_id from ${schema}.queue_runs r
-        where r.state = 'queued' and r.job is null and not exists (
-          select 1 from ${schema}.queue_runs o where o.session_id = r.session_id and o.ord <> r.ord
-            and (o.state in ('active', 'waiting') or (o.state = 'queued' and o.job is not null)))
-        limit 100`,
+        where ${isParked(schema)} limit 100`,
     })
     for (const { session_id: sessionId } of rows) {
       await this.#options.lockSessions(run, [sessionId])
@@ -390,6 +387,11 @@ const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
 /** An active run whose node has no row: the node has ended, and could not give the run back. */
 function isOrphan(schema: string): string {
   return `r.state = 'active' and not exists (select 1 from ${schema}.nodes n where n.id = r.node)`
+}
+
+/** A run that could start, or is not due yet, and has no job. */
+function isParked(schema: string): string {
+  return `r.state = 'queued' and r.job is null and (r.not_before > ${nowMs} or not ${isHeldUp(schema)})`
 }
 
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`

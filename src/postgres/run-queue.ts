@@ -431,17 +431,19 @@ export class PostgresRunQueue implements RunQueue {
    * pg-boss for their time. Runs in a transaction that has locked the session.
    */
   async #advance(run: Run, boss: PgBoss, sessionId: string): Promise<void> {
-    const open = await run<RunRow & { is_due: boolean }>({
-      name: 'capstan_open_runs',
-      text: `select ${runColumns}, not_before <= ${nowMs} as is_due from ${this.#schema}.queue_runs
-        where session_id = $1 and state in ('queued', 'active', 'waiting')
-        order by (state <> 'queued' or front) desc, ord limit 100`,
+    const rows = await run<RunRow>({
+      name: 'capstan_next_runs',
+      text: `select ${runColumns} from ((
+          select * from ${this.#schema}.queue_runs
+          where session_id = $1 and (state in ('active', 'waiting') or (state = 'queued' and not_before <= ${nowMs}))
+          order by (state <> 'queued' or front) desc, ord limit 1
+        ) union all (
+          select * from ${this.#schema}.queue_runs
+          where session_id = $1 and state = 'queued' and not_before > ${nowMs} and job is null order by ord limit 100
+        )) as next`,
       values: [sessionId],
     })
-    const first = open.find(({ state, is_due: isDue }) => state !== 'queued' || isDue)
-    const ready = open.filter(
-      (row) => row.state === 'queued' && row.job === null && (row === first || !row.is_due),
-    )
+    const ready = rows.filter(({ state, job }) => state === 'queued' && job === null)
     await this.#send(run, boss, ready)
   }
 

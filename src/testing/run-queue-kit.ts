@@ -228,6 +228,20 @@ const checks: Readonly<Record<string, Check>> = {
     same(woken, [second.run.runId])
   },
 
+  async 'a run that is due does not wait for a later run of its session that is not'(queue) {
+    await queue.submit(run('a', { sessionId: 's' }))
+    const member = await join(queue)
+    const claim = await claimOne(member)
+    await queue.submit(run('later', { sessionId: 's', notBeforeMs: Date.now() + 3_600_000 }))
+    await member.settle(claim, { state: 'waiting', wakeAtMs: Date.now() - 1 })
+    const woken: string[] = []
+    await until(async () => {
+      woken.push(...(await claims(member)).map(({ run: { runId } }) => runId))
+      return woken.length > 0
+    })
+    same(woken, ['a'])
+  },
+
   async 'a message that arrives before a run waits is not lost'(queue) {
     await queue.submit(run('a'))
     const member = await join(queue)
