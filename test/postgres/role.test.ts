@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PostgresRunQueue } from '../../src/postgres/run-queue.js'
 import { PostgresSessionStore } from '../../src/store/postgres/postgres-store.js'
+import { collect } from '../cluster/support.js'
+import { workersOn } from '../cluster/workers.js'
 import { root } from '../house/run.js'
 import { hasPostgres, postgresSchema, runSql } from '../support/postgres.js'
 import { event, numbersIn, opener } from './support.js'
@@ -48,7 +50,18 @@ describe.skipIf(!hasPostgres())('the role script of docs/postgres.md', () => {
     const [claim] = await member.claim({ lanes: ['default'], max: 1 })
     expect(claim?.run.runId).toBe('r')
     await queue.close()
+    // A whole worker: it joins, executes a run, and leaves, and its client follows the run.
+    const { client, worker, ledger } = await workersOn({ url: own, schema })
+    const node = await worker({ lanes: ['with-this-role'] })
+    const runs = client()
+    const { runId } = await runs.submit({ prompt: 'role x2', lane: 'with-this-role' })
+    const events = await collect(runs.events(runId))
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end' })
+    expect(ledger.done).toEqual(['role-1', 'role-2'])
+    await node.drain()
     await expect(runSql(own, `alter table ${schema}.records add column x text`)).rejects.toThrow(/owner/)
     await expect(runSql(own, `create table ${schema}.mine (x text)`)).rejects.toThrow(/permission denied/)
-  })
+    await expect(runSql(own, `drop table ${schema}.records`)).rejects.toThrow(/owner/)
+    await expect(runSql(own, `truncate ${schema}.records`)).rejects.toThrow(/permission denied/)
+  }, 600_000)
 })

@@ -100,9 +100,10 @@ export async function privateServer(settings: Readonly<Record<string, string | n
   return {
     url: files.url,
     directory,
-    async restart(how: 'fast' | 'immediate'): Promise<void> {
+    /** Starts it again, with the files of another directory if one is given. */
+    async restart(how: 'fast' | 'immediate', data = files.data): Promise<void> {
       await running.stop(how)
-      running = await startServer(files)
+      running = await startServer({ bin: files.bin, data })
     },
   }
 }
