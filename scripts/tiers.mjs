@@ -23,7 +23,7 @@ export const slow = [
   'test/toolbox/big-tree.test.ts',
   'test/agent-dir/two-nodes.test.ts',
   'test/server/{kill,streams}.test.ts',
-  'test/cluster/{commands,processes,kill,database,network,pooler,schedules}.test.ts',
+  'test/cluster/{commands,guide,processes,kill,database,network,pooler,schedules}.test.ts',
   'test/python/wheel.test.ts',
   'test/inspector/**/*.test.ts',
 ]

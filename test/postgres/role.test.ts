@@ -1,19 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PostgresRunQueue } from '../../src/postgres/run-queue.js'
 import { PostgresSessionStore } from '../../src/store/postgres/postgres-store.js'
 import { collect } from '../cluster/support.js'
 import { workersOn } from '../cluster/workers.js'
-import { root } from '../house/run.js'
 import { hasPostgres, postgresSchema, runSql } from '../support/postgres.js'
+import { roleScript } from './role-script.js'
 import { event, numbersIn, opener } from './support.js'
 
 describe.skipIf(!hasPostgres())('the role script of docs/postgres.md', () => {
   it('gives a role everything that workers and clients need, and no right to change tables', async () => {
     const { url, schema } = await postgresSchema()
-    const [, script = ''] =
-      /```text\n(create role[\s\S]*?)```/.exec(readFileSync(join(root, 'docs/postgres.md'), 'utf8')) ?? []
+    const { create, grant } = roleScript()
+    const script = `${create}${grant}`
     const role = `app_${schema}`
     await runSql(
       url,
