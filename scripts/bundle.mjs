@@ -120,9 +120,9 @@ const laterForCommand = [
     ),
     ...without(
       'tool/',
-      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'middleware', 'nearest'],
+      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'lane', 'middleware'],
       // The definitions of built-in tools need it when they are loaded, and parts of this chunk need the definitions.
-      ...['omit-undefined', 'published-schema', 'requirement-check', 'tool-set', 'unless-aborted'],
+      ...['nearest', 'omit-undefined', 'published-schema', 'requirement-check', 'tool-set', 'unless-aborted'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(
