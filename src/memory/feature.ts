@@ -54,7 +54,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
   opened({ options: { memory, memoryStore }, tools }) {
     if (memory?.tools && memoryStore !== undefined) tools.addAll(memoryTools)
   },
-  optionalTools: memoryTools,
+  optionalTools: () => memoryTools,
   contextPart: (text) => (isRecalledSection(text) ? 'memory' : undefined),
   services: { memory: memoryService },
   delaysPrompt: ({ options }) => options.memoryStore !== undefined,

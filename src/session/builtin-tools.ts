@@ -39,7 +39,7 @@ export function builtinToolNames(): string[] {
 
 /** The tools that features add where the options of a session ask for them. */
 export function optionalTools(): readonly AnyTool[] {
-  return featuresWith('optionalTools').flatMap((feature) => feature.optionalTools)
+  return featuresWith('optionalTools').flatMap((feature) => feature.optionalTools())
 }
 
 /** Whether a tool of this name comes with the package. */
