@@ -29,7 +29,7 @@ export function CallView({
   readonly complete: Complete
 }): JSX.Element {
   const isExplained = useSignal(false)
-  const { toolName, end, startedAtMs, endedAtMs, toolId } = call
+  const { toolName, end, startedAtMs, endedAtMs, toolId, isCopied } = call
   const { label, tone } = verdictOf(call)
   const isFailed = end?.isError === true || (end !== undefined && end.exitCode !== 0)
   const diff = isOpen ? diffOf(call) : undefined
@@ -48,7 +48,9 @@ export function CallView({
         {isFailed && tone !== 'deny' && <span class="badge failed">failed</span>}
         <span class={`badge ${tone}`}>{label}</span>
         {rulesOf(call) !== undefined && <span class="rule">{rulesOf(call)}</span>}
-        <span class="time">{endedAtMs === undefined ? '…' : duration(endedAtMs - startedAtMs)}</span>
+        {isCopied !== true && (
+          <span class="time">{endedAtMs === undefined ? '…' : duration(endedAtMs - startedAtMs)}</span>
+        )}
       </button>
       {isOpen && (
         <div class="body">

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { safeLine } from '../../src/cli/terminal/safe-text.js'
 import { client, describeFailure, type FileChange, type Run, visitor } from './api.js'
 import { Diff } from './diff.js'
+import { count } from './format.js'
 import { Line } from './text.js'
 
 /** What tools did to files in each run, and the undo of it. */
@@ -18,6 +19,8 @@ export function ChangesView({
   const runId = chosen.value ?? runs.at(-1)?.runId
   const changes = useSignal<readonly FileChange[] | undefined>(undefined)
   const said = useSignal('')
+  /** The files that an undo left as they are, and why. */
+  const stayed = useSignal<readonly string[]>([])
   const isSure = useSignal(false)
   const read = async (): Promise<void> => {
     try {
@@ -30,6 +33,7 @@ export function ChangesView({
   }
   useEffect(() => {
     said.value = ''
+    stayed.value = []
     isSure.value = false
     if (runId !== undefined) void read()
   }, [sessionId, runId])
@@ -38,14 +42,15 @@ export function ChangesView({
     try {
       const body = runId === undefined ? {} : { runId }
       const { restored, refused } = await client.call('undoChanges', { params: { sessionId }, body })
-      said.value = `Restored ${restored.length} files. ${refused.length === 0 ? '' : `${refused.length} were changed since and stay.`}`
+      said.value = `Restored ${count(restored.length, 'file')}.`
+      stayed.value = refused.map(({ path, why }) => `${path}: ${why}`)
       await read()
     } catch (error) {
       said.value = describeFailure(error)
     }
   }
-  const canUndo =
-    visitor.value?.readsOnly === undefined && (changes.value ?? []).some((one) => one.undone !== true)
+  const undoable = (changes.value ?? []).filter((one) => one.undone !== true)
+  const canUndo = visitor.value?.readsOnly === undefined && undoable.length > 0
   return (
     <div class="changes">
       <div class="toolbar">
@@ -77,11 +82,20 @@ export function ChangesView({
         )}
         {isSure.value && (
           <button type="button" class="danger" onClick={() => void undo()}>
-            Restore {changes.value?.length} files now
+            Restore {count(undoable.length, 'file')} now
           </button>
         )}
       </div>
       <p role="status">{said.value}</p>
+      {stayed.value.length > 0 && (
+        <ul class="note" aria-label="Not restored">
+          {stayed.value.map((one) => (
+            <li key={one}>
+              <Line text={one} max={400} />
+            </li>
+          ))}
+        </ul>
+      )}
       {changes.value?.length === 0 && <p class="empty">Tools changed no files in this run.</p>}
       {changes.value?.map((change) => (
         <section key={change.path} class="change" aria-label={change.path}>

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { count } from './format.js'
 import { type Complete, type LoadedSession, useSession } from './load-session.js'
 import { linkTo, type Place } from './route.js'
 import { ItemView } from './session-view.js'
@@ -10,16 +11,30 @@ import { VirtualList } from './virtual-list.js'
 /** Two sessions or forks next to each other; entries that only one of them has are marked. */
 export function CompareView({ at }: { readonly at: Extract<Place, { view: 'compare' }> }): JSX.Element {
   const [left, right] = [useSession(at.left), useSession(at.right)]
-  const [leftItems, rightItems] = [itemsOf(left), itemsOf(right)]
-  const rows = align(leftItems, rightItems)
+  const target = useSignal<string | undefined>(undefined)
+  const isFork = left.copied.length > 0 || right.copied.length > 0
+  const rows = align(itemsOf(left, isFork), itemsOf(right, isFork))
   const differing = rows.filter(({ isSame }) => !isSame).length
+  const first = rows.findIndex(({ isSame }) => !isSame)
   return (
     <main class="compare">
       <div class="toolbar">
         <h1>Compare</h1>
         <p class="totals" role="status">
-          {differing === 0 ? 'The sessions are the same.' : `${differing} of ${rows.length} entries differ.`}
+          {first < 0
+            ? 'The sessions are the same.'
+            : `${differing} of ${rows.length} entries differ${first === 0 ? '' : `, after ${count(first, 'entry', 'entries')} that are the same`}.`}
         </p>
+        {first > 0 && (
+          <button
+            type="button"
+            onClick={() => {
+              target.value = rows[first]?.key
+            }}
+          >
+            Go to the first difference
+          </button>
+        )}
       </div>
       <div class="pair names">
         <Name sessionId={at.left} loaded={left} />
@@ -28,6 +43,7 @@ export function CompareView({ at }: { readonly at: Extract<Place, { view: 'compa
       <VirtualList
         label="Both sessions"
         rows={rows}
+        scrollTo={target.value}
         render={({ left: one, right: other, isSame }) => (
           <div class={`pair ${isSame ? '' : 'differs'}`}>
             <Side sessionId={at.left} item={one} complete={left.complete} />
@@ -81,10 +97,14 @@ function Side({
   )
 }
 
-function itemsOf({ events }: LoadedSession): Item[] {
+/** The entries of a session. A fork has copied messages without rounds and ends, which are left out on both sides. */
+function itemsOf({ events, copied }: LoadedSession, isFork: boolean): readonly Item[] {
   const timeline = new Timeline()
   for (const event of events) timeline.add(event)
-  return timeline.items
+  const own = timeline.items
+  return isFork
+    ? [...copied, ...own].filter(({ kind }) => kind !== 'copied' && kind !== 'round' && kind !== 'end')
+    : own
 }
 
 type Row = {
@@ -139,6 +159,8 @@ function contentOf(item: Item): string {
       return JSON.stringify([item.kind, item.text, cutChars(item)])
     case 'round':
       return JSON.stringify(['round', item.turn])
+    case 'copied':
+      return 'copied'
     case 'end':
       return JSON.stringify(['end', item.status])
     case 'event':

@@ -43,8 +43,8 @@ export function dollars(amount: number | undefined): string {
 }
 
 /** `1 run`, `2 runs` */
-export function count(number: number, word: string): string {
-  return `${number.toLocaleString()} ${word}${number === 1 ? '' : 's'}`
+export function count(number: number, word: string, many = `${word}s`): string {
+  return `${number.toLocaleString()} ${number === 1 ? word : many}`
 }
 
 /** The last part of a path. */

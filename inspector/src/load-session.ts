@@ -10,6 +10,9 @@ import {
   type TimedEvent,
 } from './api.js'
 
+import { readCopied } from './copied-messages.js'
+import type { Item } from './timeline.js'
+
 /** An event whose long texts were not read with it. */
 export type CutEvent = { readonly runId: string; readonly sequence: number; readonly chars: number }
 
@@ -21,6 +24,8 @@ export type LoadedSession = {
   readonly details: SessionDetails | undefined
   readonly runs: readonly Run[]
   readonly events: readonly TimedEvent[]
+  /** What a fork copied of another session. */
+  readonly copied: readonly Item[]
   readonly failure: string
   readonly complete: Complete
 }
@@ -32,6 +37,7 @@ export function useSession(sessionId: string): LoadedSession {
   const details = useSignal<SessionDetails | undefined>(undefined)
   const runs = useSignal<readonly Run[]>([])
   const events = useSignal<readonly TimedEvent[]>([])
+  const copied = useSignal<readonly Item[]>([])
   const failure = useSignal('')
   const current = useRef<Complete>(() => undefined)
   useEffect(() => {
@@ -96,6 +102,13 @@ export function useSession(sessionId: string): LoadedSession {
       if (!signal.aborted) timer = setTimeout(poll, pollMs)
     }
     void poll()
+    readCopied(sessionId, signal).then(
+      (found) => {
+        copied.value = found
+      },
+      // Requests that fail are reported by those for the session itself.
+      () => undefined,
+    )
     return () => {
       leaving.abort()
       clearTimeout(timer)
@@ -107,6 +120,7 @@ export function useSession(sessionId: string): LoadedSession {
     details: details.value,
     runs: runs.value,
     events: events.value,
+    copied: copied.value,
     failure: failure.value,
     complete,
   }

@@ -93,7 +93,7 @@ const tabNames = {
 
 function TimelineView({
   sessionId,
-  loaded: { events, runs, complete },
+  loaded: { events, copied, runs, complete },
   call,
 }: {
   readonly sessionId: string
@@ -104,7 +104,8 @@ function TimelineView({
   const upTo = useSignal<number | undefined>(undefined)
   const open = useSignal<ReadonlySet<string>>(new Set())
   const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
-  const items = itemsOf(events, upTo.value)
+  const own = itemsOf(events, upTo.value)
+  const items = copied.length === 0 ? own : [...copied, ...own]
   const linked =
     call === undefined ? undefined : items.find((item) => item.kind === 'call' && item.toolId === call)
   useEffect(() => {
@@ -200,7 +201,7 @@ export function ItemView({
             {item.runId !== undefined && <Images runId={item.runId} />}
             <Rest cut={item.cut} complete={complete} isAsked />
           </div>
-          <time>{clock(item.atMs)}</time>
+          {item.atMs !== undefined && <time>{clock(item.atMs)}</time>}
         </article>
       )
     case 'text':
@@ -233,6 +234,8 @@ export function ItemView({
         </div>
       )
     }
+    case 'copied':
+      return <div class="round">Copied from the session that this one was forked from</div>
     case 'end':
       return (
         <div class={`end ${item.status}`}>

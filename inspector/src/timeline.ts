@@ -32,6 +32,8 @@ export type CallItem = {
     | undefined
   denied?: string | undefined
   cut?: CutEvent[] | undefined
+  /** It was made in the session that this one was forked from, whose log has its verdict. */
+  readonly isCopied?: true
 }
 
 /** One entry of a session's timeline. */
@@ -41,7 +43,8 @@ export type Item =
       readonly kind: 'prompt' | 'steer' | 'text' | 'reasoning'
       readonly key: string
       text: string
-      readonly atMs: number
+      /** Not known of entries that a fork copied. */
+      readonly atMs: number | undefined
       /** Of a prompt. */
       readonly runId?: string | undefined
       /** The events of which texts are missing. */
@@ -63,6 +66,8 @@ export type Item =
       readonly text: string
       readonly atMs: number
     }
+  /** Before what a fork copied. */
+  | { readonly kind: 'copied'; readonly key: string }
   | {
       readonly kind: 'event'
       readonly key: string
@@ -84,7 +89,7 @@ export class Timeline {
   add(timed: TimedEvent): void {
     const item = this.#add(timed)
     const { runId, sequence, cutChars: chars = 0 } = timed
-    if (item !== undefined && item.kind !== 'round' && item.kind !== 'end' && chars > 0)
+    if (item !== undefined && hasTexts(item) && chars > 0)
       item.cut = [...(item.cut ?? []), { runId, sequence, chars }]
   }
 
@@ -220,17 +225,22 @@ export class Timeline {
   }
 }
 
+function hasTexts(item: Item): item is Exclude<Item, { kind: 'round' | 'end' | 'copied' }> {
+  return item.kind !== 'round' && item.kind !== 'end' && item.kind !== 'copied'
+}
+
 /** How many characters of the texts of an entry were not read. */
 export function cutChars(item: Item): number {
-  if (item.kind === 'round' || item.kind === 'end') return 0
+  if (!hasTexts(item)) return 0
   return (item.cut ?? []).reduce((sum, { chars }) => sum + chars, 0)
 }
 
 /** The verdict on a call in one word. */
-export function verdictOf({ end, asked, answered, denied }: CallItem): {
+export function verdictOf({ end, asked, answered, denied, isCopied }: CallItem): {
   readonly label: string
   readonly tone: 'allow' | 'ask' | 'deny' | 'none'
 } {
+  if (isCopied) return { label: 'copied', tone: 'none' }
   if (asked !== undefined && answered === undefined && end === undefined)
     return { label: 'waits for approval', tone: 'ask' }
   if (denied !== undefined)
