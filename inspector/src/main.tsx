@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type JSX, render } from 'preact'
 import { isConnected, signInWithToken, signOut, startVisit, visitor } from './api.js'
 import { CompareView } from './compare-view.js'
+import { keepFocus } from './focus.js'
 import { listenToKeys } from './keyboard.js'
 import { QueuesView } from './queues-view.js'
 import { linkTo, place } from './route.js'
@@ -146,4 +147,5 @@ if (root !== null) {
   render(<App />, root)
 }
 listenToKeys()
+keepFocus()
 void startVisit()
