@@ -5,6 +5,7 @@ import { client, describeFailure, visitor } from './api.js'
 import { Status } from './badge.js'
 import { ago, count } from './format.js'
 import { usePolled } from './polling.js'
+import { Table } from './table.js'
 import { Json, Line } from './text.js'
 
 type Queue = Operations['getQueue']['output']
@@ -32,30 +33,16 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
     <div class="lanes">
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
       <h2>Lanes</h2>
-      <table class="list plain-list">
-        <thead>
-          <tr>
-            <th scope="col">Lane</th>
-            <th scope="col">Work is done</th>
-            <th scope="col" class="number">
-              Waiting
-            </th>
-            <th scope="col" class="number">
-              Active
-            </th>
+      <Table caption="Lanes" columns={columns}>
+        {queue.lanes.map(({ lane, mode, pending, active }) => (
+          <tr key={lane}>
+            <td>{lane}</td>
+            <td>{modes[mode] ?? mode}</td>
+            <td class="number">{pending}</td>
+            <td class="number">{active}</td>
           </tr>
-        </thead>
-        <tbody>
-          {queue.lanes.map(({ lane, mode, pending, active }) => (
-            <tr key={lane}>
-              <td>{lane}</td>
-              <td>{modes[mode] ?? mode}</td>
-              <td class="number">{pending}</td>
-              <td class="number">{active}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       <h2>Calls that workers have</h2>
       {queue.tasks.length === 0 && <p class="quiet">None.</p>}
       <ul>
@@ -76,6 +63,13 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
     </div>
   )
 }
+
+const columns = [
+  { name: 'Lane' },
+  { name: 'Work is done' },
+  { name: 'Waiting', isNumber: true },
+  { name: 'Active', isNumber: true },
+]
 
 const modes: Readonly<Record<string, string>> = {
   internal: 'here',

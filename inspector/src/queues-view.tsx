@@ -6,6 +6,7 @@ import { Status } from './badge.js'
 import { ago, count, duration } from './format.js'
 import { usePolled } from './polling.js'
 import { linkTo } from './route.js'
+import { Table } from './table.js'
 import { Line } from './text.js'
 
 type Cluster = Operations['getCluster']['output']
@@ -60,38 +61,29 @@ function Lanes({ lanes }: Pick<ClusterStatus, 'lanes'>): JSX.Element {
       {lanes.length === 0 ? (
         <p class="quiet">No run waits or is active.</p>
       ) : (
-        <table class="list plain-list">
-          <thead>
-            <tr>
-              <th scope="col">Lane</th>
-              <th scope="col" class="number">
-                Queued
-              </th>
-              <th scope="col" class="number">
-                Active
-              </th>
-              <th scope="col" class="number">
-                Oldest waits
-              </th>
+        <Table caption="Lanes" columns={laneColumns}>
+          {lanes.map(({ lane, queued, active, oldestWaitMs }) => (
+            <tr key={lane}>
+              <td>
+                <Line text={lane} max={60} />
+              </td>
+              <td class="number">{queued}</td>
+              <td class="number">{active}</td>
+              <td class="number">{oldestWaitMs === 0 ? '' : duration(oldestWaitMs)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {lanes.map(({ lane, queued, active, oldestWaitMs }) => (
-              <tr key={lane}>
-                <td>
-                  <Line text={lane} max={60} />
-                </td>
-                <td class="number">{queued}</td>
-                <td class="number">{active}</td>
-                <td class="number">{oldestWaitMs === 0 ? '' : duration(oldestWaitMs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </section>
   )
 }
+
+const laneColumns = [
+  { name: 'Lane' },
+  { name: 'Queued', isNumber: true },
+  { name: 'Active', isNumber: true },
+  { name: 'Oldest waits', isNumber: true },
+]
 
 function Workers({ nodes }: Pick<ClusterStatus, 'nodes'>): JSX.Element {
   return (
@@ -102,63 +94,47 @@ function Workers({ nodes }: Pick<ClusterStatus, 'nodes'>): JSX.Element {
           No worker is there: queued runs wait. Start one with <code>capstan worker</code>.
         </p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
-        <div class="scroll" tabIndex={0}>
-          <table class="list plain-list">
-            <thead>
-              <tr>
-                <th scope="col">Worker</th>
-                <th scope="col">State</th>
-                <th scope="col" class="number">
-                  Slots used
-                </th>
-                <th scope="col" class="wide">
-                  Lanes
-                </th>
-                <th scope="col" class="wide">
-                  Version
-                </th>
-                <th scope="col" class="number">
-                  Started
-                </th>
-                <th scope="col" class="number">
-                  Seen
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {nodes.map((node) => (
-                <tr key={node.id}>
-                  <td>
-                    <Line text={node.name} max={60} />{' '}
-                    <small>
-                      <Line text={node.host} max={60} />
-                      {node.pid !== undefined && `, process ${node.pid}`}
-                    </small>
-                  </td>
-                  <td>
-                    <Status status={node.isDraining ? 'draining' : node.active > 0 ? 'running' : 'idle'} />
-                  </td>
-                  <td class="number">
-                    {node.active} of {node.slots}
-                  </td>
-                  <td class="wide">
-                    <Line text={node.lanes.join(', ')} max={80} />
-                  </td>
-                  <td class="wide">
-                    <Line text={node.version ?? ''} max={30} />
-                  </td>
-                  <td class="number">{ago(node.startedAtMs)}</td>
-                  <td class="number">{ago(node.seenAtMs)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="Workers" columns={workerColumns}>
+          {nodes.map((node) => (
+            <tr key={node.id}>
+              <td>
+                <Line text={node.name} max={60} />{' '}
+                <small>
+                  <Line text={node.host} max={60} />
+                  {node.pid !== undefined && `, process ${node.pid}`}
+                </small>
+              </td>
+              <td>
+                <Status status={node.isDraining ? 'draining' : node.active > 0 ? 'running' : 'idle'} />
+              </td>
+              <td class="number">
+                {node.active} of {node.slots}
+              </td>
+              <td class="wide">
+                <Line text={node.lanes.join(', ')} max={80} />
+              </td>
+              <td class="wide">
+                <Line text={node.version ?? ''} max={30} />
+              </td>
+              <td class="number">{ago(node.startedAtMs)}</td>
+              <td class="number">{ago(node.seenAtMs)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </section>
   )
 }
+
+const workerColumns = [
+  { name: 'Worker' },
+  { name: 'State' },
+  { name: 'Slots used', isNumber: true },
+  { name: 'Lanes', isWide: true },
+  { name: 'Version', isWide: true },
+  { name: 'Started', isNumber: true },
+  { name: 'Seen', isNumber: true },
+]
 
 function DeadRuns({
   dead,

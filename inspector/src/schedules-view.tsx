@@ -5,6 +5,7 @@ import { Status } from './badge.js'
 import { ago, count, dateAndTime, duration, fromNow } from './format.js'
 import { usePolled } from './polling.js'
 import { linkTo } from './route.js'
+import { Table } from './table.js'
 import { Line, Plain } from './text.js'
 
 type Schedule = Operations['listSchedules']['output']['schedules'][number]
@@ -96,48 +97,37 @@ function Fires({
   readonly fires: readonly Fire[]
 }): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
-    <div class="scroll" tabIndex={0}>
-      <table class="list plain-list">
-        <caption class="hidden">Fires of {name}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Due</th>
-            <th scope="col">Result</th>
-            <th scope="col" class="wide">
-              Trigger
-            </th>
-            <th scope="col" class="number wide">
-              Took
-            </th>
-            <th scope="col">Answer</th>
-          </tr>
-        </thead>
-        <tbody>
-          {fires.map((fire) => (
-            <tr key={fire.runId}>
-              <td>
-                <a href={linkTo({ view: 'session', sessionId, tab: 'timeline' })}>
-                  {dateAndTime(fire.firedAtMs)}
-                </a>
-              </td>
-              <td>
-                <Status status={fire.status} />
-              </td>
-              <td class="wide">{sources[fire.source]}</td>
-              <td class="number wide">
-                {fire.endedAtMs === undefined ? '…' : duration(fire.endedAtMs - fire.startedAtMs)}
-              </td>
-              <td>
-                <Answer text={fire.error ?? fire.text ?? ''} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption={`Fires of ${name}`} columns={fireColumns}>
+      {fires.map((fire) => (
+        <tr key={fire.runId}>
+          <td>
+            <a href={linkTo({ view: 'session', sessionId, tab: 'timeline' })}>
+              {dateAndTime(fire.firedAtMs)}
+            </a>
+          </td>
+          <td>
+            <Status status={fire.status} />
+          </td>
+          <td class="wide">{sources[fire.source]}</td>
+          <td class="number wide">
+            {fire.endedAtMs === undefined ? '…' : duration(fire.endedAtMs - fire.startedAtMs)}
+          </td>
+          <td>
+            <Answer text={fire.error ?? fire.text ?? ''} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
+
+const fireColumns = [
+  { name: 'Due' },
+  { name: 'Result' },
+  { name: 'Trigger', isWide: true },
+  { name: 'Took', isNumber: true, isWide: true },
+  { name: 'Answer' },
+]
 
 function Answer({ text }: { readonly text: string }): JSX.Element {
   if (text.length <= 100) return <Line text={text} max={100} />

@@ -48,7 +48,7 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
       </div>
       {isSharing.value && <ShareLinks sessionId={sessionId} />}
       <p class="totals">
-        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'none'} ·{' '}
+        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'default'} ·{' '}
         {count(runs.length, 'run')}
         {cost > 0 && ` · ${dollars(cost)}`} · <Line text={details?.workspace ?? ''} max={80} />
       </p>

@@ -5,6 +5,7 @@ import { Status } from './badge.js'
 import { ago, baseName, count, dollars, tokens } from './format.js'
 import { usePolled } from './polling.js'
 import { linkTo, place, replacePlace, type SessionFilters } from './route.js'
+import { Table } from './table.js'
 import { Line } from './text.js'
 
 const pageSize = 100
@@ -68,49 +69,20 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
         <p class="empty">{sessions.length === 0 ? 'No sessions yet.' : 'No session matches.'}</p>
       )}
       {shown.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
-        <div class="scroll" tabIndex={0}>
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span class="hidden">Compare</span>
-                </th>
-                <th scope="col">Session</th>
-                <th scope="col">Status</th>
-                <th scope="col" class="wide">
-                  Model
-                </th>
-                <th scope="col" class="number wide">
-                  Runs
-                </th>
-                <th scope="col" class="number wide">
-                  Tokens
-                </th>
-                <th scope="col" class="number">
-                  Cost
-                </th>
-                <th scope="col" class="number">
-                  Changed
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {nested(shown).map(({ session, depth }) => (
-                <SessionRow
-                  key={session.sessionId}
-                  session={session}
-                  depth={depth}
-                  isChosen={chosen.value.includes(session.sessionId)}
-                  onChoose={(isChosen) => {
-                    const others = chosen.value.filter((id) => id !== session.sessionId)
-                    chosen.value = isChosen ? [...others.slice(-1), session.sessionId] : others
-                  }}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="Sessions" columns={columns} isPlain={false}>
+          {nested(shown).map(({ session, depth }) => (
+            <SessionRow
+              key={session.sessionId}
+              session={session}
+              depth={depth}
+              isChosen={chosen.value.includes(session.sessionId)}
+              onChoose={(isChosen) => {
+                const others = chosen.value.filter((id) => id !== session.sessionId)
+                chosen.value = isChosen ? [...others.slice(-1), session.sessionId] : others
+              }}
+            />
+          ))}
+        </Table>
       )}
       {value.value?.hasMore === true && (
         <button
@@ -125,6 +97,17 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
     </main>
   )
 }
+
+const columns = [
+  { name: 'Compare', isHidden: true },
+  { name: 'Session' },
+  { name: 'Status' },
+  { name: 'Model', isWide: true },
+  { name: 'Runs', isNumber: true, isWide: true },
+  { name: 'Tokens', isNumber: true, isWide: true },
+  { name: 'Cost', isNumber: true },
+  { name: 'Changed', isNumber: true },
+]
 
 function SessionRow({
   session,

@@ -100,6 +100,9 @@ describe.skipIf(chromium === undefined)('forks and undo in the inspector', { tim
     // The list of sessions has the subagent below its parent.
     await page.getByRole('link', { name: 'Sessions' }).click()
     await page.locator('.list .name.depth-1', { hasText: 'subagent general' }).waitFor()
+    await page.getByText(/^2 sessions · [1-9][\d,.]*k? tokens · \$\d+\.\d\d$/).waitFor()
+    await page.getByLabel('Agent').selectOption('general')
+    await page.getByText(/^1 session · /).waitFor()
     expect(problems).toEqual([])
   })
 })

@@ -140,6 +140,9 @@ describe.skipIf(chromium === undefined)('the inspector without a mouse', { timeo
     expect(await animations()).toBe(0)
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     await expect.poll(animations).toBeGreaterThan(0)
+    // The list says which sessions wait for a user.
+    await page.keyboard.press('u')
+    await page.locator('tr.waits .badge', { hasText: 'waiting' }).waitFor()
   })
 })
 
