@@ -27,6 +27,10 @@ export const budgets = [
     ],
   },
   {
+    budget: 'from the start to a ready session: at most 80 ms CPU over bare Node',
+    places: [{ area: 'loop', target: 'to a ready session' }],
+  },
+  {
     budget: 'importing: lighter than every agent library',
     places: [{ area: 'peers', target: 'import, against the lightest peer' }],
   },

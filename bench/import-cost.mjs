@@ -1,5 +1,6 @@
-// What an import costs a program that has just started: fresh Node processes, in turn.
+// What a program that has just started pays for imports and for a session that is ready: fresh Node processes, in turn.
 import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { spread } from './measure.mjs'
@@ -11,13 +12,24 @@ const bare = 'node -e 0'
 const tell = `
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
   const rss = process.memoryUsage.rss() / 2 ** 20
-  fs.writeSync(1, JSON.stringify({ cpu: (userCPUTime + systemCPUTime) / 1000, rss }))`
+  fs.writeSync(1, JSON.stringify({ cpu: (userCPUTime + systemCPUTime) / 1000, rss }))
+  process.exit()`
 
 /** @typedef {{ wall: number, cpu: number, rss: number }} Cost */
 
+/** The row of a program that imports the package, creates an agent and opens a session. */
+export const readySession = 'to a ready session'
+// No provider answers there: a session asks none before its first prompt.
+const openSession = `
+  const agent = await Agent.create(
+    { defaultModel: 'host/m', providers: { host: { baseUrl: 'http://127.0.0.1:9/v1', models: { m: {} } } } },
+    { userDir: '${join(tmpdir(), 'capstan-bench-no-such-user')}' },
+  )
+  agent.session('${tmpdir()}');`
+
 /**
  * Each entry point over bare Node, and over an ES module that imports nothing of ours: Node's own loader is not ours to
- * answer for.
+ * answer for. The last row is a session that is ready for its first prompt.
  * @param {readonly string[]} entries
  * @param {{ repetitions: number }} options
  * @returns {import('./report.mjs').Area}
@@ -27,6 +39,7 @@ export function importArea(entries, { repetitions }) {
     { name: bare, args: ['-e', `const fs = require('node:fs'); ${tell}`] },
     { name: 'an ES module without imports', args: moduleWith('') },
     ...entries.map((entry) => ({ name: `import '${entry}'`, args: moduleWith(`import '${entry}';`) })),
+    { name: readySession, args: moduleWith(`import { Agent } from 'capstan'; ${openSession}`) },
   ]
   for (const { args } of programs) start(args)
   /** @type {Cost[][]} */

@@ -1,64 +1,161 @@
-// From a chunk of the command to a script whose compiled code can be kept.
+// From chunks of the bundler to scripts that load each other with their first use.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { parseSync, Visitor } from 'rolldown/utils'
 
+/** @typedef {{ path: string, text: string, program: ReturnType<typeof parseSync>['program'] }} Parsed */
+/** @typedef {{ start: number, end: number, text: string }} Change */
+
 /**
- * Makes a script of a chunk that the command's own loader loads (`src/cli/code/`).
+ * Makes scripts of CommonJS chunks. They load each other and Node's own modules with their first use, and export their
+ * names from their beginning, for chunks that use each other. One character beyond ASCII would make Node and V8 handle
+ * the whole text in twice its size, so it is escaped.
  *
- * One letter beyond ASCII would make Node and V8 handle the whole text in twice its size. A script made of kept code
- * has lost where its `import()` leads, so it imports through a function that it is given. And it loads other chunks and
- * Node's own modules with their first use; for chunks that use each other, what one exports is there from its
- * beginning.
- * @param {string} path
+ * `importWith` replaces `import` in `import()`. The command's own loader (`src/cli/code/`) compiles scripts from cached
+ * code, which does not know where its `import()` leads.
+ *
+ * `lookUpOnce` names modules besides the chunks whose exports never change. Then each script looks such a name up once,
+ * which makes it longer and faster.
+ * @param {readonly string[]} paths
+ * @param {{ importWith?: string, lookUpOnce?: readonly string[] }} [options]
  */
-export function asScript(path) {
+export function asScripts(paths, { importWith = 'import', lookUpOnce } = {}) {
+  const chunks = paths.map(parsed)
+  /** @type {Map<string, ReadonlySet<string>>} */
+  const changing = new Map()
+  if (lookUpOnce !== undefined) {
+    for (const chunk of chunks) changing.set(`./${basename(chunk.path)}`, changingExports(chunk))
+    for (const name of lookUpOnce) changing.set(name, new Set())
+  }
+  for (const chunk of chunks) writeFileSync(chunk.path, scriptOf(chunk, importWith, changing))
+}
+
+/** @param {string} path @returns {Parsed} */
+function parsed(path) {
   const text = readFileSync(path, 'utf8').replace(
     /[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-  const { program } = parseSync('script.cjs', text)
-  /** @type {{ start: number, end: number, text: string }[]} */
+  return { path, text, program: parseSync('script.cjs', text).program }
+}
+
+/** The exported names of a chunk whose variables are assigned again. @param {Parsed} chunk */
+function changingExports({ text, program }) {
+  const assigned = new Set()
+  new Visitor({
+    AssignmentExpression: ({ left }) => void (left.type === 'Identifier' && assigned.add(left.name)),
+    UpdateExpression: ({ argument }) => void (argument.type === 'Identifier' && assigned.add(argument.name)),
+  }).visit(program)
+  const exported = program.body.flatMap((statement) => {
+    const [, name, variable] = getter.exec(oneLine(text.slice(statement.start, statement.end))) ?? []
+    return name !== undefined && assigned.has(variable) ? [JSON.parse(name)] : []
+  })
+  return new Set(exported)
+}
+
+/**
+ * @param {Parsed} chunk @param {string} importWith
+ * @param {ReadonlyMap<string, ReadonlySet<string>>} changing by specifier of a chunk, the exports that change
+ */
+function scriptOf({ text, program }, importWith, changing) {
+  /** @type {Change[]} */
   const changes = []
-  let exported = ''
-  /** @type {Map<string, number>} */
+  /** @type {string[]} */
+  const exported = []
+  /** Variables of loaded modules, with the end of their declarations. @type {Map<string, { end: number, from: string }>} */
   const onUse = new Map()
+  /** Positions in exports, which move to the beginning. @type {Set<number>} */
+  const moved = new Set()
+  /** Positions in exports that are evaluated once. @type {Set<number>} */
+  const once = new Set()
   for (const { type, start, end } of program.body) {
     const statement = text.slice(start, end)
-    const [, name, call] = /^(?:const|let) (\w+) = (require\("[^"]+"\));$/.exec(statement) ?? []
-    if (name !== undefined && call !== undefined && !text.includes(`\n${name} = `)) {
-      onUse.set(name, start)
-      const loading = `let ${name}$; const ${name} = () => ${name}$ ??= ${call};`
-      changes.push({ start, end, text: loading })
+    const [, name, from] = /^(?:const|let) ([\w$]+) = require\("([^"]+)"\);$/.exec(statement) ?? []
+    if (name !== undefined && from !== undefined && !text.includes(`\n${name} = `)) {
+      onUse.set(name, { end, from })
+      changes.push({
+        start,
+        end,
+        text: `let ${name}$; const ${name} = () => ${name}$ ??= require("${from}");`,
+      })
     } else if (type === 'ExpressionStatement' && statement.startsWith('Object.defineProperty(exports, ')) {
-      exported += `${statement.replace(/\s+/g, ' ').replace(getter, '$export($1, () => $2);')}\n`
+      exported.push(oneLine(statement))
+      for (let at = start; at < end; at++) moved.add(at)
       changes.push({ start, end, text: '' })
-    }
+    } else if (statement.startsWith('exports.')) for (let at = start; at < end; at++) once.add(at)
+  }
+  /** @type {Map<string, string>} */
+  const variables = new Map()
+  const variableFor = (/** @type {string} */ module, /** @type {string} */ name) => {
+    const use = `${module}.${name}`
+    const variable = variables.get(use) ?? unusedName(text, name, [...variables.values()])
+    variables.set(use, variable)
+    return variable
   }
   const names = new Set()
   const constructors = new Set()
+  const done = new Set()
   new Visitor({
     ImportExpression: ({ start }) =>
-      void changes.push({ start, end: start + 'import'.length, text: 'importModule' }),
-    MemberExpression: ({ computed, property }) => void (computed || names.add(property.start)),
+      void changes.push({ start, end: start + 'import'.length, text: importWith }),
+    MemberExpression({ computed, object, property, start, end }) {
+      if (computed) return
+      names.add(property.start)
+      if (object.type !== 'Identifier' || property.type !== 'Identifier') return
+      const loaded = onUse.get(object.name)
+      if (loaded === undefined || start < loaded.end || moved.has(start) || once.has(start)) return
+      if (changing.get(loaded.from)?.has(property.name) !== false) return
+      // What never changes is looked up once: a variable of the script is what an import of an ES module would be.
+      done.add(object.start)
+      const variable = variableFor(object.name, property.name)
+      changes.push({ start, end, text: `(${variable} ??= ${object.name}().${property.name})` })
+    },
     Property: ({ computed, key }) => void (computed || names.add(key.start)),
     NewExpression: ({ callee }) => void constructors.add(callee.start),
     Identifier({ name, start, end }) {
-      const declared = onUse.get(name)
-      if (declared === undefined || names.has(start)) return
-      if (start < declared + `const ${name}`.length) return
+      const loaded = onUse.get(name)
+      if (loaded === undefined || start < loaded.end || moved.has(start)) return
+      if (names.has(start) || done.has(start)) return
       // What `new` applies to would end with the first brackets.
       changes.push({ start, end, text: constructors.has(start) ? `(${name}())` : `${name}()` })
     },
   }).visit(program)
-  changes.sort((a, b) => b.start - a.start)
-  const script = changes.reduce(
-    (all, { start, end, text }) => all.slice(0, start) + text + all.slice(end),
-    text,
+  const exports = exported.map((statement) =>
+    statement.replace(getter, (_, exportName, name, property = '') =>
+      onUse.has(name)
+        ? `$export(${exportName}, () => ${name}()${property});`
+        : `$export(${exportName}, () => ${name}${property});`,
+    ),
   )
-  writeFileSync(path, `'use strict';\n${exported === '' ? '' : defineExport}${exported}${script}`)
+  const head = exports.length === 0 ? '' : `${defineExport}${exports.join('\n')}\n`
+  const declared = variables.size === 0 ? '' : `let ${[...variables.values()].join(', ')};\n`
+  return `'use strict';\n${declared}${head}${changed(text, changes)}`
+}
+
+/** @param {string} text @param {readonly Change[]} changes */
+function changed(text, changes) {
+  const pieces = []
+  let at = 0
+  for (const change of changes.toSorted((a, b) => a.start - b.start)) {
+    pieces.push(text.slice(at, change.start), change.text)
+    at = change.end
+  }
+  return [...pieces, text.slice(at)].join('')
+}
+
+/** @param {string} text @param {string} name @param {readonly string[]} taken */
+function unusedName(text, name, taken) {
+  let variable = `$${name}`
+  for (let n = 1; text.includes(variable) || taken.includes(variable); n++) variable = `$${name}$${n}`
+  return variable
+}
+
+/** @param {string} statement */
+function oneLine(statement) {
+  return statement.replace(/\s+/g, ' ')
 }
 
 const getter =
-  /^Object\.defineProperty\(exports, ("\w+"), \{ enumerable: true, get: function\(\) \{ return ([\w$]+); \} \}\);$/
+  /^Object\.defineProperty\(exports, ("\w+"), \{ enumerable: true, get: function\(\) \{ return ([\w$]+)(\.[\w$]+)?; \} \}\);$/
 const defineExport =
   'const $export = (name, get) => Object.defineProperty(exports, name, { enumerable: true, get });\n'

@@ -36,7 +36,7 @@ function breakPlaces(path, text) {
     for (const node of nodes) before(node)
   }
   const { program, errors } = parseSync(path, text, {
-    sourceType: path.includes('/cli/') ? 'commonjs' : 'module',
+    sourceType: path.endsWith('.cjs') || path.includes('/cli/') ? 'commonjs' : 'module',
   })
   if (errors.length > 0) throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`)
   new Visitor({

@@ -188,7 +188,17 @@ export function sourceDigest() {
     'tsconfig.build.json',
     'package.json',
     'package-lock.json',
-    ...['as-script', 'break-lines', 'build', 'bundle', 'mcp-shims'].map((name) => `scripts/${name}.mjs`),
+    ...[
+      'as-script',
+      'break-lines',
+      'build',
+      'bundle',
+      'exported-names',
+      'load-stages',
+      'mcp-shims',
+      'neutral-part',
+    ].map((name) => `scripts/${name}.mjs`),
+    'scripts/load-stages.json',
   ]
   return digest(...sources.map((file) => `${file} ${digest(read(file))}`))
 }

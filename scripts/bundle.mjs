@@ -1,14 +1,19 @@
-// Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs
-// about a millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
+// Bundles the compiled modules: one file an entry and few shared chunks, since every file that Node loads costs about a
+// millisecond. Most of the text is in scripts (CommonJS), which load each other with their first use: Node compiles only
+// what a program uses, and sources stay plain imports. What runs outside Node too, `capstan/tool` and `capstan/client`,
+// is in ES modules. Declarations stay as they are.
 //
-// The command is put together a second time by itself, as scripts: V8 can keep what it made of a script, and of a
-// module only newer versions of Node let it (see docs/design/performance.md).
-import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+// The command is bundled a second time by itself, since V8 can cache what it compiled of its scripts (see
+// docs/design/performance.md).
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { buildInspector } from '../inspector/build.mjs'
-import { asScript } from './as-script.mjs'
+import { asScripts } from './as-script.mjs'
 import { breakLines } from './break-lines.mjs'
+import { exportedNames } from './exported-names.mjs'
+import { fileOfModule, loadStages } from './load-stages.mjs'
+import { neutralPart } from './neutral-part.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -37,12 +42,11 @@ export const bundled = [
  * @type {readonly (readonly [string, ...string[]])[]}
  */
 const together = [
-  ['help', 'cli/run-cli', 'cli/help'],
-  ['tool', 'tool/index'],
-  ['capstan', 'index'],
-  ['authority', 'authority/index'],
-  ['session', 'session/session', 'session/check-options', 'session/journal/restore', 'program/index'],
+  ['other', 'index', 'session/session', 'session/check-options', 'session/journal/restore', 'program/index'],
 ]
+
+/** Entries that run outside Node too. */
+const neutralEntries = ['tool/index.js', 'client/index.js']
 
 /** The same for the command: what every run needs before it asks the model lies in one file. @type {typeof together} */
 const togetherForCommand = [
@@ -81,7 +85,7 @@ const laterForCommand = [
   ],
   ['program', ...without('program/machine/', 'machine', 'thread-pool', 'errors', 'type-stripper')],
   ['sqlite', 'store/sqlite/'],
-  ['memory', ...without('memory/', 'feature')],
+  ['memory', ...without('memory/', 'feature', 'memory-tools')],
   ['verify', ...without('verify/', 'feature', 'summary', 'report', 'read-commands', 'read-report')],
   ['servers', 'mcp/session-servers'],
   [
@@ -92,7 +96,7 @@ const laterForCommand = [
       ...['task-record', 'task-text', 'tasks'],
     ].map((name) => `subagents/${name}`),
     ...without('objects/', 'feature'),
-    ...['session/btw', 'session/compact', 'session/resume-run'],
+    ...['session/btw', 'session/compact', 'session/resume-run', 'commands/builtins', 'commands/commands'],
   ],
   ['history', ...without('session/history/', 'file-changes', 'seen-files')],
   [
@@ -153,42 +157,99 @@ function inToolbox(name) {
  * @param {string} modules where the compiler put the scripts @param {string} target
  */
 export async function bundlePackage(modules, target) {
-  const { exports } = packageFile()
-  const entries = Object.values(exports).flatMap((entry) =>
-    typeof entry === 'string' ? [] : [entry.default],
-  )
-  const library = await putTogether({
-    modules,
-    scripts: entries.map((script) => script.replace(/^\.\/dist\//, '')),
-    groups: groupsOf(modules, together),
-    output: { dir: target, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' },
-  })
-  for (const { fileName } of library) breakLines(join(target, fileName))
+  const library = await bundleLibrary(modules, target)
   const command = await bundleCommand(modules, target)
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
-  keepDeclarations(target, entries)
+  keepDeclarations(target)
 }
 
 /**
- * Bundles the command with the page that it serves: what `npm start` runs.
+ * Bundles the entries of the library. Those that run outside Node are ES modules with all that they use. The others are
+ * scripts, each with an ES module that exports its names. `oneByOne` makes a file of each module, for
+ * `scripts/load-stages.mjs`.
+ * @param {string} modules @param {string} target @param {{ oneByOne?: boolean }} [options]
+ */
+export async function bundleLibrary(modules, target, { oneByOne = false } = {}) {
+  const entries = libraryEntries()
+  const isNeutral = (/** @type {string} */ entry) => neutralEntries.includes(entry)
+  const named = (/** @type {readonly string[]} */ scripts) =>
+    Object.fromEntries(scripts.map((script) => [script.replace(/\.js$/, ''), resolve(modules, script)]))
+  const neutral = neutralPart([...loadedBy(resolve(modules, 'tool/index.js'))])
+  const esModules = await putTogether({
+    modules,
+    input: { ...named(entries.filter(isNeutral)), [`chunks/${neutral.entryName}`]: neutral.entryName },
+    groups: groupsOf(modules, [['tool', 'tool/index']]),
+    plugins: [neutral.entry],
+    output: { dir: target, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' },
+  })
+  const chunks = join(target, 'chunks')
+  const scripts = await putTogether({
+    modules,
+    input: named(entries.filter((entry) => !isNeutral(entry))),
+    groups: oneByOne
+      ? [eachModule(modules)]
+      : [...stageGroups(modules), ...laterGroups(modules), ...groupsOf(modules, together, named(entries))],
+    plugins: [neutral.imports],
+    // Groups need it. The ES module of an entry exports what the entry itself does.
+    preserveEntrySignatures: 'allow-extension',
+    output: {
+      dir: chunks,
+      format: 'cjs',
+      entryFileNames: ({ name }) => `${name.replace(/\/index$/, '')}-entry.cjs`,
+      chunkFileNames: oneByOne ? '[name].cjs' : '[name]-[hash].cjs',
+    },
+  })
+  const files = scripts.map(({ fileName }) => join(chunks, fileName))
+  asScripts(files, { lookUpOnce: [neutral.partName] })
+  for (const file of files) {
+    writeFileSync(file, neutral.linked(readFileSync(file, 'utf8')))
+    breakLines(file)
+  }
+  const scriptEntries = scripts.flatMap(({ fileName, facadeModuleId }) => {
+    const entry = facadeModuleId === null ? '' : relative(modules, facadeModuleId)
+    return entries.includes(entry) ? [{ entry, fileName }] : []
+  })
+  for (const [name, text] of Object.entries(neutral.files(scriptEntries)))
+    writeFileSync(join(chunks, name), text)
+  for (const { entry } of scriptEntries) {
+    mkdirSync(dirname(join(target, entry)), { recursive: true })
+    writeFileSync(join(target, entry), neutral.entryModule(entry, exportedNames(resolve(modules, entry))))
+  }
+  for (const { fileName } of esModules) breakLines(join(target, fileName))
+  return [...esModules, ...scripts]
+}
+
+/** Entries of the package, as paths of compiled modules. @returns {string[]} */
+function libraryEntries() {
+  const entries = Object.values(packageFile().exports)
+  return entries.flatMap((entry) =>
+    typeof entry === 'string' ? [] : [entry.default.replace(/^\.\/dist\//, '')],
+  )
+}
+
+/** Bundles the command with the page that it serves: what `npm start` runs.
  * @param {string} modules where the compiler put the scripts @param {string} target
  */
 export async function bundleCommand(modules, target) {
   const output = /** @type {const} */ ({
     dir: join(target, 'cli'),
     format: 'cjs',
+    entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
   })
   // The entry that Node loads is a bundle of its own: it loads the other files.
-  await putTogether({ modules, scripts: ['cli/main.js'], groups: [], output })
+  await putTogether({ modules, input: { main: resolve(modules, 'cli/main.js') }, groups: [], output })
   const command = await putTogether({
     modules,
-    scripts: ['cli/command-process.js'],
+    input: { 'command-process': resolve(modules, 'cli/command-process.js') },
     groups: [...laterGroups(modules), ...groupsOf(modules, togetherForCommand)],
+    // Only the command's own chunks see what it exports.
+    preserveEntrySignatures: 'allow-extension',
     output,
   })
-  for (const { fileName } of command) asScript(join(target, 'cli', fileName))
-  for (const { fileName } of command) breakLines(join(target, 'cli', fileName))
+  const files = command.map(({ fileName }) => join(target, 'cli', fileName))
+  asScripts(files, { importWith: 'importModule' })
+  for (const file of files) breakLines(file)
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
   return [...command, ...(await buildInspector(join(target, 'inspector')))]
 }
@@ -200,24 +261,22 @@ function packageFile() {
 /**
  * @param {{
  *   modules: string
- *   scripts: readonly string[]
+ *   input: Readonly<Record<string, string>>
  *   groups: import('rolldown').CodeSplittingGroup[]
+ *   plugins?: import('rolldown').Plugin[]
+ *   preserveEntrySignatures?: 'allow-extension'
  *   output: import('rolldown').OutputOptions & { dir: string }
  * }} what
  */
-async function putTogether({ modules, scripts, groups, output }) {
+async function putTogether({ modules, groups, output, ...input }) {
   const { dependencies, peerDependencies } = packageFile()
-  const nameOf = (/** @type {string} */ script) =>
-    output.format === 'cjs' ? basename(script, '.js') : script.replace(/\.js$/, '')
   /** @param {string} id @param {readonly string[]} names */
   const isOneOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`))
   const build = await rolldown({
+    ...input,
     // Comments and hashes name modules relative to it: two builds are the same, whatever their working directory is called.
     cwd: modules,
-    input: Object.fromEntries(scripts.map((script) => [nameOf(script), resolve(modules, script)])),
     platform: 'node',
-    // Entries of the library export their public names. Only the command's own chunks see what it exports.
-    ...(output.format === 'cjs' && { preserveEntrySignatures: 'allow-extension' }),
     // Its modules, of which only what is used is taken.
     resolve: {
       alias: {
@@ -237,8 +296,8 @@ async function putTogether({ modules, scripts, groups, output }) {
     },
   })
   const { output: files } = await build.write({
-    ...output,
     entryFileNames: '[name].js',
+    ...output,
     comments: false,
     codeSplitting: { groups },
   })
@@ -247,17 +306,10 @@ async function putTogether({ modules, scripts, groups, output }) {
   return chunks
 }
 
-/**
- * Removes declarations that no entry leads to.
- * @param {string} target @param {readonly string[]} entries
- */
-function keepDeclarations(target, entries) {
+/** Removes declarations that no entry leads to. @param {string} target */
+function keepDeclarations(target) {
   const kept = new Set()
-  for (const entry of entries)
-    declaredBy(
-      resolve(target, '..', entry.replace(/^\.\/dist/, basename(target)).replace(/\.js$/, '.d.ts')),
-      kept,
-    )
+  for (const entry of libraryEntries()) declaredBy(resolve(target, entry.replace(/\.js$/, '.d.ts')), kept)
   for (const file of readdirSync(target, { recursive: true, encoding: 'utf8' })) {
     const path = resolve(target, file)
     if (file.endsWith('.d.ts') && !kept.has(path)) rmSync(path)
@@ -276,9 +328,10 @@ function declaredBy(path, seen) {
  * What is loaded together lies together: without this, every set of places that share a module makes a file of its own.
  * Each group is what its roots load at once, without what the groups before it hold; so files never lead in a ring.
  * @param {string} modules @param {typeof together} groups
+ * @param {Readonly<Record<string, string>>} [entries] modules that have files of their own
  */
-function groupsOf(modules, groups) {
-  const taken = new Set()
+function groupsOf(modules, groups, entries = {}) {
+  const taken = new Set(Object.values(entries))
   return groups.map(([name, ...roots]) => {
     const own = new Set(
       roots.flatMap((root) => [...loadedBy(resolve(modules, `${root}.js`))]).filter((id) => !taken.has(id)),
@@ -290,13 +343,11 @@ function groupsOf(modules, groups) {
 
 /** @param {string} modules */
 function laterGroups(modules) {
-  // In a clone that `npm test` builds in, node_modules is a link, and the bundler names real files.
-  const places = [resolve(modules), realpathSync(join(root, 'node_modules'))].map((place) => `${place}/`)
+  const pathOf = modulePaths(modules)
   return laterForCommand.map(([name, ...rules]) => ({
     name,
     test: (/** @type {string} */ id) => {
-      const place = places.find((each) => id.startsWith(each)) ?? ''
-      const path = id.slice(place.length).replace(/\.js$/, '')
+      const path = pathOf(id)
       const holds = (/** @type {string} */ rule) =>
         rule.endsWith('/') ? path.startsWith(rule) : path === rule
       return rules.some(holds) && !rules.some((rule) => rule.startsWith('!') && holds(rule.slice(1)))
@@ -304,6 +355,47 @@ function laterGroups(modules) {
     priority: 1,
     includeDependenciesRecursively: false,
   }))
+}
+
+/** What the library loads by the time a program has reached each stage. @param {string} modules */
+function stageGroups(modules) {
+  const pathOf = modulePaths(modules)
+  return Object.entries(loadStages()).map(([name, paths]) => {
+    const own = new Set(paths)
+    return {
+      name,
+      test: (/** @type {string} */ id) => own.has(pathOf(id)),
+      priority: 2,
+      includeDependenciesRecursively: false,
+    }
+  })
+}
+
+/**
+ * A file for each module of `src/` but the entries, which have files anyway. A module that is only imported on use stops
+ * the bundler in a group.
+ * @param {string} modules
+ */
+function eachModule(modules) {
+  const pathOf = modulePaths(modules)
+  const others = [...libraryEntries(), 'workspace/sandbox/guard/binaries.js']
+  return {
+    name: (/** @type {string} */ id) => fileOfModule(pathOf(id)),
+    debugName: 'each module',
+    test: (/** @type {string} */ id) =>
+      id.startsWith(resolve(modules)) && !others.includes(`${pathOf(id)}.js`),
+    includeDependenciesRecursively: false,
+  }
+}
+
+/** Names modules by their paths in `src/` or `node_modules/`. @param {string} modules */
+function modulePaths(modules) {
+  // In a clone that `npm test` builds in, node_modules is a link, and the bundler names real files.
+  const places = [resolve(modules), realpathSync(join(root, 'node_modules'))].map((place) => `${place}/`)
+  return (/** @type {string} */ id) => {
+    const place = places.find((each) => id.startsWith(each)) ?? ''
+    return id.slice(place.length).replace(/\.m?js$/, '')
+  }
 }
 
 /** @param {string} start @param {Set<string>} seen */
