@@ -147,6 +147,7 @@ export type RunResult = {
   usage: Record<string, unknown>
   costUsd?: number | undefined
   fallbackModel?: string | undefined
+  circuitsOpened?: string[] | undefined
   goal?:
     | {
         met: boolean

@@ -116,6 +116,8 @@ export type RunSummary = {
   readonly costUsd?: number | undefined
   /** The fallback model that gave the last answer, as `provider/model`; absent when the session's own model did. */
   readonly fallbackModel?: string | undefined
+  /** The models whose circuits opened during the run, as `provider/model`; absent when none did. */
+  readonly circuitsOpened?: readonly string[] | undefined
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
   /** How the goal of the run ended; absent when it had none. */

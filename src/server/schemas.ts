@@ -112,6 +112,12 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
         description:
           'The fallback model that gave the last answer, as `provider/model`. Absent when none did.',
       }),
+      circuitsOpened: {
+        type: 'array',
+        items: text(),
+        description:
+          'The models whose circuits opened during the run, as `provider/model`. Absent when none did.',
+      },
       goal: shape(
         {
           met: { type: 'boolean' },

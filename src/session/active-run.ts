@@ -17,6 +17,8 @@ export class ActiveRun {
   readonly stream: EventStream
   /** The usage of all model requests while the run is active. */
   readonly spending = new Ledger()
+  /** The models whose circuits have opened since it began, as `provider/model`. */
+  readonly circuitsOpened = new Set<string>()
   /** What the run that it resumes had used. */
   #before: Pick<RunTotals, 'usage' | 'costUsd'> | undefined
   readonly #controller = new AbortController()
@@ -85,6 +87,7 @@ export class ActiveRun {
 
   #tell(event: AgentEvent): void {
     const now = this.#now()
+    if (event.type === 'model_circuit_opened') this.circuitsOpened.add(event.model)
     if (!this.ended) this.#keep?.(event, now, this.record.events.count + 1)
     this.record.add(event, now)
     this.stream.push(event)

@@ -24,10 +24,12 @@ export function agentResult(
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd' | 'fallbackModel'> & {
     readonly finish: AgentResult['finish']
     readonly goal?: AgentResult['goal']
+    readonly circuitsOpened?: ReadonlySet<string>
   },
   reports: readonly VerificationReport[] = [],
 ): AgentResult {
-  const { text, toolCallsCount, rounds, usage, costUsd, fallbackModel, finish, goal } = outcome
+  const { text, toolCallsCount, rounds, usage, costUsd, fallbackModel, finish, goal, circuitsOpened } =
+    outcome
   return {
     text,
     runId,
@@ -38,6 +40,7 @@ export function agentResult(
     totalTokens: usage.totalTokens,
     usage,
     ...omitUndefined({ costUsd, fallbackModel }),
+    ...(circuitsOpened !== undefined && circuitsOpened.size > 0 && { circuitsOpened: [...circuitsOpened] }),
     finish,
     ...omitUndefined({ goal }),
     ...(reports.length === 0 ? nothingVerified : verified(reports)),

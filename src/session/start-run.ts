@@ -198,7 +198,13 @@ async function answer(kernel: SessionKernel, active: ActiveRun, given: RunReques
   const text = kernel.redactor.text(outcome.text)
   return agentResult(
     active.id,
-    { ...outcome, ...active.spent, text, goal: kernel.service('goals')?.outcome() },
+    {
+      ...outcome,
+      ...active.spent,
+      text,
+      goal: kernel.service('goals')?.outcome(),
+      circuitsOpened: active.circuitsOpened,
+    },
     kernel.service('checks')?.reports(),
   )
 }

@@ -20,6 +20,7 @@ export type RunReport = {
   readonly costUsd?: number | undefined
   /** The fallback model that gave the last answer; absent when `model` gave it. */
   readonly fallbackModel?: string | undefined
+  readonly circuitsOpened?: readonly string[] | undefined
   /** How the goal ended; absent without --goal. */
   readonly goal?: RunSummary['goal']
   readonly verification?:
@@ -96,6 +97,7 @@ function endedReport(
     usage,
     costUsd,
     fallbackModel: result.fallbackModel,
+    circuitsOpened: result.circuitsOpened,
     goal: result.goal,
     verification:
       result.verificationReportCount > 0

@@ -294,6 +294,7 @@ class RunResult(_RunResultAlways, total=False):
     completionTokens: int
     costUsd: float
     fallbackModel: str
+    circuitsOpened: List[str]
     goal: Dict[str, Any]
     verificationStatus: str
 
