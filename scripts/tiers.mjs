@@ -15,7 +15,7 @@ export const slow = [
   'test/house/**/*.test.ts',
   'test/mcp/orphans.test.ts',
   'test/mcp/faults.test.ts',
-  'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
+  'test/persistence/{kill,subagents-kill,worktree-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
   'test/postgres/**/*.test.ts',
   'test/queue/{kill,restart,workers}.test.ts',
   'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
