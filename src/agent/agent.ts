@@ -12,6 +12,7 @@ import type { PrunedSession, PruneSessionOptions } from '../store/prune-session.
 import type { SessionStore } from '../store/session-store.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import { type OpenedTelemetry, openTelemetry } from '../telemetry/open-telemetry.js'
+import type { OtelMeter } from '../telemetry/otel.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { isBackend } from '../workspace/backend/backend.js'
 import { type AgentConfig, type AgentConfigInput, describeConfig, loadConfig } from './config/index.js'
@@ -84,6 +85,11 @@ export class Agent {
     const store = configuredStore(config)
     const telemetry = await openTelemetry(environment.telemetry, config.telemetry, env ?? process.env)
     return new Agent({ config, environment, machinery, store, telemetry }, warnings)
+  }
+
+  /** The meter of the agent's telemetry; undefined without. Workers and servers report their queue to it. */
+  get meter(): OtelMeter | undefined {
+    return this.#telemetry?.meter
   }
 
   /** The parsed configuration, with every secret masked. */

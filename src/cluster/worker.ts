@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { QueueMember, RunClaim, WakeReason } from '../run-queue/run-queue.js'
 import { ClaimedRun, type ClaimOutcome } from './claimed-run.js'
+import { claimWaits, reportQueue } from './queue-metrics.js'
 import { AnswerCheck, clusterKey } from './signed-answer.js'
 import type { WorkerMetrics, WorkerOptions } from './worker-options.js'
 
@@ -32,6 +33,8 @@ export class Worker {
     lost: 0,
     refusedAnswers: 0,
   }
+  readonly #waited: ReturnType<typeof claimWaits>
+  #endReport: () => void = () => undefined
   #member: QueueMember | undefined
   #poll: NodeJS.Timeout | undefined
   #filling: Promise<void> | undefined
@@ -46,6 +49,7 @@ export class Worker {
       throw new TypeError('A worker needs at least one workspace.')
     this.#options = options
     this.#answers = new AnswerCheck(clusterKey(options.queue, options.clusterKey), options.now ?? Date.now)
+    this.#waited = claimWaits(options.agent.meter, (error) => this.#report(error))
   }
 
   /** The id of this node; undefined before it has joined. */
@@ -70,6 +74,7 @@ export class Worker {
       this.#wake('work')
       this.#wake('messages')
     }, pollMs)
+    this.#endReport = reportQueue(this.#options.agent.meter, queue, (error) => this.#report(error))
     this.#fill()
   }
 
@@ -88,6 +93,7 @@ export class Worker {
 
   async #drain(deadlineMs: number): Promise<void> {
     clearInterval(this.#poll)
+    this.#endReport()
     const leave = (): Promise<unknown> =>
       Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
     // At once: an active run must not begin another round. A claim that is on its way is given back after it.
@@ -138,6 +144,7 @@ export class Worker {
     this.#retryMs = 0
     for (const claim of claims) {
       this.#counts.claimed += 1
+      this.#waited(claim.run)
       if (claim.run.takeovers > 0) this.#counts.takenOver += 1
       const run = new ClaimedRun({
         options: this.#options,

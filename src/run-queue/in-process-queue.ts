@@ -350,6 +350,7 @@ export class InProcessRunQueue implements RunQueue {
         attempt: run.attempt + 1,
         nodeId: member.id,
         front: false,
+        updatedAtMs: now,
       }),
     )
     if (claimed.length > 0) await this.#save(opened, ...claimed)

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Agent } from '../agent/agent.js'
+import { reportQueue } from '../cluster/queue-metrics.js'
 import { isOpenRun } from '../run-queue/run-queue.js'
 import type { PendingConfirmation } from '../session/confirmations.js'
 import type { Attachment } from '../session/request.js'
@@ -89,6 +90,8 @@ export class ServerCore {
     if (options.store === undefined)
       throw new TypeError('createServer with a queue needs the store of the workers.')
     this.queued = new QueuedRuns({ queue, store: options.store, clusterKey })
+    const endReport = reportQueue(agent.meter, queue, (error) => this.report(error))
+    this.stopping.signal.addEventListener('abort', endReport, { once: true })
   }
 
   readonly now = (): number => Date.now()

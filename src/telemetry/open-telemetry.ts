@@ -1,11 +1,13 @@
 import { compileHostPattern } from '../authority/host-pattern.js'
 import type { Telemetry } from './feature.js'
 import type { TelemetryOptions } from './options.js'
+import type { OtelMeter } from './otel.js'
 import type { OtlpConfig } from './otlp.js'
 
 /** The telemetry of an agent. */
 export type OpenedTelemetry = {
   readonly spans: Telemetry
+  readonly meter: OtelMeter | undefined
   /** Sends what is left; absent when the host exports. */
   close?(): Promise<void>
 }
@@ -26,8 +28,8 @@ export async function openTelemetry(
     (options: TelemetryOptions): Telemetry =>
     (session, parent) =>
       new SessionSpans(session, options, parent)
-  if (given !== undefined) return { spans: spansWith(given) }
+  if (given !== undefined) return { spans: spansWith(given), meter: given.meter }
   const { openOtlp } = await import('./otlp.js')
   const otlp = openOtlp(config ?? {}, env)
-  return { spans: spansWith(otlp.telemetry), close: () => otlp.close() }
+  return { spans: spansWith(otlp.telemetry), meter: otlp.telemetry.meter, close: () => otlp.close() }
 }

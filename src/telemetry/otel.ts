@@ -45,9 +45,30 @@ export interface OtelHistogram {
   record(value: number, attributes?: OtelAttributes): void
 }
 
-/** A meter, such as of `metrics.getMeter('my-app')`. */
+export type OtelMetricOptions = { description?: string; unit?: string }
+
+/** A value that is read whenever metrics are collected. */
+export interface OtelObservable {
+  addCallback(callback: never): unknown
+}
+
+export interface OtelObservations {
+  observe(observable: OtelObservable, value: number, attributes?: OtelAttributes): void
+}
+
+/** A meter, such as of `metrics.getMeter('my-app')`. The state of a queue is reported when it has all members. */
 export interface OtelMeter {
-  createHistogram(name: string, options?: { description?: string; unit?: string }): OtelHistogram
+  createHistogram(name: string, options?: OtelMetricOptions): OtelHistogram
+  createObservableGauge?(name: string, options?: OtelMetricOptions): OtelObservable
+  createObservableCounter?(name: string, options?: OtelMetricOptions): OtelObservable
+  addBatchObservableCallback?(
+    callback: (result: OtelObservations) => Promise<void>,
+    observables: OtelObservable[],
+  ): void
+  removeBatchObservableCallback?(
+    callback: (result: OtelObservations) => Promise<void>,
+    observables: OtelObservable[],
+  ): void
 }
 
 /** Kinds of spans and codes of their status, as the API numbers them. */

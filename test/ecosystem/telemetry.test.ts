@@ -337,6 +337,57 @@ describe('telemetry of a run', () => {
     })
   })
 
+  it('has the state of the queue of a cluster, and how long runs waited for a worker', async () => {
+    const exporter = new metricsSdk.InMemoryMetricExporter(0)
+    const reader = new metricsSdk.PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+    const provider = new metricsSdk.MeterProvider({ readers: [reader] })
+    const { agent, root } = await openAgent({ meter: provider.getMeter('test') })
+    const store = new MemorySessionStore()
+    const queue = new InProcessRunQueue({ store })
+    const client = new RunClient({ store, queue })
+    const lost = await queue.join({ name: 'n', host: 'h', pid: 1, version: '1', slots: 1, lanes: ['old'] })
+    await client.submit({ prompt: 'Go.', lane: 'old' })
+    await lost.claim({ lanes: ['old'], max: 1 })
+    await lost.leave()
+    const model = scriptedModel([
+      { toolCalls: [{ id: 'c1', name: 'write', args: { file_path: 'a', content: 'b' } }] },
+    ])
+    const session = { model }
+    const lanes = ['default', 'old']
+    const workspaces = { main: root }
+    const options = { agent, store, queue, workspaces, lanes, suspendAfterMs: 0, maxTakeovers: 0, session }
+    const worker = new Worker(options)
+    onTestFinished(async () => {
+      await worker.drain({ deadlineMs: 0 })
+      await queue.close()
+      await provider.shutdown()
+    })
+    await worker.start()
+    await client.submit({ prompt: 'Go.' })
+    await client.submit({ prompt: 'Go.', lane: 'night' })
+    const state = async () => (await queue.list()).runs.map((run) => run.state)
+    await expect.poll(state).toEqual(['queued', 'waiting', 'dead'])
+    await reader.forceFlush()
+    const metrics: Untyped[] = exporter.getMetrics()[0].scopeMetrics[0].metrics
+    const points = (name: string): Untyped[] =>
+      metrics
+        .find(({ descriptor }) => descriptor.name === `capstan.queue.${name}`)
+        .dataPoints.map(({ attributes, value }: Untyped) => [
+          attributes['capstan.lane'],
+          attributes['capstan.run.state'],
+          value.count ?? value,
+        ])
+    expect(points('runs')).toEqual([
+      ['night', 'queued', 1],
+      ['night', 'active', 0],
+      [undefined, 'waiting', 1],
+      [undefined, 'dead', 1],
+    ])
+    expect(points('oldest_wait')).toEqual([['night', undefined, expect.any(Number)]])
+    expect(points('takeovers')).toEqual([[undefined, undefined, 1]])
+    expect(points('claim.duration')).toEqual([['default', undefined, 1]])
+  })
+
   it('is exported over OTLP by the command, with the packages that are installed next to it', async () => {
     const receiver = await openReceiver()
     const copy = copyOfPackage()
