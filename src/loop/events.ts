@@ -277,6 +277,7 @@ export type ToolEvent =
       readonly decision?: CallDecision | undefined
     } & ToolFacts &
       TouchedPaths)
+  | NetworkRequestEvent
   | ({
       readonly type: 'permission_denied'
       readonly toolId: string
@@ -284,6 +285,35 @@ export type ToolEvent =
       readonly reason: string
     } & ToolFacts &
       TouchedPaths)
+
+/**
+ * A request of a sandboxed command that reached the proxy of its sandbox, once it is over. The path is left out:
+ * it can hold secrets.
+ */
+export type NetworkRequestEvent = {
+  readonly type: 'network_request'
+  /** The call whose command it is. */
+  readonly toolId: string
+  readonly toolName: string
+  /** `CONNECT` for a connection whose content the proxy does not see. */
+  readonly method: string
+  readonly scheme: 'http' | 'https' | 'tunnel'
+  readonly host: string
+  readonly port: number
+  readonly verdict: 'allowed' | 'refused'
+  /** Why it was refused, or why it failed. */
+  readonly code?: string | undefined
+  /** What decided: the entry of `allowHosts`, or the option `readOnly` or `gitFetch`. */
+  readonly rule?: string | undefined
+  readonly status?: number | undefined
+  readonly bytesUp: number
+  readonly bytesDown: number
+  readonly durationMs: number
+  /** The header that the proxy added from `secrets`. */
+  readonly secretHeader?: string | undefined
+  /** How many requests it sums up; absent: one. */
+  readonly count?: number | undefined
+} & ToolFacts
 
 export type ConfirmationEvent =
   | ({

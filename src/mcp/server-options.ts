@@ -1,7 +1,7 @@
 import { normalize } from 'node:path'
 import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
-import { hostRules } from '../workspace/sandbox/host-allow.js'
+import { hostRules } from '../workspace/egress/host-rules.js'
 import { McpError } from './errors.js'
 import { serverLabel } from './names.js'
 

@@ -11,9 +11,11 @@ import type { GateParts, HookVerdict, RuntimeRequest } from '../loop/gate-parts.
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
 import type { AnyTool } from '../tool/contract.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
 import type { RuntimeSession } from '../tool/session-services.js'
 import { backendAddress } from '../workspace/backend/backend.js'
+import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
   type LoadedRules,
@@ -211,7 +213,10 @@ function runtimeFor(
   mode: RuntimeMode,
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
-  const runtime = workspace.runtimeFor(permit, request.signal)
+  const runtime = workspace.runtimeFor(
+    { ...permit, onRequest: (asked) => reportNetwork(kernel, request, asked) },
+    request.signal,
+  )
   const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
   const owner = { id: kernel.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
@@ -228,6 +233,21 @@ function runtimeFor(
     }),
     session,
   }
+}
+
+/** Attributes a request of a command to its call, in the events, the log and the trace. */
+function reportNetwork(
+  kernel: SessionKernel,
+  { callId, call, request: { toolCallId } }: RuntimeRequest,
+  request: NetworkRequest,
+): void {
+  kernel.trace.addRequest(callId, request)
+  kernel.emit({
+    type: 'network_request',
+    toolId: toolCallId ?? callId,
+    toolName: call.tool,
+    ...omitUndefined(request),
+  })
 }
 
 /** Requests of tools carry the trace to hosts that expect it. */

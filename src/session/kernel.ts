@@ -16,6 +16,7 @@ import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { isBackend, type WorkspaceBackend } from '../workspace/backend/backend.js'
+import { hiddenTexts } from '../workspace/egress/host-secrets.js'
 import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
@@ -108,7 +109,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.plan = createPlanProgress(restoredTodos(restored))
     if (restored !== undefined) this.runs.restore(restored)
     this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
-    this.redactor = createRedactor(options.securityProvider, setup.secrets ?? [], this.emit)
+    this.redactor = createRedactor(options.securityProvider, secretsOf(setup), this.emit)
     this.title = new SessionTitle(options.title ?? restored?.session?.title)
     this.recorder = options.sessionStore && createRecorder(this, options.sessionStore)
     if (restored === undefined && options.signal?.aborted !== true) this.recorder?.create()
@@ -376,3 +377,14 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (title !== undefined) this.recorder?.title(title)
   }
 }
+
+/** What must not be shown: the keys of the configuration, and what the proxy of the sandbox adds to requests. */
+function secretsOf({ secrets = noSecrets, options }: SessionSetup): readonly string[] {
+  const values = (options.network?.secrets ?? []).flatMap(({ value }) =>
+    typeof value === 'string' ? hiddenTexts(value) : [],
+  )
+  // The same list for every session that adds nothing: what finds secrets is made once for each list.
+  return values.length === 0 ? secrets : [...secrets, ...values]
+}
+
+const noSecrets: readonly string[] = []

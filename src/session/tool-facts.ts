@@ -23,6 +23,7 @@ export function withToolFacts(
     case 'tool_start':
     case 'tool_output_delta':
     case 'tool_end':
+    case 'network_request':
     case 'permission_denied':
     case 'confirmation_required':
       return { ...event, ...knownFacts(tools.get(event.toolName)) }

@@ -2,6 +2,7 @@ import type { SessionLabels } from '../feature/labels.js'
 import type { CallRecord } from '../loop/gate-parts.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { toToolResult } from '../tool/tool-result.js'
+import type { NetworkRequest } from '../workspace/egress/network-request.js'
 
 /** One tool call in the session's trace: that it happened and how it went, without what it said. */
 export type TraceEvent = SessionLabels & {
@@ -25,12 +26,29 @@ export type TraceEvent = SessionLabels & {
   readonly endedAt: CallRecord['endedAt']
   readonly verdict?: string
   readonly approval?: string
+  /** The requests that commands of the call sent through the proxy of the sandbox; absent: none. */
+  readonly network?: TraceNetwork
 }
+
+/** The requests of the commands of one call. */
+export type TraceNetwork = {
+  readonly requests: number
+  readonly refused: number
+  readonly bytesUp: number
+  readonly bytesDown: number
+  /** `host:port`, at most 20. */
+  readonly hosts: readonly string[]
+}
+
+const noRequests: TraceNetwork = { requests: 0, refused: 0, bytesUp: 0, bytesDown: 0, hosts: [] }
+const maxHosts = 20
+const maxOpenCalls = 1_000
 
 export class Trace {
   readonly #session: SessionLabels & Pick<TraceEvent, 'sessionId'>
   readonly #most: number
   #events: TraceEvent[] = []
+  readonly #requests = new Map<string, TraceNetwork>()
 
   /** `most`: how many are kept; absent or null: all of them. */
   constructor(session: SessionLabels & Pick<TraceEvent, 'sessionId'>, most?: number | null) {
@@ -38,8 +56,26 @@ export class Trace {
     this.#most = most ?? Number.POSITIVE_INFINITY
   }
 
+  /** Adds a request to the call that is running. */
+  addRequest(callId: string, request: NetworkRequest): void {
+    const { requests, refused, bytesUp, bytesDown, hosts } = this.#requests.get(callId) ?? noRequests
+    // Requests of background jobs can come after their call has ended.
+    if (this.#requests.size >= maxOpenCalls) this.#requests.clear()
+    const count = request.count ?? 1
+    const host = `${request.host}:${request.port}`
+    this.#requests.set(callId, {
+      requests: requests + count,
+      refused: refused + (request.verdict === 'refused' ? count : 0),
+      bytesUp: bytesUp + request.bytesUp,
+      bytesDown: bytesDown + request.bytesDown,
+      hosts: hosts.includes(host) || hosts.length >= maxHosts ? hosts : [...hosts, host],
+    })
+  }
+
   add(record: CallRecord): void {
     const { envelope } = record
+    const network = this.#requests.get(record.callId)
+    this.#requests.delete(record.callId)
     const { output, exitCode } = toToolResult(record.toolName, envelope)
     this.#events.push({
       schema: 'capstan.trace_event.v1',
@@ -57,7 +93,7 @@ export class Trace {
       outputBytes: Buffer.byteLength(output),
       metadataKeys: Object.keys(envelope.metadata),
       endedAt: record.endedAt,
-      ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval }),
+      ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval, network }),
     })
     if (this.#events.length > this.#most + Math.max(16, this.#most >> 2))
       this.#events = this.#events.slice(-this.#most)

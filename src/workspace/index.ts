@@ -13,10 +13,12 @@ export { WorkspaceBackendError, type WorkspaceBackendErrorCode } from './backend
 export { createMemoryBackend } from './backend/memory-backend.js'
 export { createOverlayBackend, type OverlayBackendOptions } from './backend/overlay-backend.js'
 export { createSshBackend, type SshBackendOptions } from './backend/ssh/ssh-backend.js'
+export * from './egress/index.js'
 export * from './files/index.js'
 export { NetError, type NetErrorCode } from './net/index.js'
 export {
   type LocalWorkspace,
+  type NetworkOptions,
   NotPermittedError,
   openWorkspace,
   type Workspace,

@@ -8,6 +8,7 @@ import type { ToolRuntime } from '../tool/runtime.js'
 import type { CommitOutcome, DiscardOutcome } from './backend/backend.js'
 import { WorkspaceBackendError } from './backend/errors.js'
 import { type ClosedPaths, closePaths } from './closed-paths.js'
+import type { CheckHost, NetworkRequest, NetworkRules } from './egress/index.js'
 import { findBelow } from './files/find-below.js'
 import { followLinks } from './files/follow-links.js'
 import { createLocalFiles, type LocalFiles, type WorkspaceFiles } from './files/index.js'
@@ -19,13 +20,7 @@ import {
   resolveChecked,
   systemResolver,
 } from './net/index.js'
-import {
-  type CheckHost,
-  type DoctorCheck,
-  doctor,
-  type SandboxMode,
-  type SandboxOptions,
-} from './sandbox/index.js'
+import { type DoctorCheck, doctor, type SandboxMode, type SandboxOptions } from './sandbox/index.js'
 import { createScratch, defaultScratchBase, type Scratch } from './scratch/index.js'
 import { createLocalSearch } from './search/index.js'
 import { type ServerProgram, startServerProgram } from './server-program.js'
@@ -53,10 +48,8 @@ export type WorkspaceOptions = {
   /** Variables passed to commands, in addition to the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
-  /** Hosts that commands may reach, and the private addresses that may be reached: all, or those of the named hosts. */
-  readonly network?:
-    | { readonly allowHosts?: readonly string[]; readonly allowPrivate?: AllowPrivate }
-    | undefined
+  /** What commands and tools can do on the network. */
+  readonly network?: NetworkOptions | undefined
   /** Files and directories that no tool and no command may read or change, such as the session store. */
   readonly closed?: readonly string[] | undefined
   /** Directories that the workspace is a copy of: what is denied there is denied here. */
@@ -66,6 +59,12 @@ export type WorkspaceOptions = {
   /** Where this host keeps track of the processes it started. */
   readonly ledgerDir?: string | undefined
   readonly onNotice?: ((text: string) => void) | undefined
+}
+
+/** What commands can do on the network, and which private addresses commands and tools can reach. */
+export type NetworkOptions = Partial<NetworkRules> & {
+  /** All private addresses, or those of the named hosts. */
+  readonly allowPrivate?: AllowPrivate | undefined
 }
 
 /** Directories outside the workspace that a host opened for tools that declare them. Real paths. */
@@ -81,6 +80,8 @@ export type WorkspacePermit = {
   unreadable?(): UnreadablePaths | undefined
   /** Whether rules deny a host to the call's commands. Absent: none is denied. */
   deniesHost?(host: string, port: number): boolean
+  /** Called for each request of the call's commands that reached the proxy of their sandbox. */
+  onRequest?(request: NetworkRequest): void
 }
 
 /** A tool tried what its call may not do. */
@@ -271,7 +272,7 @@ function commonShellOptions(
 }
 
 function openShell(common: CommonShellOptions, scratch: Scratch, options: WorkspaceOptions): LocalShell {
-  const { allowHosts = [], allowPrivate } = options.network ?? {}
+  const { allowHosts = [], allowPrivate, ...rules } = options.network ?? {}
   const policyFor = privateAccess(allowPrivate)
   const checkHost: CheckHost = async (host, port) => {
     const [first] = await resolveChecked(host, policyFor(host, port), systemResolver)
@@ -283,7 +284,7 @@ function openShell(common: CommonShellOptions, scratch: Scratch, options: Worksp
     // No hosts: no network at all, never all of it.
     sandboxOptions: {
       ...common.sandboxOptions,
-      ...(allowHosts.length > 0 ? { network: { allowHosts, checkHost } } : {}),
+      ...(allowHosts.length > 0 ? { network: { ...rules, allowHosts, checkHost } } : {}),
     },
     scratchFile: async (label) => {
       const { path, file } = await scratch.create(label)
@@ -376,6 +377,7 @@ function confinementFor(
     ...(masked.length > 0 && { masked }),
     unreadable: permit.unreadable?.(),
     deniesHost: permit.deniesHost,
+    onRequest: permit.onRequest,
   }
 }
 

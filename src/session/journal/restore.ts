@@ -76,8 +76,15 @@ export function optionsToKeep(options: SessionOptions): JsonObject {
   const kept = Object.fromEntries(
     keptNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   )
-  const { model } = options
-  return JSON.parse(JSON.stringify({ ...kept, model: typeof model === 'string' ? model : undefined }))
+  const { model, network } = options
+  return JSON.parse(
+    JSON.stringify({
+      ...kept,
+      model: typeof model === 'string' ? model : undefined,
+      // A log holds no keys: a resumed session gets them from its host.
+      network: network && { ...network, secrets: undefined },
+    }),
+  )
 }
 
 const keptNames = Object.keys(restrictions) as readonly (keyof typeof restrictions)[]

@@ -1,4 +1,5 @@
 import { mkdir, realpath } from 'node:fs/promises'
+import type { SandboxNetwork } from '../egress/command-network.js'
 import type { Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
@@ -6,7 +7,6 @@ import { unconfined } from '../shell/unconfined.js'
 import { confinementBy, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
-import type { SandboxNetwork } from './hold-command.js'
 import type { SandboxBackend } from './probe.js'
 
 /** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type CommandNetwork, openCommandNetwork } from '../egress/command-network.js'
+import { relayed } from '../egress/relay.js'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
-import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
+import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import { limited } from '../shell/resource-limits.js'
 import {
   bubblewrapArgs,
@@ -30,9 +31,7 @@ import { type SandboxShell, takeReport, visiblePart, watchedProtection } from '.
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
 import type { Protection } from './protected-paths.js'
-import { type FilteringProxy, startProxy } from './proxy.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
-import { proxyVariables, relayed } from './relay.js'
 import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = SandboxShell & { readonly bwrap: string }
@@ -51,9 +50,9 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
     async confine(command) {
       const watches = await Promise.all(guards.map((guard) => guard.begin()))
       const protection = await watchedProtection(options, command, watches)
-      let proxy: FilteringProxy | undefined
+      let proxy: CommandNetwork | undefined
       try {
-        proxy = await proxyFor(options, command.call)
+        proxy = await openCommandNetwork(options.network, command.call, options.directory)
         const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
         const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
         return plan(options, own, command, { protection, covers, proxy, guarded })
@@ -77,7 +76,7 @@ type OwnFiles = {
 type Held = {
   readonly protection: Protection
   readonly covers: Covers
-  readonly proxy: FilteringProxy | undefined
+  readonly proxy: CommandNetwork | undefined
   readonly guarded: GuardedGit | undefined
 }
 
@@ -122,10 +121,13 @@ function plan(
     sockets: covers.sockets.filter(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
-    network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
+    network:
+      proxy !== undefined && 'socket' in proxy.address
+        ? { socket: proxy.address.socket, node: process.execPath }
+        : undefined,
     guarded: own.guard !== undefined,
   })
-  const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
+  const extra = { ...options.env, ...proxy?.variables(command.home, insideHome) }
   const limitedArgv = limited(
     proxy === undefined ? command.argv : relayed(command.argv, insideNode),
     options.limits,
@@ -228,25 +230,4 @@ function describeGit(home: string, ignored: readonly string[]): void {
   // Small and at once: by way of the thread pool it would take ten times as long.
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, 'ignore'), ignored.map((line) => `${line}\n`).join(''))
-}
-
-/** One proxy for each command: its grant, its refusals and its end are that command's own. */
-async function proxyFor(
-  options: BubblewrapOptions,
-  call: CallConfinement | undefined,
-): Promise<FilteringProxy | undefined> {
-  const { hosts, deniesHost } = call ?? {}
-  const { network } = options
-  if (network === undefined || network.allowHosts.length === 0 || hosts?.length === 0) return undefined
-  // The name of a socket ends at 107 bytes.
-  const base = Buffer.byteLength(options.directory) < 90 ? options.directory : tmpdir()
-  const directory = await mkdtemp(join(base, 'p-'))
-  const proxy = await startProxy({ socket: join(directory, 's'), hosts, deniesHost, ...network })
-  return {
-    ...proxy,
-    async close() {
-      await proxy.close()
-      await rm(directory, { recursive: true, force: true })
-    },
-  }
 }

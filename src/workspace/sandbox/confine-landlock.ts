@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { type CommandNetwork, openCommandNetwork } from '../egress/command-network.js'
 import { gitGuardOf } from '../git/git-guard.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
@@ -34,22 +35,32 @@ export function landlockConfinement(options: LandlockOptions): Confinement {
     async confine(command) {
       const watches = await Promise.all(guards.map((guard) => guard.begin()))
       const protection = await watchedProtection(options, command, watches)
+      let proxy: CommandNetwork | undefined
       try {
+        proxy = await openCommandNetwork(options.network, command.call)
         const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
-        return plan(options, await program, command, { protection, covers })
+        return plan(options, await program, command, { protection, covers, proxy })
       } catch (error) {
         await protection.release()
+        await proxy?.close()
         throw error
       }
     },
   }
 }
 
+/** What was made for one command. */
+type Held = {
+  readonly protection: Protection
+  readonly covers: Covers
+  readonly proxy: CommandNetwork | undefined
+}
+
 function plan(
   options: LandlockOptions,
   program: string,
   command: ConfinedCommand,
-  { protection, covers }: { readonly protection: Protection; readonly covers: Covers },
+  { protection, covers, proxy }: Held,
 ): ConfinedLaunch {
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
@@ -65,6 +76,7 @@ function plan(
         (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
       ),
       rules: protection.rules ?? { names: [], gitRoots: options.roots },
+      proxyPort: proxy !== undefined && 'port' in proxy.address ? proxy.address.port : undefined,
     },
     report,
   )
@@ -80,11 +92,12 @@ function plan(
       tmp: command.tmp,
       marker: command.marker,
       path: options.path,
-      extra: options.env,
+      extra: { ...options.env, ...proxy?.variables(command.home, command.home) },
     }),
     contained: true,
     async finish(outcome) {
-      const network = explainNoNetwork(outcome, { hasHosts: (options.network?.allowHosts.length ?? 0) > 0 })
+      await proxy?.close()
+      const network = proxy === undefined ? explainNoNetwork(outcome) : proxy.refused()
       const messages = [
         ...explainRefusedPaths(await takeReport(report), options.roots),
         ...(await protection.release()),

@@ -1,4 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
+import type { SandboxNetwork } from '../egress/command-network.js'
 import type { GitWatch } from '../git/git-guard.js'
 import type { CallConfinement, ConfinedCommand } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
@@ -7,7 +8,6 @@ import { isInside, type PathOfKind } from './bubblewrap.js'
 import { grantedDirectories } from './call-mounts.js'
 import { refusedPaths } from './guard/guard.js'
 import { type Protection, protect, protectedNames } from './protected-paths.js'
-import type { CheckHost } from './proxy.js'
 
 /** What holds for all commands of a shell in a sandbox. */
 export type SandboxShell = {
@@ -30,14 +30,6 @@ export type SandboxShell = {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   readonly limits: ResourceLimits
-}
-
-/** The hosts that a command in the sandbox can reach. */
-export type SandboxNetwork = {
-  /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
-  readonly allowHosts: readonly string[]
-  /** Resolves a host and refuses private addresses; the connection goes to the address it gives. */
-  readonly checkHost: CheckHost
 }
 
 /** Without the places outside the workspace that no command sees anyway. */

@@ -11,6 +11,8 @@ export type LandlockProfile = Pick<SandboxProfile, 'shown' | 'hidden' | 'pins' |
   /** Unix sockets of the host, which cannot be connected to. */
   readonly sockets: readonly string[]
   readonly rules: GuardRules
+  /** The port of the proxy, the only one that a command can connect to. */
+  readonly proxyPort?: number | undefined
 }
 
 /** The words in front of a command that confine it, up to and including `--`. */
@@ -30,6 +32,7 @@ export function landlockArgs(profile: LandlockProfile, report: string): string[]
   return [
     '--confine',
     ...['--report-to', report],
+    ...(profile.proxyPort === undefined ? [] : ['--proxy', String(profile.proxyPort)]),
     ...[...readableSystem(profile.hidden), ...readOnly].flatMap((path) => ['--read', path]),
     ...[...writable, profile.tmp, profile.home, ...devices].flatMap((path) => ['--write', path]),
     ...profile.pins.flatMap(({ path, how }) => (how === 'own-mount' ? ['--open', path] : [])),

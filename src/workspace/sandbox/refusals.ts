@@ -70,16 +70,12 @@ export function explainRefusals(
 }
 
 /** Explains a failed command that had no network, when its output says that it needed one. */
-export function explainNoNetwork(
-  outcome: { readonly exitCode: number | null; readonly output: string },
-  { hasHosts = false }: { readonly hasHosts?: boolean } = {},
-): string[] {
+export function explainNoNetwork(outcome: {
+  readonly exitCode: number | null
+  readonly output: string
+}): string[] {
   if (outcome.exitCode === 0 || !noNetwork.test(outcome.output)) return []
-  return [
-    hasHosts
-      ? 'There is no network in this sandbox: the allowed hosts can be reached with bubblewrap only, which does not work on this machine.'
-      : 'There is no network in the sandbox: no host is allowed.',
-  ]
+  return ['There is no network in the sandbox: no host is allowed.']
 }
 
 const noNetwork =

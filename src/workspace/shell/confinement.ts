@@ -1,3 +1,4 @@
+import type { NetworkRequest } from '../egress/network-request.js'
 import type { GitWork } from '../git/git-work.js'
 import type { ChildEnvironment } from './child-env.js'
 
@@ -41,6 +42,8 @@ export type CallConfinement = {
   readonly hosts?: readonly string[] | undefined
   /** Hosts among those that rules deny, asked for each connection. Absent: none. */
   readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
+  /** Called for each request of the command that reached the proxy of its sandbox. */
+  readonly onRequest?: ((request: NetworkRequest) => void) | undefined
   /**
    * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads
    * elsewhere, is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either

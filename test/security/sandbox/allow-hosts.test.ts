@@ -2,12 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AgentEvent } from '../../../src/loop/events.js'
+import { MemorySessionStore } from '../../../src/store/memory-store.js'
 import { createJsonTool } from '../../../src/tool/create-json-tool.js'
 import { bash, calls, openSession, toolResults } from '../../contract/open-session.js'
 import { startGitServer } from './support/git-https-server.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
+import { tarballOf } from './support/tarball.js'
 
 /** Not among the names that programs reach without a proxy. */
 const address = '127.0.0.2'
@@ -196,8 +198,53 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(other.branches()).toBe('')
   })
 
+  it('reports each request with its call in events, log and trace, and a secret in none of them', async () => {
+    const value = 'Bearer t0ken-of-the-host-0123456789'
+    answer = ({ headers }, response) => response.end(`you sent ${headers.authorization}`)
+    const sessionStore = new MemorySessionStore()
+    const { server, session } = await openSession(
+      [
+        bash(`curl -sS http://${host}/page; curl -sS http://other.example/; curl -sS -d x http://${host}/`),
+        'done',
+      ],
+      {
+        ...allowAll,
+        sandbox: 'required',
+        sessionStore,
+        sessionId: 's',
+        network: {
+          allowHosts: [host],
+          allowPrivate: [host],
+          readOnly: true,
+          secrets: [{ host, header: 'authorization', value, plainHttp: true }],
+        },
+      },
+    )
+    const events: AgentEvent[] = []
+    for await (const event of await session.stream('x')) events.push(event)
+    const requests = events.filter((event) => event.type === 'network_request')
+    const call = events.find(({ type }) => type === 'tool_execution_start')
+    const port = Number(host.split(':')[1])
+    const ofCall = { toolId: call?.toolId, toolName: 'bash' }
+    expect(requests).toEqual([
+      expect.objectContaining({
+        ...{ ...ofCall, method: 'GET', host: address, port, verdict: 'allowed', rule: host, status: 200 },
+        secretHeader: 'authorization',
+      }),
+      expect.objectContaining({ ...ofCall, host: 'other.example', verdict: 'refused', code: 'not_allowed' }),
+      expect.objectContaining({ ...ofCall, method: 'POST', verdict: 'refused', code: 'read_only' }),
+    ])
+    expect(session.traceEvents().at(-1)?.network).toMatchObject({ requests: 3, refused: 2 })
+    await session.close()
+    const log = JSON.stringify((await sessionStore.read('s'))?.records ?? [])
+    expect(log).toContain('network_request')
+    expect(served).toEqual(['GET /page'])
+    for (const text of [log, JSON.stringify(events), toolResults(server, 1)[0]])
+      expect(text).not.toContain('t0ken')
+  })
+
   it('installs an npm package from an allowed registry, confined', async () => {
-    const tarball = packed({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
+    const tarball = tarballOf({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
     answer = ({ url }, response) => {
       if (url === '/tiny/-/tiny-1.0.0.tgz') return void response.end(tarball)
       response.setHeader('content-type', 'application/json')
@@ -294,26 +341,4 @@ function fetchThroughProxy(host: string): string {
 const { hostname, port } = new URL(process.env.http_proxy)
 request({ host: hostname, port, path: 'http://${host}/page' }, (response) => response.pipe(process.stdout)).end()
 `
-}
-
-/** A gzipped tar archive of these files. */
-function packed(files: Readonly<Record<string, string>>): Buffer {
-  const blocks = Object.entries(files).flatMap(([name, text]) => {
-    const header = Buffer.alloc(512)
-    header.write(name, 0)
-    header.write('0000644\0', 100)
-    header.write('0000000\0', 108)
-    header.write('0000000\0', 116)
-    header.write(`${text.length.toString(8).padStart(11, '0')}\0`, 124)
-    header.write('00000000000\0', 136)
-    header.write('        ', 148)
-    header.write('0', 156)
-    header.write('ustar\x0000', 257)
-    const sum = header.reduce((total, byte) => total + byte, 0)
-    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
-    const body = Buffer.alloc(Math.ceil(text.length / 512) * 512)
-    body.write(text)
-    return [header, body]
-  })
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
 }

@@ -36,7 +36,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
   /** A request through the proxy in nothing but bash. */
   const get = (host: string): string =>
     `exec 3<>"/dev/tcp/127.0.0.1/\${HTTPS_PROXY##*:}"; printf 'CONNECT ${host} HTTP/1.1\\r\\n\\r\\n' >&3; read -r status <&3; echo "$status"
-     printf 'GET / HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n' >&3; tail -n 1 <&3; exec 3>&-`
+     printf 'GET / HTTP/1.1\\r\\nhost: ${host}\\r\\nconnection: close\\r\\n\\r\\n' >&3; tail -n 1 <&3; exec 3>&-`
 
   it('SEC-124 reaches an allowed host through the proxy, and nothing around it', async () => {
     const reached = await shell.run(get(`good.test:${port}`))

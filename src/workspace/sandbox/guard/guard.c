@@ -13,13 +13,14 @@
  * Without namespaces, the guard confines itself and the command with Landlock and a wider seccomp filter before it starts the
  * command. See "Without namespaces" below.
  *
- *   guard --confine [--read PATH]... [--write PATH]... [--open PATH]... [--deny PATH]... [--report-to FILE] [the rules above] -- /program [argument]...
+ *   guard --confine [--read PATH]... [--write PATH]... [--open PATH]... [--deny PATH]... [--report-to FILE] [--proxy PORT] [the rules above] -- /program [argument]...
  *
  *   --read   What can be read and executed. Nothing else can, except --write.
  *   --write  What can be read, executed and changed.
  *   --open   A directory whose content can be changed although its own name is protected: a git directory for a git command.
  *   --deny   A file or directory in those that cannot be opened, or a socket that cannot be connected to.
  *   --report-to  Like --report, to the end of a file.
+ *   --proxy  The port of 127.0.0.1 that the command can connect to; nothing else is reachable over TCP.
  *
  *   guard --landlock-abi   Prints the version of Landlock of this kernel, 0 for none.
  *
@@ -76,8 +77,11 @@
 #define AT_EMPTY_PATH 0x1000
 #define AT_REMOVEDIR 0x200
 #define AF_UNIX 1
+#define AF_INET 2
 #define SOCK_STREAM 1
 #define SOCK_SEQPACKET 5
+#define SOL_SOCKET 1
+#define SO_DOMAIN 39
 #define NR_FCHMODAT2 452
 #define RENAME_EXCHANGE 2
 #define PATH_MAX 4096
@@ -232,7 +236,7 @@ static int mount_count;
 static char mount_text[1 << 20];
 
 /* Without namespaces: see there. */
-static int confines, sees_all_opens;
+static int confines, sees_all_opens, proxy_port;
 static const char *readable[MAX_RULES], *writable[MAX_RULES], *denied[MAX_RULES];
 static int readable_count, writable_count, denied_count, opened_count;
 static const char *opened_directories[MAX_RULES];
@@ -1157,6 +1161,8 @@ static long do_bind(struct caller *caller, long socket, ulong address, ulong siz
 	size = (ulong)(int)size;
 	memset(&name, 0, sizeof name);
 	if (size > 0 && read_memory(caller, &name, address, size) != (long)size) return -EFAULT;
+	/* A port of the machine: others could connect to the command. */
+	if (confines && size >= 2 && name.local.family != AF_UNIX) return -EACCES;
 	long result = know(caller);
 	if (result < 0) return result;
 	pidfd = CALL(pidfd_open, caller->tgid, 0);
@@ -1282,10 +1288,15 @@ static long do_unlink(struct caller *caller, long directory, ulong address, ulon
 	return result;
 }
 
-/* Connects the caller's own socket to a socket file that the command can write to. In a worker, because it can block. */
+/* An address of IPv4, in the order of bytes of the network. */
+struct internet { __u16 family, port; __u32 address; char zero[8]; };
+#define BIG_ENDIAN_16(value) ((__u16)((value) << 8 | (value) >> 8))
+#define LOOPBACK 0x0100007fU
+
+/* Connects the caller's own socket to a socket file that the command can write to, or to the proxy. In a worker, because it can block. */
 static long do_connect(struct caller *caller, long socket, ulong address, ulong size)
 {
-	union { struct { __u16 family; char path[108]; } local; char bytes[130]; } name;
+	union { struct { __u16 family; char path[108]; } local; struct internet internet; char bytes[130]; } name;
 	static char path[PATH_MAX];
 	struct place place = { .directory = -1 };
 	struct statx stat;
@@ -1296,12 +1307,14 @@ static long do_connect(struct caller *caller, long socket, ulong address, ulong 
 	if (size > 0 && read_memory(caller, &name, address, size) != (long)size) return -EFAULT;
 	long result = know(caller);
 	if (result < 0) return result;
-	if (size <= 2 || size > 110 || name.local.family != AF_UNIX || name.local.path[0] == 0) return -EACCES;
+	int is_proxy = proxy_port != 0 && size >= sizeof name.internet && name.internet.family == AF_INET &&
+		name.internet.port == BIG_ENDIAN_16(proxy_port) && name.internet.address == LOOPBACK;
+	if (!is_proxy && (size <= 2 || size > 110 || name.local.family != AF_UNIX || name.local.path[0] == 0)) return -EACCES;
 	pidfd = CALL(pidfd_open, caller->tgid, 0);
 	fd = pidfd < 0 ? pidfd : CALL(pidfd_getfd, pidfd, (int)socket, 0);
 	if (pidfd >= 0) CALL(close, pidfd);
 	result = fd < 0 ? fd : is_waiting(caller) ? 0 : -ESRCH;
-	if (result == 0) {
+	if (result == 0 && !is_proxy) {
 		path[0] = 0;
 		append(path, PATH_MAX, name.bytes + 2);
 		base = path[0] == '/' ? root_fd : base_of(caller, AT_FDCWD);
@@ -1309,19 +1322,23 @@ static long do_connect(struct caller *caller, long socket, ulong address, ulong 
 		if (base >= 0 && base != root_fd) CALL(close, base);
 	}
 	/* A link is not followed: programs that use one are rare. */
-	if (result == 0) found = CALL(openat, place.directory, place.dots ? "." : place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (result == 0 && found < 0) result = found;
-	if (result == 0) result = stat_at((int)found, "", &stat);
-	if (result == 0 && (stat.stx_mode & S_IFMT) != S_IFSOCK) result = -ECONNREFUSED;
-	if (result == 0 && (place.proc || is_outside_file((int)found, 1))) result = -EACCES;
+	if (result == 0 && !is_proxy) found = CALL(openat, place.directory, place.dots ? "." : place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (result == 0 && !is_proxy && found < 0) result = found;
+	if (result == 0 && !is_proxy) result = stat_at((int)found, "", &stat);
+	if (result == 0 && !is_proxy && (stat.stx_mode & S_IFMT) != S_IFSOCK) result = -ECONNREFUSED;
+	if (result == 0 && !is_proxy && (place.proc || is_outside_file((int)found, 1))) result = -EACCES;
 	if (result == 0 && worker_count == MAX_WORKERS) result = -EAGAIN;
 	if (result == 0) {
-		memset(&name, 0, sizeof name);
-		name.local.family = AF_UNIX;
-		own_fd_path(name.local.path, sizeof name.local.path, (int)found);
+		size = sizeof name.internet;
+		if (!is_proxy) {
+			memset(&name, 0, sizeof name);
+			name.local.family = AF_UNIX;
+			own_fd_path(name.local.path, sizeof name.local.path, (int)found);
+			size = 2 + length(name.local.path) + 1;
+		}
 		long pid = CALL(clone, SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0) {
-			answer(caller, CALL(connect, fd, &name, 2 + length(name.local.path) + 1));
+			answer(caller, CALL(connect, fd, &name, size));
 			leave(0);
 		}
 		if (pid < 0) result = pid;
@@ -1334,6 +1351,22 @@ static long do_connect(struct caller *caller, long socket, ulong address, ulong 
 	if (found >= 0) CALL(close, found);
 	if (fd >= 0) CALL(close, fd);
 	close_place(&place);
+	return result;
+}
+
+/* Only sockets between processes of the command take connections. Without this, one that was never bound would get a port of the machine. */
+static long do_listen(struct caller *caller, long socket, long backlog)
+{
+	int family = 0, size = sizeof family;
+	long result = know(caller), pidfd, fd;
+	if (result < 0) return result;
+	pidfd = CALL(pidfd_open, caller->tgid, 0);
+	fd = pidfd < 0 ? pidfd : CALL(pidfd_getfd, pidfd, (int)socket, 0);
+	if (pidfd >= 0) CALL(close, pidfd);
+	result = fd < 0 ? fd : is_waiting(caller) ? 0 : -ESRCH;
+	if (result == 0) result = CALL(getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &family, &size);
+	if (result == 0) result = family == AF_UNIX ? CALL(listen, fd, backlog) : -EACCES;
+	if (fd >= 0) CALL(close, fd);
 	return result;
 }
 
@@ -1373,6 +1406,7 @@ static long perform(struct caller *caller, const struct seccomp_data *data)
 	case __NR_utimensat: return do_utimens(caller, (long)a[0], a[1], a[2], (__u32)a[3]);
 	case __NR_unlinkat: return do_unlink(caller, (long)a[0], a[1], (__u32)a[2]);
 	case __NR_connect: return do_connect(caller, (long)a[0], a[1], a[2]);
+	case __NR_listen: return do_listen(caller, (long)a[0], (long)(int)a[1]);
 	default: return -ENOSYS;
 	}
 }
@@ -1419,6 +1453,24 @@ static const struct sock_filter filter_opens[] = {
 	WHEN_ANY_OPEN(__NR_open, 1),
 #endif
 	WHEN_ANY_OPEN(__NR_openat, 2),
+};
+
+/* TCP, and no other protocol of IPv4. */
+#define ALLOW_TCP(number) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 10), ARGUMENT(0), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 0, 7), ARGUMENT(1), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 0, 4), ARGUMENT(2), \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 6, 0, 1), \
+	ANSWER(SECCOMP_RET_ALLOW), NUMBER
+#define FAST_OPEN 0x20000000
+
+/* With a proxy, before `filter_confine`: sockets that do_connect connects to it. */
+static const struct sock_filter filter_proxy[] = {
+	ALLOW_TCP(__NR_socket),
+	/* Data with an address connects without `connect`. */
+	WHEN_BITS(__NR_sendto, 3, FAST_OPEN, ERROR(EOPNOTSUPP)), WHEN_BITS(__NR_sendmsg, 2, FAST_OPEN, ERROR(EOPNOTSUPP)),
+	WHEN_BITS(__NR_sendmmsg, 3, FAST_OPEN, ERROR(EOPNOTSUPP)),
+	WHEN(__NR_listen, SECCOMP_RET_USER_NOTIF),
 };
 
 #define NEW_NAMESPACES 0x7e020000
@@ -1536,7 +1588,7 @@ static struct sock_filter filter[] = {
  * host, and:
  *
  *   - Landlock has two layers. The outer one binds the guard and the command: what the guard does for the command is refused by the kernel
- *     too. The inner one binds the command alone: it leaves out /proc (the guard reads there who calls), TCP, signals to processes
+ *     too. The inner one binds the command alone: it leaves out /proc (the guard reads there who calls), TCP (the guard connects to the proxy), signals to processes
  *     outside, the guard among them, and abstract sockets.
  *   - Rules of Landlock only add, so what is protected inside a writable directory is judged by the guard, with `--name`, `--git`
  *     and `--deny`. In this mode it also performs the calls that remove names, or change modes and times.
@@ -1555,6 +1607,9 @@ static struct sock_filter filter[] = {
 
 struct landlock_ruleset { __u64 fs, net, scoped; };
 struct __attribute__((packed)) landlock_path { __u64 allowed; __s32 fd; };
+struct landlock_port { __u64 allowed, port; };
+#define RULE_NET_PORT 2
+#define NET_CONNECT 2
 
 static long landlock_version(void)
 {
@@ -1579,12 +1634,16 @@ static void allow_path(int ruleset, const char *path, ulong access)
 /* Puts this process, and all it starts, under the lists of paths. */
 static void restrict_self(int is_command)
 {
-	struct landlock_ruleset rules = { .fs = FS_ALL, .net = is_command ? 3 : 0, .scoped = is_command ? 3 : 0 };
+	struct landlock_ruleset rules = { .fs = FS_ALL, .net = 3, .scoped = is_command ? 3 : 0 };
 	long fd = CALL(landlock_create_ruleset, &rules, sizeof rules, 0);
 	if (fd < 0) fail("the kernel has no Landlock that is new enough (Linux 6.12 or newer has)", "");
 	for (int at = 0; at < readable_count; at++) allow_path((int)fd, readable[at], FS_READ);
 	for (int at = 0; at < writable_count; at++) allow_path((int)fd, writable[at], FS_WRITE);
 	if (!is_command) allow_path((int)fd, "/proc", FS_READ);
+	/* The guard connects to the proxy. The command itself connects to nothing. */
+	struct landlock_port proxy = { .allowed = NET_CONNECT, .port = (__u64)proxy_port };
+	if (!is_command && proxy_port != 0 && CALL(landlock_add_rule, fd, RULE_NET_PORT, &proxy, 0) < 0)
+		fail("Landlock refuses the rule for the proxy", "");
 	if (CALL(landlock_restrict_self, fd, 0) < 0) fail("Landlock does not restrict this process", "");
 	CALL(close, fd);
 }
@@ -1679,6 +1738,8 @@ __attribute__((noreturn)) static void start_program(char **argv, char **env)
 		if (at + 1 != FILTER_START) continue;
 		for (ulong one = 0; sees_all_opens && one < sizeof filter_opens / sizeof *filter_opens; one++)
 			whole[program.len++] = filter_opens[one];
+		for (ulong one = 0; confines && proxy_port != 0 && one < sizeof filter_proxy / sizeof *filter_proxy; one++)
+			whole[program.len++] = filter_proxy[one];
 		for (ulong one = 0; confines && one < sizeof filter_confine / sizeof *filter_confine; one++)
 			whole[program.len++] = filter_confine[one];
 	}
@@ -1769,6 +1830,7 @@ static void read_arguments(char **argv, char ***program)
 	while (*argv != 0 && !equal(*argv, "--")) {
 		if (equal(*argv, "--report") && argv[1] != 0) report_fd = (int)number_of(*++argv);
 		else if (equal(*argv, "--confine")) confines = 1;
+		else if (equal(*argv, "--proxy") && argv[1] != 0) proxy_port = (int)number_of(*++argv);
 		else if (equal(*argv, "--read") && argv[1] != 0 && readable_count < MAX_RULES) readable[readable_count++] = *++argv;
 		else if (equal(*argv, "--write") && argv[1] != 0 && writable_count < MAX_RULES) writable[writable_count++] = *++argv;
 		else if (equal(*argv, "--open") && argv[1] != 0 && opened_count < MAX_RULES) opened_directories[opened_count++] = *++argv;

@@ -9,6 +9,10 @@ export type GitServer = {
   /** The address and port, as a host rule names them. */
   readonly host: string
   readonly url: string
+  /** Its certificate, which is its own authority. */
+  readonly certificate: string
+  /** The method and the path of each request, with the header `authorization`. */
+  readonly requests: readonly string[]
   /** What the branch of the served repository points to; empty before the first push. */
   branches(): string
 }
@@ -19,7 +23,10 @@ export async function startGitServer(address: string): Promise<GitServer> {
   const repository = join(directory, 'remote.git')
   execFileSync('git', ['init', '--quiet', '--bare', repository])
   execFileSync('git', ['-C', repository, 'config', 'http.receivepack', 'true'])
+  const requests: string[] = []
   const server = createServer({ key, cert }, (request, response) => {
+    const { authorization = 'none' } = request.headers
+    requests.push(`${request.method} ${request.url} ${authorization}`)
     const [path = '', query = ''] = (request.url ?? '').split('?')
     const backend = spawn('git', ['http-backend'], {
       env: {
@@ -57,6 +64,8 @@ export async function startGitServer(address: string): Promise<GitServer> {
   return {
     host,
     url: `https://${host}/remote.git`,
+    certificate: cert,
+    requests,
     branches: () => execFileSync('git', ['-C', repository, 'for-each-ref'], { encoding: 'utf8' }),
   }
 }

@@ -12,12 +12,16 @@ export class HostPatternError extends CapstanError {
 markErrorClass(HostPatternError, 'HostPatternError')
 
 export type HostRule = {
+  /** The entry as it was written. */
+  readonly text: string
   /** Empty, with `below`: every host. */
   readonly host: string
   /** Only names below it, not itself. */
   readonly below: boolean
   /** Absent: every port. */
   readonly ports?: readonly number[] | undefined
+  /** The entry names a port, so that the protocol there is not known. */
+  readonly namesPort?: boolean | undefined
 }
 
 /** Reads an allow-list. An empty one allows nothing. */
@@ -27,7 +31,13 @@ export function hostRules(patterns: readonly string[]): HostRule[] {
       /^(\*\.)?([^:*]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$/.exec(pattern) ?? []
     const host = plainHost(name)
     if (host === undefined) throw new HostPatternError(pattern)
-    return { host, below: star !== undefined, ports: port === undefined ? [80, 443] : [Number(port)] }
+    return {
+      text: pattern,
+      host,
+      below: star !== undefined,
+      ports: port === undefined ? [80, 443] : [Number(port)],
+      namesPort: port !== undefined,
+    }
   })
 }
 
@@ -41,17 +51,17 @@ export function narrowingRules(patterns: readonly string[]): HostRule[] {
     const ports = port === undefined || pattern.endsWith(']') ? {} : { ports: [Number(port)] }
     if (any !== undefined && !pattern.startsWith('*.')) {
       if (!/^\*(?::[0-9]+)?$/.test(pattern)) throw new HostPatternError(pattern)
-      return { host: '', below: true, ...ports }
+      return { text: pattern, host: '', below: true, ...ports }
     }
     const [rule] = hostRules([pattern])
     if (rule === undefined) throw new HostPatternError(pattern)
-    return { host: rule.host, below: rule.below, ...ports }
+    return { text: pattern, host: rule.host, below: rule.below, ...ports }
   })
 }
 
-/** Whether the rules let a connection to this host and port through; the host as `plainHost` gives it. */
-export function isAllowed(rules: readonly HostRule[], host: string, port: number): boolean {
-  return rules.some((rule) => (rule.ports === undefined || rule.ports.includes(port)) && isNamed(rule, host))
+/** The first rule that lets a connection to this host and port through; the host as `plainHost` gives it. */
+export function ruleFor(rules: readonly HostRule[], host: string, port: number): HostRule | undefined {
+  return rules.find((rule) => (rule.ports === undefined || rule.ports.includes(port)) && isNamed(rule, host))
 }
 
 function isNamed(rule: HostRule, host: string): boolean {
@@ -62,11 +72,12 @@ function isNamed(rule: HostRule, host: string): boolean {
 /**
  * A host in the one form in which it is compared, resolved and connected to; undefined for anything else. What one of
  * the three would read differently from another must not get in: a NUL byte ends a name for the resolver but not for
- * `endsWith`.
+ * `endsWith`. Numbers are addresses, as for the resolver: `2130706433` and `0x7f.1` are `127.0.0.1`.
  */
 export function plainHost(text: string): string | undefined {
   const host = text.toLowerCase().replace(/\.$/, '')
-  if (/^\[[0-9a-f:.]+\]$/.test(host)) return host.slice(1, -1)
+  const isAddress = /^\[[0-9a-f:.]+\]$/.test(host)
   const isName = host.length <= 253 && /^(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(host)
-  return isName ? host : undefined
+  if ((!isAddress && !isName) || !URL.canParse(`http://${host}`)) return undefined
+  return new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '')
 }

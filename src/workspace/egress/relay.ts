@@ -1,18 +1,5 @@
-import { insideSocket } from './bubblewrap.js'
-
-/** Inside a sandbox the loopback interface belongs to the command alone, so the port can always be the same. */
-const port = 3128
-const proxy = `http://127.0.0.1:${port}`
-
-/** The variables that name the proxy. There are two spellings, and programs know one or the other. */
-export const proxyVariables: Readonly<Record<string, string>> = {
-  HTTP_PROXY: proxy,
-  HTTPS_PROXY: proxy,
-  http_proxy: proxy,
-  https_proxy: proxy,
-  NO_PROXY: 'localhost,127.0.0.1,::1',
-  no_proxy: 'localhost,127.0.0.1,::1',
-}
+import { insideSocket } from '../sandbox/bubblewrap.js'
+import { relayPort } from './command-network.js'
 
 /**
  * The command, under a relay from a TCP port to the proxy's Unix socket: few programs can use a socket as a proxy. The
@@ -21,7 +8,7 @@ export const proxyVariables: Readonly<Record<string, string>> = {
  * Electron, has none.)
  */
 export function relayed(argv: readonly string[], node: string): string[] {
-  return [node, '-e', script, insideSocket, String(port), ...argv]
+  return [node, '-e', script, insideSocket, String(relayPort), ...argv]
 }
 
 const script = `

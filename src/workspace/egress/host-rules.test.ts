@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { hostRules, isAllowed, narrowingRules, plainHost } from './host-allow.js'
+import { type HostRule, hostRules, narrowingRules, plainHost, ruleFor } from './host-rules.js'
+
+function isAllowed(rules: readonly HostRule[], host: string, port: number): boolean {
+  return ruleFor(rules, host, port) !== undefined
+}
 
 describe('an allow-list of hosts', () => {
   it.each([

@@ -1,0 +1,213 @@
+import {
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+  type ServerResponse,
+} from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import { messageOf } from '../../tool/errors.js'
+import type { Target } from './admission.js'
+import { hiddenTexts, maskSecrets, maskText } from './host-secrets.js'
+import { isGitFetch, judgeRequest, type RequestHead } from './judge-request.js'
+import type { Refusal } from './network-request.js'
+import type { Exchange, Traffic } from './traffic.js'
+
+/** What the parts of a proxy share. */
+export type Forwarding = {
+  readonly traffic: Traffic
+  readonly gitFetch: boolean
+  /** Authorities that servers can have; absent: those of Node. */
+  readonly trusted?: readonly string[] | undefined
+}
+
+export type Route = {
+  readonly target: Target
+  readonly scheme: 'http' | 'https'
+  /** The value of the header `host`. */
+  readonly authority: string
+  readonly path: string
+}
+
+/**
+ * Sends one request to its target and passes the answer on. The message is written again from what was read of it,
+ * with one host, one length and the headers that are for the server: nothing that the server could read differently
+ * is passed on as it came.
+ */
+export async function forward(
+  parts: Forwarding,
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+  { target, scheme, authority, path }: Route,
+): Promise<void> {
+  const { traffic } = parts
+  const { host, port } = target
+  const head: RequestHead = { method: incoming.method ?? 'GET', path, headers: incoming.headers }
+  const secrets = target.secrets.filter(({ plainHttp }) => scheme === 'https' || plainHttp === true)
+  const exchange = traffic.begin({
+    method: head.method,
+    scheme,
+    host,
+    port,
+    rule: target.readOnly && isGitFetch(head) ? 'gitFetch' : target.rule.text,
+    secretHeader: secrets[0]?.header,
+  })
+  const refuse = (status: number, refusal: Refusal): void => reject(answer, status, exchange.refuse(refusal))
+  const refusal = judgeRequest(target, head, parts.gitFetch)
+  if (refusal !== undefined) return refuse(403, refusal)
+
+  const headers: Headers = { ...requestHeaders(incoming), host: authority }
+  const hidden: string[] = []
+  for (const { header, value } of secrets) {
+    try {
+      const text = typeof value === 'string' ? value : await value()
+      headers[header] = text
+      hidden.push(...hiddenTexts(text))
+    } catch {
+      // The error can hold the secret.
+      return refuse(502, { refused: 'secret_unavailable', host, port, detail: header })
+    }
+  }
+  if (answer.destroyed) return exchange.end()
+  if (hidden.length > 0) {
+    // What is compressed, or comes in parts, could not be searched.
+    headers['accept-encoding'] = 'identity'
+    delete headers['range']
+  }
+  send({ parts, exchange, incoming, answer, target, scheme, path, headers, hidden })
+}
+
+type Sending = {
+  readonly parts: Forwarding
+  readonly exchange: Exchange
+  readonly incoming: IncomingMessage
+  readonly answer: ServerResponse
+  readonly target: Target
+  readonly scheme: 'http' | 'https'
+  readonly path: string
+  readonly headers: Headers
+  readonly hidden: readonly string[]
+}
+
+function send({ parts, exchange, incoming, answer, target, scheme, path, headers, hidden }: Sending): void {
+  const { host, port, address } = target
+  const { idleMs } = parts.traffic.limits
+  const options: RequestOptions = {
+    host: address,
+    port,
+    method: incoming.method,
+    path,
+    headers,
+    agent: false,
+    timeout: idleMs,
+    maxHeaderSize: maxHeaderBytes,
+  }
+  let upstream: ReturnType<typeof requestHttp>
+  try {
+    upstream =
+      scheme === 'http'
+        ? requestHttp(options)
+        : requestHttps({
+            ...options,
+            servername: isIP(host) === 0 ? host : '',
+            // Stated, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment of the host does not turn it off.
+            rejectUnauthorized: true,
+            ca: parts.trusted === undefined ? undefined : [...parts.trusted],
+          })
+  } catch (error) {
+    const detail = maskText(messageOf(error), hidden)
+    reject(answer, 502, exchange.refuse({ refused: 'unreachable', host, port, detail }))
+    return
+  }
+  const fail = (detail: string): void =>
+    reject(
+      answer,
+      502,
+      exchange.refuse({ refused: 'unreachable', host, port, detail: maskText(detail, hidden) }),
+    )
+  const stop = (): void => {
+    const words = exchange.refuse({ refused: 'limit_reached', host, port, detail: bytesUsedUp })
+    reject(answer, 403, words)
+    upstream.destroy()
+  }
+  upstream.on('timeout', () => upstream.destroy(new Error(`it was silent for ${idleMs} ms`)))
+  upstream.on('error', (error) => fail(messageOf(error)))
+  // An upgrade that was not asked for closes the connection without an error.
+  upstream.on('close', () => {
+    if (!answer.headersSent) fail('the connection was closed before an answer came')
+  })
+  upstream.on('response', (response) => {
+    exchange.answered(response.statusCode ?? 502)
+    answer.writeHead(response.statusCode ?? 502, maskedHeaders(response, hidden))
+    response.on('data', (bytes: Buffer) => exchange.down(bytes.length) || stop())
+    response.on('error', () => answer.destroy())
+    if (hidden.length === 0) response.pipe(answer)
+    else response.pipe(maskSecrets(hidden)).pipe(answer)
+  })
+  answer.once('close', () => {
+    exchange.end()
+    upstream.destroy()
+  })
+  incoming.on('data', (bytes: Buffer) => exchange.up(bytes.length) || stop())
+  incoming.pipe(upstream)
+}
+
+export const maxHeaderBytes = 32 * 1024
+export const bytesUsedUp = 'the command has used up its bytes (network.limits).'
+
+/** Answers with an error, or ends the connection when the answer has begun. */
+export function reject(answer: ServerResponse, status: number, words: string): void {
+  if (answer.headersSent) answer.destroy()
+  else
+    answer
+      .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+      .end(`${words}\n`)
+}
+
+type Headers = Record<string, string | string[]>
+
+function requestHeaders(incoming: IncomingMessage): Headers {
+  const headers = endToEnd(incoming)
+  // The proxy has answered it.
+  delete headers['expect']
+  // Without this Node would send the body of a GET unframed: the server would take it for the next request.
+  if (incoming.headers['transfer-encoding'] !== undefined) {
+    delete headers['content-length']
+    headers['transfer-encoding'] = 'chunked'
+  }
+  return headers
+}
+
+function maskedHeaders(response: IncomingMessage, hidden: readonly string[]): Headers {
+  const headers = endToEnd(response)
+  if (hidden.length === 0) return headers
+  const mask = (text: string): string => maskText(text, hidden)
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(mask) : mask(value),
+    ]),
+  )
+}
+
+const hopByHop = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+function endToEnd({ headers }: IncomingMessage): Headers {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+  const kept: Headers = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name)) kept[name] = value
+  }
+  return kept
+}

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Target } from './admission.js'
+import type { Refusal } from './network-request.js'
+
+/** A request as the proxy has read it. */
+export type RequestHead = {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Why a request to a host that may be reached does not pass; `undefined` when it does. */
+export function judgeRequest(
+  target: Pick<Target, 'host' | 'port' | 'readOnly'>,
+  request: RequestHead,
+  gitFetch: boolean,
+): Refusal | undefined {
+  const { host, port } = target
+  const { method, headers } = request
+  if (/(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? ''))
+    return { refused: 'upgrade_refused', host, port }
+  // The name that the server would answer for is the one that was judged.
+  if (method === 'CONNECT') return { refused: 'protocol_refused', host, port }
+  if (!target.readOnly || (gitFetch && isGitFetch(request))) return undefined
+  const what = readOnlyObjection(request)
+  return what === undefined ? undefined : { refused: 'read_only', host, port, rule: 'readOnly', detail: what }
+}
+
+/**
+ * Whether git asks for objects: the one request of `git fetch` and `git clone` that is a POST. It changes nothing on
+ * the server.
+ */
+export function isGitFetch({ method, path, headers }: RequestHead): boolean {
+  const [place = ''] = path.split('?')
+  return (
+    method === 'POST' &&
+    place.endsWith('/git-upload-pack') &&
+    headers['content-type'] === 'application/x-git-upload-pack-request' &&
+    overrides(headers) === undefined
+  )
+}
+
+function readOnlyObjection({ method, headers }: RequestHead): string | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return method
+  const override = overrides(headers)
+  if (override !== undefined) return `${method} with ${override}`
+  const hasBody = headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? '')
+  return hasBody ? `${method} with a body` : undefined
+}
+
+/** Headers by which some servers take a request for another one. */
+function overrides(headers: IncomingHttpHeaders): string | undefined {
+  return Object.keys(headers).find((name) => /^x-(?:http-)?method(?:-override)?$/.test(name))
+}

@@ -1,0 +1,40 @@
+/** What sandboxed commands can do on the network. */
+export type NetworkRules = {
+  /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
+  readonly allowHosts: readonly string[]
+  /** Only GET and HEAD: for all hosts (`true`), or for those that are named. */
+  readonly readOnly?: boolean | readonly string[] | undefined
+  /** Lets `git fetch` and `git clone` read from read-only hosts, which they do with POST. */
+  readonly gitFetch?: boolean | undefined
+  /** Headers that the proxy adds for single hosts, so that commands never see them. */
+  readonly secrets?: readonly HostSecret[] | undefined
+  readonly limits?: NetworkLimits | undefined
+  /** Further certificate authorities that servers of inspected hosts can have, as PEM. */
+  readonly certificates?: string | undefined
+}
+
+/** A header with a secret, which the proxy adds to requests to one host. */
+export type HostSecret = {
+  /** A name or address; with `:port` for a port other than 443. */
+  readonly host: string
+  /** The name of the header, such as `authorization`. It replaces one that the command sends. */
+  readonly header: string
+  /** The whole value of the header, such as `Bearer …`; a function is called for each request. */
+  readonly value: string | (() => string | Promise<string>)
+  /** Sends it over plain http too. */
+  readonly plainHttp?: boolean | undefined
+}
+
+/** Limits of the network for one command. */
+export type NetworkLimits = {
+  /** Connections at the same time; 256 by default. */
+  readonly maxConnections?: number | undefined
+  /** How long a connection can be silent, in milliseconds; 120,000 by default. */
+  readonly idleMs?: number | undefined
+  /** How long a connection can last, in milliseconds; 3,600,000 by default. */
+  readonly maxMs?: number | undefined
+  /** Bytes that a command can send in all; 1 GiB by default. */
+  readonly maxUploadBytes?: number | undefined
+  /** Bytes that a command can receive in all; 16 GiB by default. */
+  readonly maxDownloadBytes?: number | undefined
+}

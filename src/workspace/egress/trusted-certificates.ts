@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { rootCertificates } from 'node:tls'
+
+/** The authorities that Node trusts and those that the options name, as PEM. */
+export function trustedCertificates(further: string): string[] {
+  return [...rootCertificates, ...extraCertificates(), further]
+}
+
+/**
+ * The authorities that a command trusts, as one text of PEM: those of the machine, those that the options name, and the
+ * one of its proxy. Programs read one file only, so that file has to hold all of them.
+ */
+export function commandCertificates(proxy: string, further = ''): string {
+  const machine = bundles.map(readIfThere).find((text) => text !== '')
+  return [machine ?? rootCertificates.join('\n'), further, proxy].map((text) => `${text.trim()}\n`).join('')
+}
+
+/** Where distributions have them. */
+const bundles = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+]
+
+/** What Node reads itself as long as no list of authorities is given. */
+function extraCertificates(): string[] {
+  const file = process.env['NODE_EXTRA_CA_CERTS']
+  const text = file === undefined ? '' : readIfThere(file)
+  return text === '' ? [] : [text]
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // Not on this machine, or not for this user: the next place, or the list of Node.
+    return ''
+  }
+}
