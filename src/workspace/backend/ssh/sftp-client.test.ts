@@ -18,7 +18,10 @@ const noAttributes = number(0)
 const [handle, data, names] = [102, 103, 104]
 
 /** A client of a server that answers each request as the test says; every file and directory can be opened. */
-async function clientOf(answer: (request: Request) => Buffer): Promise<{
+async function clientOf(
+  answer: (request: Request) => Buffer,
+  silenceMs?: number,
+): Promise<{
   readonly sftp: SftpClient
   readonly requests: Request[]
   readonly output: PassThrough
@@ -36,7 +39,7 @@ async function clientOf(answer: (request: Request) => Buffer): Promise<{
     if (type === 4) return output.write(packet(101, number(id), number(0), text(''), text('')))
     return output.write(isOpen ? packet(handle, number(id), text('h')) : answer(request))
   })
-  const sftp = await openSftp(input, output, new Promise<never>(() => undefined))
+  const sftp = await openSftp(input, output, new Promise<never>(() => undefined), silenceMs)
   return { sftp, requests, output }
 }
 
@@ -70,5 +73,18 @@ describe('an SFTP client with a server that does not follow the protocol', () =>
     await expect(sftp.lstat('/f')).rejects.toMatchObject({ code: 'EPROTO' })
     expect(output.destroyed).toBe(true)
     await expect(sftp.lstat('/f')).rejects.toMatchObject({ code: 'EPROTO' })
+  })
+
+  it('gives a server up that does not answer, and rejects what waits and what follows', async () => {
+    const { sftp, output } = await clientOf(() => Buffer.alloc(0), 50)
+    const unreachable = { code: 'backend_unreachable' }
+    await expect(Promise.all([sftp.lstat('/f'), sftp.lstat('/g')])).rejects.toMatchObject(unreachable)
+    expect(output.destroyed).toBe(true)
+    await expect(sftp.lstat('/f')).rejects.toMatchObject(unreachable)
+  })
+
+  it('gives a server up that does not greet', async () => {
+    const opened = openSftp(new PassThrough(), new PassThrough(), new Promise<never>(() => undefined), 50)
+    await expect(opened).rejects.toMatchObject({ code: 'backend_unreachable' })
   })
 })

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { DirectoryEntry, FileKind } from '../../../tool/runtime.js'
 import { type FileSystemStat, systemError } from '../../files/file-system.js'
+import { WorkspaceBackendError } from '../errors.js'
 
 /** A client of SFTP version 3, as OpenSSH serves it, over the streams of a process. */
 export interface SftpClient {
@@ -20,9 +21,17 @@ export interface SftpClient {
   removeDirectory(path: string): Promise<void>
 }
 
-/** Starts to speak SFTP. Rejects when the other side does not. `lost` rejects what is pending when the streams end. */
-export async function openSftp(input: Writable, output: Readable, lost: Promise<never>): Promise<SftpClient> {
-  const channel = new Channel(input, output, lost)
+/**
+ * Starts to speak SFTP. Rejects when the other side does not. `lost` rejects what is pending when the streams end. A
+ * server that owes an answer and sends nothing for `silenceMs` is given up: the connection itself may be alive.
+ */
+export async function openSftp(
+  input: Writable,
+  output: Readable,
+  lost: Promise<never>,
+  silenceMs = 60_000,
+): Promise<SftpClient> {
+  const channel = new Channel(input, output, lost, silenceMs)
   const { reader } = await channel.greet()
   const extensions = new Set<string>()
   while (reader.left > 0) {
@@ -174,11 +183,15 @@ class Channel {
   #held: Buffer = Buffer.alloc(0)
   #failed: { readonly error: unknown } | undefined
   #count = 0
+  readonly #silenceMs: number
+  #silence: NodeJS.Timeout | undefined
 
-  constructor(input: Writable, output: Readable, lost: Promise<never>) {
+  constructor(input: Writable, output: Readable, lost: Promise<never>, silenceMs: number) {
     this.#input = input
     this.#output = output
+    this.#silenceMs = silenceMs
     output.on('data', (chunk: Buffer) => {
+      this.#silence?.refresh()
       try {
         this.#take(chunk)
       } catch (error) {
@@ -210,6 +223,15 @@ class Channel {
   }
 
   #send(body: Buffer): void {
+    this.#silence ??= setTimeout(() => {
+      const seconds = Math.ceil(this.#silenceMs / 1_000)
+      this.#fail(
+        new WorkspaceBackendError(
+          'backend_unreachable',
+          `The SFTP server has not answered for ${seconds} s. Open the session again.`,
+        ),
+      )
+    }, this.#silenceMs)
     this.#input.write(Buffer.concat([encode(body.length), body]))
   }
 
@@ -228,17 +250,28 @@ class Channel {
   #answer(type: number, reader: Reader): void {
     const number = reader.number()
     if (type === reply.version) {
-      this.#waiting.delete(-1)
+      this.#settled(-1)
       this.#greeting?.({ type, reader })
       return
     }
     const waiting = this.#waiting.get(number)
-    this.#waiting.delete(number)
+    this.#settled(number)
     waiting?.resolve({ type, reader })
+  }
+
+  #settled(number: number): void {
+    this.#waiting.delete(number)
+    if (this.#waiting.size === 0) this.#endWatch()
+  }
+
+  #endWatch(): void {
+    clearTimeout(this.#silence)
+    this.#silence = undefined
   }
 
   #fail(error: unknown): void {
     this.#failed ??= { error }
+    this.#endWatch()
     // Nothing more is read: what follows would be held, and has no answer. The end of its output ends ssh.
     this.#held = Buffer.alloc(0)
     this.#output.destroy()
