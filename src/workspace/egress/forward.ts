@@ -44,6 +44,12 @@ export async function forward(
   const { host, port } = target
   const head: RequestHead = { method: incoming.method ?? 'GET', path, headers: incoming.headers }
   const secrets = target.secrets.filter(({ plainHttp }) => scheme === 'https' || plainHttp === true)
+  // One connection can carry any number of requests, and each has a connection to the server.
+  if (traffic.isBusy()) {
+    const refusal: Refusal = { refused: 'limit_reached', host, port, detail: tooManyRequests }
+    reject(answer, 503, traffic.refuse({ method: head.method, scheme }, refusal))
+    return
+  }
   const exchange = traffic.begin({
     method: head.method,
     scheme,
@@ -153,6 +159,7 @@ function send({ parts, exchange, incoming, answer, target, scheme, path, headers
 }
 
 export const maxHeaderBytes = 32 * 1024
+const tooManyRequests = 'the command has too many requests at the same time (network.limits).'
 export const bytesUsedUp = 'the command has used up its bytes (network.limits).'
 
 /** Answers with an error, or ends the connection when the answer has begun. */

@@ -354,6 +354,18 @@ describe('the limits', () => {
     expect(await talk(await tunnelTo('good.test', portOf(secure)), '')).toBe('')
   })
 
+  it('bounds the requests at the same time, also those of one connection', async () => {
+    respond = () => undefined
+    await start({ readOnly: true, limits: { maxConnections: 3 } })
+    const client = await secureTunnel('good.test')
+    client.on('error', () => undefined)
+    const one = get('/').replace('connection: close\r\n', '')
+    client.write(one.repeat(6))
+    await expect.poll(() => requests.length, { timeout: 60_000 }).toBe(3)
+    expect(requests.every(({ code }) => code === 'limit_reached')).toBe(true)
+    client.destroy()
+  })
+
   it('refuses headers above 32 KiB', async () => {
     await start({ readOnly: true })
     const client = await secureTunnel('good.test')

@@ -5,6 +5,8 @@ import { explainRefusal, type NetworkRequest, type Refusal } from './network-req
 export type Traffic = {
   readonly limits: Required<{ [Name in keyof NetworkLimits]: number }>
   begin(request: Started): Exchange
+  /** Whether as many requests are under way as the command can have connections. */
+  isBusy(): boolean
   /** Reports a request that does not pass, and returns the words for the command. */
   refuse(request: Pick<Started, 'method' | 'scheme'>, refusal: Refusal): string
   /** What was refused so far, in words, each once. */
@@ -81,6 +83,7 @@ export function createTraffic({ limits = {}, onRequest, now }: TrafficOptions): 
 
   return {
     limits: set,
+    isBusy: () => open.size >= set.maxConnections,
     begin(started) {
       const startedAt = now()
       const own = { up: 0, down: 0 }
