@@ -128,7 +128,7 @@ describe.each<[string, (place: string) => SessionStore, (directory: string) => P
         `FT-01: ${backend}: seed ${seed}, ${figures.kills} kills (${figures.atWork} at work), ${figures.sessions} sessions, ${figures.interrupted} calls cut off, last resume to first request p50 ${percentile(figures.resumeMs, 0.5)} ms, p99 ${percentile(figures.resumeMs, 0.99)} ms`,
       )
     },
-    120_000 * factor,
+    600_000 * factor,
   )
 })
 
