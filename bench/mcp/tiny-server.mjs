@@ -1,4 +1,4 @@
-// The least server that clients of every age accept: one tool, over stdio, without a library.
+// The least server that clients of every age accept, over stdio, without a library: one tool, or as many as the argument says.
 import { createInterface } from 'node:readline'
 
 const tool = {
@@ -6,6 +6,11 @@ const tool = {
   description: 'Returns its message.',
   inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
 }
+const others = Array.from({ length: Number(process.argv[2] ?? 1) - 1 }, (_, at) => ({
+  ...tool,
+  name: `tool_${at}`,
+  description: `Does what number ${at} does.`,
+}))
 /** @type {Record<string, (params: any) => unknown>} */
 const answers = {
   initialize: ({ protocolVersion }) => ({
@@ -14,7 +19,7 @@ const answers = {
     serverInfo: { name: 'tiny', version: '1' },
   }),
   ping: () => ({}),
-  'tools/list': () => ({ tools: [tool] }),
+  'tools/list': () => ({ tools: [tool, ...others] }),
   'tools/call': ({ arguments: { message } }) => ({ content: [{ type: 'text', text: `Echo: ${message}` }] }),
 }
 
