@@ -24,6 +24,8 @@ import { figure, printTable } from '../report.mjs'
 /** @template Prepared @param {CurveOptions<Prepared>} options @returns {Promise<Curve>} */
 export async function measureCurve({ title, explanation, sizes, most, times, prepare, run, end }) {
   const rows = []
+  /** @type {{ size: number, value: number }[]} */
+  const points = []
   for (const size of sizes) {
     const prepared = await prepare(size)
     /** @type {{ cpu: number, wall: number }[]} */
@@ -40,15 +42,15 @@ export async function measureCurve({ title, explanation, sizes, most, times, pre
     await end?.(prepared)
     const rss = process.memoryUsage.rss() / 2 ** 20
     const cpu = spread(costs.map((cost) => cost.cpu)).median
+    points.push({ size, value: cpu })
     rows.push({
       name: size.toLocaleString('en-US'),
-      size,
       cpu,
       wall: spread(costs.map((cost) => cost.wall)).median,
       rss,
     })
   }
-  const exponent = growthExponent(rows.map(({ size, cpu }) => ({ size, value: cpu })))
+  const exponent = growthExponent(points)
   const says = `${explanation} Exponent of the CPU time: ${exponent.toFixed(2)}, at most ${most}.`
   printTable(
     title,

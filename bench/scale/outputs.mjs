@@ -13,7 +13,7 @@ export async function measureOutputs({ root, place, quick }) {
     sizes: quick ? [1, 10, 100] : [1, 10, 100, 1_000],
     most: 1.1,
     times: 2,
-    prepare: async (size) => `yes 'a line of some output that goes on and on' | head -c ${size}000000`,
+    prepare: async (size) => `yes 'a line of some output, over and over again' | head -c ${size}000000`,
     run: (command) => session.tool('bash', { command }),
   })
   await agent.close()

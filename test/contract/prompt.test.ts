@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { isRecord } from '../../src/tool/json.js'
 import {
   bodyOf,
   calls,
@@ -12,7 +13,24 @@ import {
   writeFiles,
 } from './open-session.js'
 
+function isToolDefinition(value: unknown): boolean {
+  return isRecord(value) && value['type'] === 'function' && isRecord(value['function'])
+}
+
 describe('what the model receives first', () => {
+  it('has definitions of tools that are converted to JSON once for all rounds and sessions of an agent', async () => {
+    const read = calls(['read', { file_path: 'a.txt' }])
+    const { agent, server, session, root } = await openSession([read, 'ok', read, 'ok'], {}, { 'a.txt': 'x' })
+    const stringify = vi.spyOn(JSON, 'stringify')
+    onTestFinished(() => stringify.mockRestore())
+    await session.send('hi')
+    await agent.session(root, { sandbox: 'off' }).send('hi')
+    const converted = stringify.mock.calls.filter(([value]) => isToolDefinition(value))
+    expect(server.requests).toHaveLength(4)
+    expect(converted).toHaveLength(bodyOf(server, 0).tools?.length ?? 0)
+    expect(converted.length).toBeGreaterThan(5)
+  })
+
   it('holds the slots that the host words, and keeps the core', async () => {
     const { server, session } = await openSession(['ok'], {
       role: 'release-readiness reviewer',

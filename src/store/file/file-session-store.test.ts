@@ -107,6 +107,17 @@ describe('the directory of a store', () => {
     expect(await store.list()).toEqual([{ id: 's', updatedAtMs: 77 }])
     expect(read).toBeLessThanOrEqual(64 * 1024)
     expect(store.readSync('s')?.records).toHaveLength(10_002)
+
+    // A log that did not change since the last list is not read again.
+    read = 0
+    expect(await store.list()).toEqual([{ id: 's', updatedAtMs: 77 }])
+    expect(read).toBe(0)
+    const again = await store.open('s', { ...opener, durability: 'exit' })
+    await again.append([session('s', 78)])
+    expect(await store.list()).toEqual([{ id: 's', updatedAtMs: 78 }])
+    await again.close()
+    await store.delete('s')
+    expect(await store.list()).toEqual([])
   })
 
   it('shows a reader only complete batches while another process writes', async () => {

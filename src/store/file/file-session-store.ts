@@ -58,6 +58,8 @@ export class FileSessionStore implements SessionStore {
   readonly #leaseExpiryMs: number
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
+  /** What the last list said about each session, and the log it was read from. */
+  #listed: Listed = new Map()
   /** The end of each log as it was last read or written here. */
   readonly #lastRead = new Map<string, LastRead>()
 
@@ -70,19 +72,33 @@ export class FileSessionStore implements SessionStore {
   }
 
   async list(): Promise<SessionInfo[]> {
+    const listed: Listed = new Map()
     const infos: SessionInfo[] = []
-    for (const name of this.#names()) {
+    for (const [at, name] of this.#names().entries()) {
+      // Looking at a log that did not change does not wait for anything: other work gets its turn here.
+      if (at % looksInTurn === looksInTurn - 1) await new Promise((resolve) => setImmediate(resolve))
       const path = join(this.directory, name)
       const id = isLongName(name) ? this.#idIn(path) : sessionIdOf(name)
       if (id === undefined) continue
       try {
-        infos.push(await infoOf(this.#files, path, id))
+        infos.push(await this.#listedInfo(path, id, listed))
       } catch (error) {
         // Not a session, or one that is being deleted; one that cannot be read is still listed.
         if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') infos.push({ id })
       }
     }
+    this.#listed = listed
     return newestFirst(infos)
+  }
+
+  /** Reads a log only when it is not the one that was last listed. */
+  async #listedInfo(path: string, id: string, listed: Listed): Promise<SessionInfo> {
+    const facts = this.#files.factsAt(join(path, logName))
+    const last = this.#listed.get(id)
+    const isSame = facts !== undefined && last !== undefined && isUnchanged(last.facts, facts)
+    const info = isSame ? last.info : await infoOf(this.#files, path, id)
+    if (facts !== undefined) listed.set(id, { facts, info })
+    return { ...info }
   }
 
   async read(sessionId: string): Promise<StoredSession | undefined> {
@@ -350,6 +366,10 @@ const maxRemembered = 1_000
 type LastRead = LogEnd & { readonly facts: FileFacts; readonly recordCount: number }
 
 /** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
+type Listed = Map<string, { readonly facts: FileFacts; readonly info: SessionInfo }>
+/** How many logs are looked at without a pause: less than a millisecond. */
+const looksInTurn = 100
+
 function isUnchanged(before: FileFacts, now: FileFacts): boolean {
   return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
 }
