@@ -386,6 +386,30 @@ describe('its end', () => {
     await expect(result).rejects.toThrow('enough')
   })
 
+  it('comes without further partial objects, when the rest was received together with the first', async () => {
+    const stop = new AbortController()
+    const partials: unknown[] = []
+    let now = 0
+    const { result } = generating(
+      [],
+      { mode: 'prompt' },
+      {
+        signal: stop.signal,
+        now: () => (now += 100),
+        ask: (_, signal, hear) => {
+          for (const text of ['{"mo', 'od":"go', 'od",']) hear({ text })
+          return Promise.reject(signal.reason)
+        },
+        onPartial: ({ value }) => {
+          partials.push(value)
+          stop.abort(new Error('enough'))
+        },
+      },
+    )
+    await expect(result).rejects.toThrow('enough')
+    expect(partials).toEqual([{}])
+  })
+
   it('comes when its time is up, with a model that ignores the signal', async () => {
     const error = await failureOf(
       generating([], { timeoutMs: 1000 }, { ask: () => new Promise(() => undefined) }).result,

@@ -98,7 +98,10 @@ function follow<Value>(
   return createPartialObjects({
     wrapped: task.shape.wrapped,
     now: () => parts.now(),
-    emit: (value) => onPartial({ value, repairAttempt }),
+    emit: (value) => {
+      // Pieces that were received together are read after the listener has aborted.
+      if (parts.signal?.aborted !== true) onPartial({ value, repairAttempt })
+    },
   })
 }
 
