@@ -14,20 +14,20 @@ import { parseSync, Visitor } from 'rolldown/utils'
  * `importWith` replaces `import` in `import()`. The command's own loader (`src/cli/code/`) compiles scripts from cached
  * code, which does not know where its `import()` leads.
  *
- * `lookUpOnce` names modules besides the chunks whose exports never change. Then each script looks such a name up once,
- * which makes it longer and faster.
+ * A script for which `isHot` returns true looks up names that never change once, also those of `immutable` modules: it
+ * becomes longer and faster.
  * @param {readonly string[]} paths
- * @param {{ importWith?: string, lookUpOnce?: readonly string[] }} [options]
+ * @param {{ importWith?: string, isHot?: (name: string) => boolean, immutable?: readonly string[] }} [options]
  */
-export function asScripts(paths, { importWith = 'import', lookUpOnce } = {}) {
+export function asScripts(paths, { importWith = 'import', isHot = () => false, immutable = [] } = {}) {
   const chunks = paths.map(parsed)
   /** @type {Map<string, ReadonlySet<string>>} */
-  const changing = new Map()
-  if (lookUpOnce !== undefined) {
-    for (const chunk of chunks) changing.set(`./${basename(chunk.path)}`, changingExports(chunk))
-    for (const name of lookUpOnce) changing.set(name, new Set())
+  const changing = new Map(chunks.map((chunk) => [`./${basename(chunk.path)}`, changingExports(chunk)]))
+  for (const name of immutable) changing.set(name, new Set())
+  for (const chunk of chunks) {
+    const lookedUpOnce = isHot(basename(chunk.path)) ? changing : new Map()
+    writeFileSync(chunk.path, scriptOf(chunk, importWith, lookedUpOnce))
   }
-  for (const chunk of chunks) writeFileSync(chunk.path, scriptOf(chunk, importWith, changing))
 }
 
 /** @param {string} path @returns {Parsed} */

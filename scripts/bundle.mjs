@@ -161,8 +161,24 @@ function inToolbox(name) {
 export async function bundlePackage(modules, target) {
   const library = await bundleLibrary(modules, target)
   const command = await bundleCommand(modules, target)
+  for (const name of shared) useFrom(library, command, name, target)
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
   keepDeclarations(target)
+}
+
+/** Modules that are imported on use, and large: the command of a package takes them from the library. */
+const shared = ['type-stripper', 'binaries']
+
+/**
+ * @param {readonly import('rolldown').OutputChunk[]} library @param {readonly import('rolldown').OutputChunk[]} command
+ * @param {string} name @param {string} target
+ */
+function useFrom(library, command, name, target) {
+  const [from, own] = [library, command].map(
+    (chunks) => chunks.find((chunk) => chunk.name === name)?.fileName,
+  )
+  if (from === undefined || own === undefined) throw new Error(`There is no chunk ${name}.`)
+  writeFileSync(join(target, 'cli', own), `'use strict';\nmodule.exports = require("../chunks/${from}");\n`)
 }
 
 /**
@@ -202,7 +218,9 @@ export async function bundleLibrary(modules, target, { oneByOne = false } = {}) 
     },
   })
   const files = scripts.map(({ fileName }) => join(chunks, fileName))
-  asScripts(files, { lookUpOnce: [neutral.partName] })
+  const stages = Object.keys(loadStages())
+  const isHot = (/** @type {string} */ name) => stages.some((stage) => name.startsWith(`${stage}-`))
+  asScripts(files, { isHot, immutable: [neutral.partName] })
   for (const file of files) {
     writeFileSync(file, neutral.linked(readFileSync(file, 'utf8')))
     breakLines(file)

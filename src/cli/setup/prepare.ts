@@ -144,8 +144,7 @@ function withoutStore({
   return rest
 }
 
-/** The price of the chosen model, when it is known. */
-export function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
+function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
   const chosen = typeof model === 'string' ? createModel(resolveModel(config, model)) : model
   return chosen.facts.price
 }
