@@ -78,8 +78,7 @@ const laterForCommand = [
     // imports of it.
     ...without('workspace/sandbox/', 'guard/binaries'),
     'workspace/git/',
-    // The options of a session are checked when it is opened.
-    ...without('workspace/egress/', 'admission', 'host-rules', 'host-secrets'),
+    ...without('workspace/egress/', 'host-rules', 'network-options'),
     ...['workspace/server-program', 'workspace/tree-walk'],
     ...['workspace/scratch/copy-tree', 'workspace/scratch/remove-tree'],
     ...without('workspace/net/', 'allow-private'),

@@ -30,8 +30,6 @@ import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
-import { checkNetworkRules } from '../workspace/egress/admission.js'
-import type { NetworkOptions } from '../workspace/open-workspace.js'
 import { builtinToolNames, optionalTools, ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import { features } from './features.js'
@@ -281,31 +279,28 @@ const kernelChecks: Readonly<Record<string, Check>> = {
   metadata: both(object, metadata),
   mode: oneOf(...modeNames),
   sandbox: oneOf('auto', 'required', 'off'),
-  network: both(
-    fields({
-      allowHosts: strings,
-      allowPrivate: either(is('boolean'), strings),
-      readOnly: either(is('boolean'), strings),
-      gitFetch: is('boolean'),
-      secrets: each(
-        fields({
-          host: is('string'),
-          header: is('string'),
-          value: either(is('string'), is('function')),
-          plainHttp: is('boolean'),
-        }),
-      ),
-      limits: fields({
-        maxConnections: count(1),
-        idleMs: count(1),
-        maxMs: count(1),
-        maxUploadBytes: count(0),
-        maxDownloadBytes: count(0),
+  network: fields({
+    allowHosts: strings,
+    allowPrivate: either(is('boolean'), strings),
+    readOnly: either(is('boolean'), strings),
+    gitFetch: is('boolean'),
+    secrets: each(
+      fields({
+        host: is('string'),
+        header: is('string'),
+        value: either(is('string'), is('function')),
+        plainHttp: is('boolean'),
       }),
-      certificates: is('string'),
+    ),
+    limits: fields({
+      maxConnections: count(1),
+      idleMs: count(1),
+      maxMs: count(1),
+      maxUploadBytes: count(0),
+      maxDownloadBytes: count(0),
     }),
-    readable((value) => checkNetworkRules(value as NetworkOptions)),
-  ),
+    certificates: is('string'),
+  }),
   env: both(object, variables),
   roots: strings,
   workspaceBackend,

@@ -93,13 +93,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
   }
 }
 
-/** Throws for rules that no proxy could apply. */
-export function checkNetworkRules({ allowHosts = [], readOnly, secrets }: Partial<NetworkRules>): void {
-  hostRules(allowHosts)
-  narrowingRules(readOnlyHosts(readOnly))
-  bindSecrets(secrets)
-}
-
 const maxAddresses = 1_000
 
 function readOnlyHosts(readOnly: NetworkRules['readOnly'] = false): readonly string[] {

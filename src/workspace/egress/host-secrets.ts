@@ -58,12 +58,6 @@ export function secretsFor(
   return secrets.filter(({ rule }) => ruleFor([rule], host, port) !== undefined)
 }
 
-/** Texts that must not reach the command in an answer: the value, and the part after a scheme such as `Bearer`. */
-export function hiddenTexts(value: string): readonly string[] {
-  const token = /^[\w-]+ +(\S{8,})$/.exec(value)?.[1]
-  return [...new Set([value, token ?? value])].filter((text) => text.length >= 8)
-}
-
 /**
  * Replaces secrets in an answer by as many stars, so that its length stays. A server that shows a request to its
  * sender would otherwise show the secret.

@@ -38,3 +38,9 @@ export type NetworkLimits = {
   /** Bytes that a command can receive in all; 16 GiB by default. */
   readonly maxDownloadBytes?: number | undefined
 }
+
+/** Texts that must not reach the command in an answer: the value, and the part after a scheme such as `Bearer`. */
+export function hiddenTexts(value: string): readonly string[] {
+  const token = /^[\w-]+ +(\S{8,})$/.exec(value)?.[1]
+  return [...new Set([value, token ?? value])].filter((text) => text.length >= 8)
+}
