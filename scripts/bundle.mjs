@@ -97,7 +97,8 @@ const laterForCommand = [
       ...['task-record', 'task-text', 'tasks'],
     ].map((name) => `subagents/${name}`),
     ...without('objects/', 'feature'),
-    ...['session/btw', 'session/compact', 'session/resume-run', 'commands/builtins', 'commands/commands'],
+    ...['session/btw', 'session/compact', 'session/resume-run', 'session/history-blocks'],
+    ...['commands/builtins', 'commands/commands', 'session/journal/interrupted'],
   ],
   ['history', ...without('session/history/', 'file-changes', 'seen-files')],
   [
