@@ -154,14 +154,18 @@ function openExporter() {
   const { MeterProvider, PeriodicExportingMetricReader } = load('@opentelemetry/sdk-metrics')
   const { OTLPMetricExporter } = load('@opentelemetry/exporter-metrics-otlp-http')
   const traces = new BasicTracerProvider({
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: `${collectorUrl}/v1/traces` }))],
+    spanProcessors: [
+      new BatchSpanProcessor(
+        new OTLPTraceExporter({ url: `${collectorUrl}/v1/traces`, timeoutMillis: 60_000 }),
+      ),
+    ],
   })
   const metrics = new MeterProvider({
     readers: [
       new PeriodicExportingMetricReader({
-        exporter: new OTLPMetricExporter({ url: `${collectorUrl}/v1/metrics` }),
-        exportIntervalMillis: 1_000,
-        exportTimeoutMillis: 1_000,
+        exporter: new OTLPMetricExporter({ url: `${collectorUrl}/v1/metrics`, timeoutMillis: 60_000 }),
+        // Generous: a busy machine takes seconds for a request.
+        exportTimeoutMillis: 60_000,
       }),
     ],
   })
