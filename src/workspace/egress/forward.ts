@@ -144,8 +144,16 @@ function send({ parts, exchange, incoming, answer, target, scheme, path, headers
     if (!answer.headersSent) fail('the connection was closed before an answer came')
   })
   upstream.on('response', (response) => {
-    exchange.answered(response.statusCode ?? 502)
-    answer.writeHead(response.statusCode ?? 502, maskedHeaders(response, hidden))
+    const { statusCode = 0 } = response
+    const objection = hidden.length === 0 ? undefined : unsearchable(response)
+    // The parser of Node accepts any three digits, and its server throws below 100: outside of any caller.
+    if (statusCode < 100 || objection !== undefined) {
+      fail(objection ?? `it answered with the status ${statusCode}`)
+      upstream.destroy()
+      return
+    }
+    exchange.answered(statusCode)
+    answer.writeHead(statusCode, maskedHeaders(response, hidden))
     response.on('data', (bytes: Buffer) => exchange.down(bytes.length) || stop())
     response.on('error', () => answer.destroy())
     if (hidden.length === 0) response.pipe(answer)
@@ -178,12 +186,23 @@ function requestHeaders(incoming: IncomingMessage): Headers {
   const headers = endToEnd(incoming)
   // The proxy has answered it.
   delete headers['expect']
-  // Without this Node would send the body of a GET unframed: the server would take it for the next request.
-  if (incoming.headers['transfer-encoding'] !== undefined) {
-    delete headers['content-length']
-    headers['transfer-encoding'] = 'chunked'
-  }
+  // Without one of the two Node would send the body of a GET unframed: the server would take it for the next request.
+  // They are set from what was read, also when `connection` names them as headers of this connection only.
+  const { 'transfer-encoding': encoding, 'content-length': length } = incoming.headers
+  delete headers['content-length']
+  if (encoding !== undefined) headers['transfer-encoding'] = 'chunked'
+  else if (length !== undefined) headers['content-length'] = length
   return headers
+}
+
+/** Why secrets could not be found in an answer: a server can compress it although the proxy asks it not to. */
+function unsearchable({ headers }: IncomingMessage): string | undefined {
+  const encodings = [headers['content-encoding'], headers['transfer-encoding']]
+    .flatMap((value) => (value ?? '').split(','))
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => !['', 'identity', 'chunked'].includes(name))
+  if (encodings.length === 0) return undefined
+  return `its answer is compressed (${encodings.join(', ').slice(0, 100)}), so that the proxy could not remove the secret of this host from it.`
 }
 
 function maskedHeaders(response: IncomingMessage, hidden: readonly string[]): Headers {

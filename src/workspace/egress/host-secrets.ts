@@ -64,7 +64,6 @@ export function secretsFor(
  */
 export function maskSecrets(texts: readonly string[]): Transform {
   const needles = texts.map((text) => Buffer.from(text, 'latin1')).toSorted((a, b) => b.length - a.length)
-  const longest = Math.max(0, ...needles.map(({ length }) => length))
   let held: Buffer = Buffer.alloc(0)
   const mask = (bytes: Buffer): Buffer => {
     for (const needle of needles) {
@@ -76,8 +75,8 @@ export function maskSecrets(texts: readonly string[]): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const bytes = mask(Buffer.concat([held, chunk]))
-      // The beginning of a secret can be at the end of a chunk.
-      const ready = Math.max(0, bytes.length - (longest - 1))
+      // Nothing else is held back: the last event of a stream must not wait for the next one.
+      const ready = bytes.length - Math.max(0, ...needles.map((needle) => begunAtEnd(bytes, needle)))
       held = bytes.subarray(ready)
       done(null, bytes.subarray(0, ready))
     },
@@ -85,6 +84,13 @@ export function maskSecrets(texts: readonly string[]): Transform {
       done(null, held)
     },
   })
+}
+
+/** How many bytes at the end could be the beginning of this text. */
+function begunAtEnd(bytes: Buffer, text: Buffer): number {
+  for (let size = Math.min(bytes.length, text.length - 1); size > 0; size--)
+    if (bytes.subarray(-size).equals(text.subarray(0, size))) return size
+  return 0
 }
 
 /** The same for the text of a header. */

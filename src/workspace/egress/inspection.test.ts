@@ -4,6 +4,7 @@ import { createServer as createHttps } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createCertificateAuthority } from './certificate-authority.js'
@@ -148,6 +149,7 @@ describe('a read-only host', () => {
     ['a body', 'content-length: 3\r\n', 'abc'],
     ['a body in chunks', 'transfer-encoding: chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'],
     ['another method in a header', 'X-HTTP-Method-Override: DELETE\r\n', ''],
+    ['another method in a header that CGI reads as the same', 'X_HTTP_Method_Override: DELETE\r\n', ''],
   ])('refuses a GET with %s', async (_name, headers, body) => {
     await start({ readOnly: ['good.test'] })
     const text = `${get('/', headers)}${body}`
@@ -236,6 +238,47 @@ describe('a secret for one host', () => {
     expect(answer).toContain('*'.repeat(20))
     expect(seen[0]?.headers).toMatchObject({ 'accept-encoding': 'identity' })
     expect(seen[0]?.headers.range).toBeUndefined()
+  })
+
+  it.each([
+    ['content-encoding', 'gzip'],
+    ['Content-Encoding', 'identity, br'],
+    ['transfer-encoding', 'gzip, chunked'],
+  ])('does not come back in an answer that is compressed unasked (%s: %s)', async (name, value) => {
+    respond = (incoming, answer) => {
+      const body = gzipSync(String(incoming.headers.authorization)).toString('latin1')
+      incoming.socket.end(
+        `HTTP/1.1 200 OK\r\n${name}: ${value}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+        'latin1',
+      )
+      answer.detachSocket(incoming.socket)
+    }
+    await start({ secrets: secrets() })
+    const answer = await talk(await secureTunnel('good.test'), get('/'))
+    expect(answer).toMatch(/^HTTP\/1.1 502[\s\S]*compressed/)
+    expect(answer).not.toContain('\x1f\x8b')
+  })
+
+  it('delays no part of a stream that cannot be the beginning of a secret', async () => {
+    const first = 'data: one\n\n'
+    let finish: () => void = () => undefined
+    respond = (_incoming, answer) => {
+      answer.write(first)
+      finish = () => answer.end('data: two\n\n')
+    }
+    await start({ secrets: secrets() })
+    const client = await secureTunnel('good.test')
+    let text = ''
+    const arrived = new Promise<void>((resolve) =>
+      client.on('data', (part) => {
+        text += part
+        if (text.includes(first)) resolve()
+      }),
+    )
+    const whole = talk(client, get('/'))
+    await arrived
+    finish()
+    expect(await whole).toContain('data: two')
   })
 
   it('stays out of the words when its source fails', async () => {
@@ -396,6 +439,20 @@ describe('a request that parsers could read in two ways', () => {
     for (const { headers: passed } of seen) expect(passed.host).toBe(`good.test:${portOf(secure)}`)
   })
 
+  it.each(['content-length', 'close, Content-Length, transfer-encoding'])(
+    'sends the body of a GET as a body when the connection has the options %s',
+    async (options) => {
+      await start()
+      const body = 'POST /smuggled HTTP/1.1\r\nhost: good.test\r\ncontent-length: 0\r\n\r\n'
+      const head = `GET /first HTTP/1.1\r\nhost: good.test:${portOf(plain)}\r\nconnection: ${options}\r\ncontent-length: ${body.length}\r\n`
+      const client = await tunnelTo('good.test', portOf(plain))
+      const last = `GET /last HTTP/1.1\r\nhost: good.test:${portOf(plain)}\r\nconnection: close\r\n\r\n`
+      await talk(client, `${head}\r\n${body}${options.includes('close') ? '' : last}`)
+      expect(seen[0]).toMatchObject({ url: '/first', body })
+      expect(seen.map(({ url }) => url)).not.toContain('/smuggled')
+    },
+  )
+
   it('sends the body of a GET in chunks as a body', async () => {
     const owner = [{ host: `good.test:${portOf(secure)}`, header: 'x-key', value: secret }]
     await start({ secrets: owner })
@@ -405,5 +462,18 @@ describe('a request that parsers could read in two ways', () => {
     )
     expect(seen.map(({ url }) => url)).toEqual(['/first'])
     expect(seen[0]?.body).toBe(body)
+  })
+})
+
+describe('an answer that Node cannot send on', () => {
+  it.each(['000', '099'])('with the status %s ends its request, and not the process', async (status) => {
+    respond = (incoming, answer) => {
+      incoming.socket.end(`HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\n\r\n`)
+      answer.detachSocket(incoming.socket)
+    }
+    await start({ readOnly: true })
+    expect(await talk(await secureTunnel('good.test'), get('/'))).toMatch(/^HTTP\/1.1 502[\s\S]*status/)
+    respond = (_incoming, answer) => answer.end('hello')
+    expect(await talk(await secureTunnel('good.test'), get('/'))).toMatch(/^HTTP\/1.1 200[\s\S]*hello$/)
   })
 })

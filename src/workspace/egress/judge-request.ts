@@ -49,7 +49,7 @@ function readOnlyObjection({ method, headers }: RequestHead): string | undefined
   return hasBody ? `${method} with a body` : undefined
 }
 
-/** Headers by which some servers take a request for another one. */
+/** Headers by which some servers take a request for another one. Many servers read `_` in a name as `-`. */
 function overrides(headers: IncomingHttpHeaders): string | undefined {
-  return Object.keys(headers).find((name) => /^x-(?:http-)?method(?:-override)?$/.test(name))
+  return Object.keys(headers).find((name) => /^x[-_](?:http[-_])?method(?:[-_]override)?$/.test(name))
 }
