@@ -188,8 +188,16 @@ export type ShellOutcome = {
   readonly blocked: readonly string[]
   /** The sandbox denied a host to the command, or the command needed a network that the sandbox does not have. */
   readonly networkRefused?: boolean
+  /** The limit that ended the command. */
+  readonly limit?: LimitReached
   /** The id of the background job with the processes that outlived the command. */
   readonly leftover?: string
+}
+
+/** A limit that a command reached, with its value: bytes, a number of processes, or seconds. */
+export type LimitReached = {
+  readonly limit: 'memory' | 'processes' | 'cpu' | 'disk' | 'file_size'
+  readonly max: number
 }
 
 /** A command in the background. */
@@ -199,6 +207,8 @@ export type ShellJob = {
   readonly running: boolean
   readonly exitCode: number | null
   readonly startedAtMs: number
+  /** The limit that ended it. */
+  readonly limit?: LimitReached
 }
 
 /** Runs commands inside the grant and the sandbox. */

@@ -30,9 +30,11 @@ import {
   type LocalShell,
   type LocalShellOptions,
   type PipedProcess,
+  type ResourceLimits,
   type UnreadablePaths,
   type WorkspaceShell,
 } from './shell/index.js'
+import { resourceLimits } from './shell/resource-limits.js'
 
 /** Options of {@link openWorkspace}. */
 export type WorkspaceOptions = {
@@ -48,6 +50,8 @@ export type WorkspaceOptions = {
   /** Variables passed to commands, in addition to the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
+  /** Limits of each command that replace the usual ones; `Infinity` lifts one. */
+  readonly limits?: ResourceLimits | undefined
   /** What commands and tools can do on the network. */
   readonly network?: NetworkOptions | undefined
   /** Files and directories that no tool and no command may read or change, such as the session store. */
@@ -246,7 +250,10 @@ export function scopeOf(
   }
 }
 
-type CommonShellOptions = Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice'> & {
+type CommonShellOptions = Pick<
+  LocalShellOptions,
+  'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'
+> & {
   readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
 }
 
@@ -261,6 +268,7 @@ function commonShellOptions(
     roots,
     ledgerDir: options.ledgerDir ?? join(homedir(), '.capstan', 'processes'),
     sandbox: options.sandbox ?? 'auto',
+    limits: resourceLimits(options.limits),
     sandboxOptions: {
       ...options.sandboxOptions,
       scratch: () => scratch.path,

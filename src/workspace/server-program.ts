@@ -6,6 +6,7 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import type { CheckHost } from './egress/index.js'
 import { NetError, privateAccess, resolveChecked, systemResolver } from './net/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
+import { type ResourceLimits, resourceLimits } from './shell/resource-limits.js'
 import { directoryInside } from './shell/working-directory.js'
 
 /** A program that a person configured, and whether and how it is confined. */
@@ -40,7 +41,7 @@ export type ServerProgram = {
  * do.
  */
 export async function startServerProgram(
-  base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice'> & {
+  base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'> & {
     readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
   },
   program: ServerProgram,
@@ -48,6 +49,7 @@ export async function startServerProgram(
   const { env, path, cwd, argv } = program
   const shell = createLocalShell({
     ...base,
+    limits: serverLimits(base.limits),
     ...(program.sandbox === 'off' ? asUser : await confinementOf(base, program)),
     ...omitUndefined({ env, path }),
   })
@@ -68,6 +70,11 @@ export async function startServerProgram(
     await shell.close()
     throw error
   }
+}
+
+/** A server runs as long as its session: what it uses of processors and disk adds up without being wrong. */
+function serverLimits(limits: ResourceLimits = resourceLimits()): ResourceLimits {
+  return { ...limits, cpuSeconds: undefined, diskBytes: undefined }
 }
 
 /** With the limits that the user's own programs have. */

@@ -82,7 +82,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
       network: options.network,
       env,
       path,
-      limits: { processes: 1024, ...limits },
+      limits,
     })
   }
   if (choice.mode === 'required') throw new SandboxUnavailableError(sandbox.reason, sandbox.advice)

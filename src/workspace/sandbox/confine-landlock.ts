@@ -4,7 +4,7 @@ import { type CommandNetwork, openCommandNetwork } from '../egress/command-netwo
 import { gitGuardOf } from '../git/git-guard.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
-import { limited } from '../shell/resource-limits.js'
+import { limited, userProcesses } from '../shell/resource-limits.js'
 import { isInside, isVisible, placesOf } from './bubblewrap.js'
 import { mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'
@@ -80,9 +80,12 @@ function plan(
     },
     report,
   )
-  // It would count all processes of the user.
-  const { processes: _, ...limits } = options.limits
-  const argv = limited(command.argv, limits, { streams: command.streams, mark: command.mark })
+  const { limits } = options
+  const argv = limited(command.argv, limits, {
+    streams: command.streams,
+    mark: command.mark,
+    userProcesses: userProcesses(limits),
+  })
   return {
     file: program,
     args: [...words, ...argv],

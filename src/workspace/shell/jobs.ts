@@ -1,4 +1,5 @@
-import type { ShellJob } from '../../tool/runtime.js'
+import type { LimitReached, ShellJob } from '../../tool/runtime.js'
+import type { LimitWatch } from '../limits/hold-limits.js'
 import { wholeCharacters } from './captured-output.js'
 import { ShellJobError } from './errors.js'
 import type { Exit, Running } from './launch.js'
@@ -27,12 +28,7 @@ export class Jobs {
   }
 
   /** Takes over a running command. `finish` is called once, when all its processes are gone. */
-  add(
-    command: string,
-    running: Running,
-    finish: (exit: Exit) => Promise<void>,
-    left: readonly ProcessEntry[] = [],
-  ): ShellJob {
+  add(command: string, running: Running, { finish, limits, left = [] }: JobParts): ShellJob {
     running.unref()
     const id = `job-${++this.#count}`
     const job: Job = {
@@ -41,6 +37,8 @@ export class Jobs {
       running,
       finish,
       left,
+      limits,
+      limit: undefined,
       exit: undefined,
       startedAtMs: this.#options.now(),
       over: undefined,
@@ -50,6 +48,7 @@ export class Jobs {
     if (left.length > 0) job.exit = { exitCode: null }
     else void running.exit.then((exit) => this.#exited(job, exit))
     void running.ended.then(() => this.#settle(job))
+    void limits.reached.then((limit) => this.#endAtLimit(job, limit))
     return describe(job)
   }
 
@@ -100,8 +99,17 @@ export class Jobs {
     await job.over
   }
 
+  async #endAtLimit(job: Job, limit: LimitReached): Promise<void> {
+    if (job.over !== undefined) return
+    job.limit = limit
+    job.limits.kill()
+    await endRun(traceOf(job), { ...this.#options, graceMs: 0 })
+    this.#settle(job)
+  }
+
   #exited(job: Job, exit: Exit): void {
     job.exit ??= exit
+    job.limit ??= job.limits.after(exit)
     this.#settle(job)
   }
 
@@ -134,12 +142,21 @@ export class Jobs {
   }
 }
 
+type JobParts = {
+  readonly finish: (exit: Exit) => Promise<void>
+  readonly limits: LimitWatch
+  /** What outlived its command. */
+  readonly left?: readonly ProcessEntry[] | undefined
+}
+
 type Job = {
   readonly id: string
   readonly command: string
   readonly running: Running
   readonly finish: (exit: Exit) => Promise<void>
+  readonly limits: LimitWatch
   readonly startedAtMs: number
+  limit: LimitReached | undefined
   left: readonly ProcessEntry[]
   exit: Exit | undefined
   over: Promise<void> | undefined
@@ -157,5 +174,6 @@ function describe(job: Job): ShellJob {
     running: job.over === undefined,
     exitCode: job.exit?.exitCode ?? null,
     startedAtMs: job.startedAtMs,
+    ...(job.limit === undefined ? {} : { limit: job.limit }),
   }
 }

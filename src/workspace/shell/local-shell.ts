@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
 import { gitWorkOf } from '../git/git-work.js'
 import { refuseNested } from '../git/refuse-nested.js'
+import { holdLimits, type LimitHold, type LimitWatch } from '../limits/hold-limits.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
 import { type CallConfinement, type ConfinedLaunch, noRefusals, type SandboxRefusals } from './confinement.js'
@@ -36,7 +37,10 @@ export type LocalShellOptions = {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Where programs are looked for; a fixed list when absent. */
   readonly path?: string | undefined
+  /** All limits of each command; absent: those of `defaultLimits`. */
   readonly limits?: ResourceLimits | undefined
+  /** False: limits are not enforced by control groups but measured, as on a machine without them. */
+  readonly controlGroups?: boolean | undefined
   /** With the sandbox `off`: programs have the environment of the user, and `open` takes any working directory. */
   readonly asUser?: boolean | undefined
   /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
@@ -125,9 +129,9 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const base = await ground()
     const begun = await begin(base, command, { ...request, mayChangeGit: true }, signals)
     if (begun === undefined) return neverStarted(base.confinement.name)
-    const { running, launched, cleanUp } = begun
+    const { running, launched, limits, cleanUp } = begun
     const { output } = running
-    const end = await runCommand(running, { timeoutMs: request.timeoutMs, signals, graceMs, killMs })
+    const end = await runCommand(running, { timeoutMs: request.timeoutMs, signals, graceMs, killMs, limits })
     const text = output.text()
     let refused: SandboxRefusals = noRefusals
     let leftover: string | undefined
@@ -139,7 +143,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         for (const { pid } of groups) base.ledger.dropGroup(pid)
         await cleanUp(end, '')
       }
-      leftover = jobs.add(command, running, finish, end.left).id
+      leftover = jobs.add(command, running, { finish, limits, left: end.left }).id
     } else {
       refused = await cleanUp(end, text)
       await output.close()
@@ -157,6 +161,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       sandbox: launched.name,
       blocked: refused.messages,
       ...(refused.network && { networkRefused: true }),
+      ...(end.limit === undefined ? {} : { limit: end.limit }),
       ...(leftover === undefined ? {} : { leftover }),
     }
   }
@@ -169,7 +174,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const { cwd, confine } = request
     const begun = await begin(base, command, { cwd, confine }, [closing.signal])
     if (begun === undefined) throw new ShellClosedError()
-    return jobs.add(command, begun.running, async (exit) => void (await begun.cleanUp(exit, '')))
+    const finish = async (exit: Exit): Promise<void> => void (await begun.cleanUp(exit, ''))
+    return jobs.add(command, begun.running, { finish, limits: begun.limits })
   }
 
   async function open(
@@ -185,6 +191,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
+    let hold: LimitHold | undefined
     try {
       launched = await base.confinement.confine({
         argv,
@@ -198,16 +205,20 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       })
       if (closing.signal.aborted) throw new ShellClosedError()
       const plan = launched
+      const held = await limitsFor(base, home)
+      hold = held
       const started = await openPiped(
         base.ledger,
-        plan,
+        held.wrap(plan),
         { token, mark },
         {
           sandbox: base.confinement.name,
           graceMs,
           killMs,
+          watch: held.watch,
           async gone() {
             piped.delete(started)
+            await held.release()
             await plan.finish({ exitCode: null, output: '' })
             await removeHome(home)
           },
@@ -216,6 +227,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       piped.add(started)
       return started
     } catch (error) {
+      await hold?.release()
       await launched?.finish({ exitCode: null, output: '' })
       await removeHome(home)
       throw error
@@ -237,7 +249,9 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
+    let hold: LimitHold | undefined
     const cleanUp = async (exit: Exit, text: string): Promise<SandboxRefusals> => {
+      await hold?.release()
       const refused = (await launched?.finish({ exitCode: exit.exitCode, output: text })) ?? noRefusals
       await removeHome(home)
       return refused
@@ -268,7 +282,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         newFile: () => options.scratchFile?.('command output') ?? privateFile(base.directory),
         onText: request.onOutput,
       })
-      const running = await launch(base, launched, { token, mark }, output, isAborted)
+      hold = await limitsFor(base, home)
+      const running = await launch(base, hold.wrap(launched), { token, mark }, output, isAborted)
       if (running === undefined) {
         await cleanUp({ exitCode: null }, '')
         return undefined
@@ -277,11 +292,21 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         base.ledger.dropGroup(running.trace.leader.pid)
         return cleanUp(exit, text)
       }
-      return { running, launched: { name: base.confinement.name }, cleanUp: dropAndCleanUp }
+      const limits = hold.watch(running.trace)
+      return { running, launched: { name: base.confinement.name }, limits, cleanUp: dropAndCleanUp }
     } catch (error) {
       await cleanUp({ exitCode: null }, '')
       throw error
     }
+  }
+
+  function limitsFor({ limits, roots, tmp }: ShellWorkspace, home: string): Promise<LimitHold> {
+    const { writable = [], scratch } = options.sandboxOptions ?? {}
+    return holdLimits({
+      limits,
+      writable: [...roots, ...writable, scratch?.(), tmp, home].filter((path) => path !== undefined),
+      controlGroups: options.controlGroups,
+    })
   }
 
   async function close(): Promise<void> {
@@ -316,6 +341,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
 type Begun = {
   readonly running: Running
   readonly launched: { readonly name: string }
+  readonly limits: LimitWatch
   readonly cleanUp: (exit: Exit, output: string) => Promise<SandboxRefusals>
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
+import type { LimitHold } from '../limits/hold-limits.js'
 import type { ConfinedLaunch } from './confinement.js'
 import { ShellStartError } from './errors.js'
 import type { Exit } from './launch.js'
@@ -14,6 +15,7 @@ export type PipedOptions = {
   readonly sandbox: string
   readonly graceMs: number
   readonly killMs: number
+  readonly watch: LimitHold['watch']
   /** Called once, when all its processes are gone. */
   gone(): Promise<void>
 }
@@ -33,7 +35,18 @@ export async function openPiped(
   ledger.addGroup(leader)
   const trace: RunTrace = { token, mark, leader, contained: plan.contained }
   const exit = exitOf(child)
+  const limits = options.watch(trace)
   let ended: Promise<void> | undefined
+  // Its client sees that it is gone.
+  void limits.reached.then(() => {
+    limits.kill()
+    return endOnce()
+  })
+
+  function endOnce(): Promise<void> {
+    ended ??= end()
+    return ended
+  }
 
   async function end(): Promise<void> {
     child.stdin.end()
@@ -51,10 +64,7 @@ export async function openPiped(
     stderr: child.stderr,
     sandbox: options.sandbox,
     exit,
-    end: () => {
-      ended ??= end()
-      return ended
-    },
+    end: endOnce,
   }
 }
 

@@ -1,40 +1,74 @@
 import { existsSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { textIfReadable } from '../if-readable.js'
 
-/** Limits of each single process of a command. What is left out is as the host has it. */
+/** Limits of one command with all its processes. What is left out is as the host has it. */
 export type ResourceLimits = {
-  readonly cpuSeconds?: number | undefined
-  readonly fileBytes?: number | undefined
-  readonly openFiles?: number | undefined
-  /** Only inside a sandbox and not for root: elsewhere it would count all processes of the user. */
+  readonly memoryBytes?: number | undefined
+  /** Processes and threads at the same time. */
   readonly processes?: number | undefined
+  /** Time of processors, added up. */
+  readonly cpuSeconds?: number | undefined
+  /** How much a command can add to the disk. */
+  readonly diskBytes?: number | undefined
+  /** The size of a single file. */
+  readonly fileBytes?: number | undefined
+  /** Open files of each process. */
+  readonly openFiles?: number | undefined
 }
 
-export const defaultLimits: ResourceLimits = { fileBytes: 4 * 1024 ** 3, openFiles: 4096 }
+/** The limits of a command with those that were stated; `Infinity` lifts one. */
+export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
+  const all: ResourceLimits = { ...defaultLimits(), ...stated }
+  return Object.fromEntries(
+    Object.entries(all).filter(([, limit]) => limit !== undefined && limit !== Number.POSITIVE_INFINITY),
+  )
+}
+
+const gibibyte = 1024 ** 3
+
+/** Enough for large builds; they keep a command that runs wild from taking the machine. */
+export function defaultLimits(): Required<{ [L in keyof ResourceLimits]: number }> {
+  // The memory that this host itself is held to; a very large number where it is not.
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  return {
+    memoryBytes: Math.floor(memory * 0.75),
+    processes: 2048,
+    cpuSeconds: 4 * 3600,
+    diskBytes: 16 * gibibyte,
+    fileBytes: 4 * gibibyte,
+    openFiles: 4096,
+  }
+}
 
 export type StartOptions = {
   readonly streams?: 'joined' | 'apart' | undefined
   /** A number that marks every process of the command, see `process-mark.ts`. */
   readonly mark?: number | undefined
+  /** How many processes the user of the command can have in all. */
+  readonly userProcesses?: number | undefined
 }
 
 /**
  * The words in front of a command that prepare its process: close every inherited descriptor but 0 to 2, set the
- * limits, and join the two output streams unless they stay apart. A limit that cannot be raised stays as low as it is.
+ * limits that hold for each single process, and join the two output streams unless they stay apart. A limit that cannot
+ * be raised stays as low as it is. No limit of address space: programs reserve much more than they use.
  * Core dumps are always off: they hold the memory, and with it the secrets, of what crashed (SEC-120).
  */
 export function limited(
   argv: readonly string[],
   limits: ResourceLimits,
-  { streams = 'joined', mark }: StartOptions = {},
+  { streams = 'joined', mark, userProcesses }: StartOptions = {},
 ): string[] {
   const shell = startShell()
-  const { cpuSeconds, fileBytes, openFiles, processes } = limits
+  const { cpuSeconds, openFiles } = limits
+  const fileBytes = smaller(limits.fileBytes, limits.diskBytes)
   const settings = ['ulimit -c 0']
   if (cpuSeconds !== undefined) settings.push(`ulimit -t ${Math.ceil(cpuSeconds)}`)
   if (fileBytes !== undefined) settings.push(`ulimit -f ${Math.ceil(fileBytes / shell.fileBlock)}`)
   if (openFiles !== undefined) settings.push(`ulimit -n ${Math.trunc(openFiles)}`)
-  if (processes !== undefined)
-    settings.push(`ulimit -u ${Math.trunc(processes)} || ulimit -p ${Math.trunc(processes)}`)
+  if (userProcesses !== undefined)
+    settings.push(`ulimit -u ${Math.trunc(userProcesses)} || ulimit -p ${Math.trunc(userProcesses)}`)
   if (mark !== undefined) settings.push(`ulimit -x ${mark}`)
   const quiet = settings.map((setting) => `{ ${setting}; } 2>/dev/null`)
   const start = streams === 'joined' ? 'exec "$@" 2>&1' : 'exec "$@"'
@@ -45,6 +79,25 @@ export function limited(
     'capstan',
     ...argv,
   ]
+}
+
+/**
+ * How many processes a user can have while a command runs that shares the user's processes with everything else: those
+ * of now, the limit, and room for others. The kernel does not hold root to it.
+ */
+export function userProcesses({ processes }: ResourceLimits): number | undefined {
+  if (processes === undefined) return undefined
+  const now = textIfReadable('/proc/loadavg')?.split(' ')[3]?.split('/')[1]
+  return now === undefined ? undefined : Number(now) + processes + 1024
+}
+
+/** The same for a command whose user namespace has no other processes: a little more than its limit. */
+export function namespaceProcesses({ processes }: ResourceLimits): number | undefined {
+  return processes === undefined ? undefined : processes + Math.max(64, Math.ceil(processes / 4))
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
 type StartShell = {

@@ -1,3 +1,5 @@
+import type { LimitReached } from '../../tool/runtime.js'
+import type { LimitWatch } from '../limits/hold-limits.js'
 import { drain, type Exit, type Running } from './launch.js'
 import type { ProcessEntry } from './process-table.js'
 import { endRun, findLeftovers } from './run-trace.js'
@@ -9,11 +11,14 @@ export type RunLimits = {
   /** Between TERM and KILL. */
   readonly graceMs: number
   readonly killMs: number
+  readonly limits: LimitWatch
 }
 
 export type RunEnd = Exit & {
   readonly timedOut: boolean
   readonly aborted: boolean
+  /** The limit that ended it. */
+  readonly limit?: LimitReached | undefined
   readonly durationMs: number
   /** What outlived the command. */
   readonly left: readonly ProcessEntry[]
@@ -21,25 +26,34 @@ export type RunEnd = Exit & {
 
 /**
  * Waits for a command that was started. It is over when it exits, even if a child still holds its pipe. When the time
- * is up or the host aborts, it and everything it started is ended.
+ * is up, a limit is reached or the host aborts, it and everything it started is ended.
  */
 export async function runCommand(running: Running, limits: RunLimits): Promise<RunEnd> {
   const stop = watchForStop(limits)
   try {
-    const why = await Promise.race([running.exit.then(() => 'exited' as const), stop.happened])
+    const { reached, after, kill } = limits.limits
+    let limit: LimitReached | undefined
+    const over = reached.then((found) => {
+      limit = found
+      return 'limit' as const
+    })
+    const why = await Promise.race([running.exit.then(() => 'exited' as const), stop.happened, over])
     const durationMs = performance.now() - running.startedAt
     if (why === 'exited') {
       const exit = await running.exit
       const left = await afterExit(running, limits, durationMs)
-      return { ...exit, timedOut: false, aborted: false, durationMs, left }
+      return { ...exit, timedOut: false, aborted: false, limit: after(exit), durationMs, left }
     }
-    const left = await endRun(running.trace, limits)
+    // Nothing polite for what takes the machine.
+    if (why === 'limit') kill()
+    const left = await endRun(running.trace, why === 'limit' ? { ...limits, graceMs: 0 } : limits)
     const exit = (await withTimeout(running.exit, 500)) ?? { exitCode: null }
     if (!(await drain(running)) && left.length === 0) running.stopReading()
     return {
       ...exit,
       timedOut: why === 'timeout',
       aborted: why === 'abort',
+      limit,
       durationMs: performance.now() - running.startedAt,
       left,
     }

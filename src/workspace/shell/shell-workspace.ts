@@ -5,7 +5,7 @@ import type { Confinement } from './confinement.js'
 import { holdLedger, type Ledger } from './ledger.js'
 import type { LocalShellOptions } from './local-shell.js'
 import { OutputPipes } from './output-pipe.js'
-import { defaultLimits } from './resource-limits.js'
+import { type ResourceLimits, resourceLimits } from './resource-limits.js'
 
 /** What a shell uses after it has run a command. */
 export type ShellWorkspace = {
@@ -14,6 +14,7 @@ export type ShellWorkspace = {
   readonly ledger: Ledger
   readonly pipes: OutputPipes
   readonly confinement: Confinement
+  readonly limits: ResourceLimits
   readonly directory: string
   readonly tmp: string
   close(): Promise<void>
@@ -28,6 +29,7 @@ export async function openShellWorkspace(options: LocalShellOptions): Promise<Sh
     const directory = await mkdtemp(join(ledger.privateDirectory, 'shell-'))
     const tmp = join(directory, 'tmp')
     await mkdir(tmp, { mode: 0o700 })
+    const limits = options.limits ?? resourceLimits()
     const confinement = await chooseConfinement({
       mode: options.sandbox,
       roots,
@@ -35,7 +37,7 @@ export async function openShellWorkspace(options: LocalShellOptions): Promise<Sh
       directory,
       env: options.env,
       path: options.path,
-      limits: options.limits ?? defaultLimits,
+      limits,
       asUser: options.asUser,
       options: options.sandboxOptions ?? {},
       onNotice: options.onNotice,
@@ -45,6 +47,7 @@ export async function openShellWorkspace(options: LocalShellOptions): Promise<Sh
       ledger,
       pipes: new OutputPipes(directory),
       confinement,
+      limits,
       directory,
       tmp,
       async close() {

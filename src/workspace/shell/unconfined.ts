@@ -1,6 +1,6 @@
 import { childEnvironment } from './child-env.js'
 import { type Confinement, noRefusals } from './confinement.js'
-import { limited, type ResourceLimits } from './resource-limits.js'
+import { limited, type ResourceLimits, userProcesses } from './resource-limits.js'
 import { userEnvironment } from './user-env.js'
 
 export type UnconfinedOptions = {
@@ -16,12 +16,16 @@ export type UnconfinedOptions = {
  * does.
  */
 export function unconfined(options: UnconfinedOptions): Confinement {
-  const { processes: _onlyInSandbox, ...limits } = options.limits
+  const { limits } = options
   return {
     name: 'none',
     namespaces: false,
     async confine({ argv, cwd, home, tmp, marker, mark, streams }) {
-      const [file = '/bin/sh', ...args] = limited(argv, limits, { streams, mark })
+      const [file = '/bin/sh', ...args] = limited(argv, limits, {
+        streams,
+        mark,
+        userProcesses: userProcesses(limits),
+      })
       return {
         file,
         args,

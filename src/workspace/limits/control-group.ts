@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ifReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
+import { readProcess } from '../shell/process-table.js'
+import type { ResourceLimits } from '../shell/resource-limits.js'
+import { type GroupPlace, type GroupResource, groupPlaces } from './group-places.js'
+
+/** The control groups of one command: one directory in version 2, one for each controller in version 1. */
+export type ControlGroup = {
+  readonly resources: readonly GroupResource[]
+  /** A process joins by writing `0` to each of these files. */
+  readonly joins: readonly string[]
+  usage(): GroupUsage
+  /** Kills every process of the group. */
+  kill(): void
+  /** Removes the group once it is empty. */
+  remove(): Promise<void>
+}
+
+/** What the kernel counted for a group. What it does not count there is absent. */
+export type GroupUsage = {
+  /** Processes that the kernel killed because the group had no memory left. */
+  readonly memoryKills?: number | undefined
+  /** New processes that the kernel refused. */
+  readonly refusedProcesses?: number | undefined
+  readonly cpuSeconds?: number | undefined
+}
+
+let usable: Promise<readonly GroupPlace[]> | undefined
+
+/** The places in which this host can create groups and its commands can join them. Tried once per process. */
+export function usableGroupPlaces(): Promise<readonly GroupPlace[]> {
+  usable ??= tryPlaces(groupPlaces())
+  return usable
+}
+
+async function tryPlaces(places: readonly GroupPlace[]): Promise<readonly GroupPlace[]> {
+  const tried = await Promise.all(
+    places.map(async (place) => {
+      sweep(place)
+      const group = createControlGroup([place], { memoryBytes: 2 ** 30, processes: 100 })
+      if (group === undefined) return []
+      const joined = await canJoin(group)
+      await group.remove()
+      return joined ? [place] : []
+    }),
+  )
+  return tried.flat()
+}
+
+function canJoin({ joins }: ControlGroup): Promise<boolean> {
+  const [file, ...args] = joining(joins, ['/bin/sh', '-c', 'exit 0'])
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd: '/', env: {}, timeout: 10_000 }, (error) => resolve(error === null))
+  })
+}
+
+/** The words that start a program as a member of the groups. It is not started where it cannot join. */
+export function joining(joins: readonly string[], argv: readonly string[]): readonly [string, ...string[]] {
+  return ['/bin/sh', '-c', join0, 'capstan', ...joins, '--', ...argv]
+}
+
+const join0 = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 126; shift; done; shift; exec "$@"'
+
+const prefix = 'capstan'
+let count = 0
+
+/** Creates a group with limits. Undefined where that is not possible: then nothing is left. */
+export function createControlGroup(
+  places: readonly GroupPlace[],
+  limits: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
+): ControlGroup | undefined {
+  const name = `${prefix}-${process.pid}-${readProcess(process.pid)?.startTime ?? '0'}-${++count}`
+  const made: { readonly place: GroupPlace; readonly directory: string }[] = []
+  try {
+    for (const place of places) {
+      const directory = join(place.directory, name)
+      mkdirSync(directory)
+      made.push({ place, directory })
+      for (const [file, value] of settings(place, limits)) writeFileSync(join(directory, file), value)
+    }
+  } catch {
+    for (const { directory } of made) ifReadable(() => rmdirSync(directory))
+    return undefined
+  }
+  if (made.length === 0) return undefined
+  return {
+    resources: made.flatMap(({ place }) => place.resources),
+    joins: made.map(({ directory }) => join(directory, 'cgroup.procs')),
+    usage: () => Object.assign({}, ...made.map(({ place, directory }) => usageIn(place, directory))),
+    kill() {
+      for (const { place, directory } of made) killIn(place, directory)
+    },
+    remove: async () => void (await Promise.all(made.map(({ directory }) => removeGroup(directory)))),
+  }
+}
+
+/** The files to write for the limits. What the machine has no swap for, or does not count, is left out. */
+function settings(
+  { version, resources, directory }: GroupPlace,
+  { memoryBytes, processes }: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
+): [string, string][] {
+  const files: [string, string][] = []
+  if (memoryBytes !== undefined && resources.includes('memory')) {
+    const value = String(Math.trunc(memoryBytes))
+    if (version === 1) {
+      files.push(['memory.limit_in_bytes', value])
+      if (namesIfReadable(directory).includes('memory.memsw.limit_in_bytes'))
+        files.push(['memory.memsw.limit_in_bytes', value])
+    } else {
+      files.push(['memory.max', value], ['memory.oom.group', '1'])
+      if (textIfReadable('/proc/swaps')?.trim().includes('\n') === true) files.push(['memory.swap.max', '0'])
+    }
+  }
+  if (processes !== undefined && resources.includes('processes'))
+    files.push(['pids.max', String(Math.trunc(processes))])
+  return files
+}
+
+function usageIn({ version, resources }: GroupPlace, directory: string): GroupUsage {
+  const number = (file: string, name: string): number | undefined => {
+    const text = textIfReadable(join(directory, file))
+    const found = text === undefined ? undefined : new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]
+    return found === undefined ? undefined : Number(found)
+  }
+  const usage: Record<string, number | undefined> = {}
+  if (resources.includes('memory'))
+    usage['memoryKills'] = number(version === 1 ? 'memory.oom_control' : 'memory.events', 'oom_kill')
+  if (resources.includes('processes')) usage['refusedProcesses'] = number('pids.events', 'max')
+  if (resources.includes('cpu')) {
+    const nanoseconds = version === 1 ? textIfReadable(join(directory, 'cpuacct.usage')) : undefined
+    const microseconds = version === 2 ? number('cpu.stat', 'usage_usec') : undefined
+    usage['cpuSeconds'] =
+      nanoseconds !== undefined
+        ? Number(nanoseconds) / 1e9
+        : microseconds === undefined
+          ? undefined
+          : microseconds / 1e6
+  }
+  return usage
+}
+
+function killIn({ version }: GroupPlace, directory: string): void {
+  if (version === 2) {
+    // Missing before Linux 5.14; the processes are then ended one by one.
+    ifReadable(() => writeFileSync(join(directory, 'cgroup.kill'), '1'))
+    return
+  }
+  // Gone meanwhile.
+  for (const pid of textIfReadable(join(directory, 'cgroup.procs'))?.split('\n') ?? [])
+    if (pid !== '') ifReadable(() => process.kill(Number(pid), 'SIGKILL'))
+}
+
+/** A killed process is a member until it is gone from the process table, which takes a moment. */
+async function removeGroup(directory: string): Promise<void> {
+  for (let pause = 1; pause < 2_000; pause *= 2) {
+    ifReadable(() => rmdirSync(directory))
+    if (!existsSync(directory)) return
+    await delay(pause)
+  }
+}
+
+/** Removes what hosts that were killed have left. A group with processes stays. */
+function sweep({ directory }: GroupPlace): void {
+  for (const name of namesIfReadable(directory)) {
+    const [own, pid, startTime] = name.split('-')
+    if (own !== prefix || pid === undefined || startTime === undefined) continue
+    if (readProcess(Number(pid))?.startTime === startTime) continue
+    ifReadable(() => rmdirSync(join(directory, name)))
+  }
+}

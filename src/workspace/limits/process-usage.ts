@@ -1,0 +1,58 @@
+import { textIfReadable } from '../if-readable.js'
+
+/** What a set of processes uses, as far as the process table says. */
+export type ProcessUsage = {
+  /** Threads count: the kernel makes no difference. */
+  readonly processes: number
+  readonly memoryBytes: number
+  /** Of the processes and of the children that they waited for. */
+  readonly cpuSeconds: number
+}
+
+/** Adds up what processes use. Memory that several share is counted once for each. */
+export function usageOf(pids: readonly number[]): ProcessUsage {
+  let processes = 0
+  let memoryBytes = 0
+  let ticks = 0
+  for (const pid of pids) {
+    const stat = textIfReadable(`/proc/${pid}/stat`)
+    if (stat === undefined) continue
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const number = (at: number): number => Number(fields[at] ?? 0)
+    ticks += number(11) + number(12) + number(13) + number(14)
+    processes += number(17)
+    memoryBytes += residentBytes(pid)
+  }
+  return { processes, memoryBytes, cpuSeconds: ticks / ticksPerSecond }
+}
+
+/** The unit of times in `/proc` is fixed on Linux. */
+const ticksPerSecond = 100
+
+function residentBytes(pid: number): number {
+  return kilobytesIn(textIfReadable(`/proc/${pid}/status`), 'VmRSS') * 1024
+}
+
+/** Adds up the memory of processes with each shared page divided among those that share it. Slow. */
+export function sharedOutMemory(pids: readonly number[]): number {
+  return pids.reduce(
+    (sum, pid) =>
+      // Not readable for a process that took other rights: then as it was counted before.
+      sum + (kilobytesIn(textIfReadable(`/proc/${pid}/smaps_rollup`), 'Pss') * 1024 || residentBytes(pid)),
+    0,
+  )
+}
+
+function kilobytesIn(text: string | undefined, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text ?? '')?.[1] ?? 0)
+}
+
+/** The state of the whole machine, which costs two small reads. */
+export type MachineUsage = { readonly threads: number; readonly availableBytes: number }
+
+export function machineUsage(): MachineUsage {
+  return {
+    threads: Number(textIfReadable('/proc/loadavg')?.split(' ')[3]?.split('/')[1] ?? 0),
+    availableBytes: kilobytesIn(textIfReadable('/proc/meminfo'), 'MemAvailable') * 1024,
+  }
+}

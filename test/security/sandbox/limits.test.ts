@@ -1,0 +1,204 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LimitReached, ShellOutcome } from '../../../src/tool/runtime.js'
+import { usableGroupPlaces } from '../../../src/workspace/limits/control-group.js'
+import { detectSandbox, type SandboxBackend } from '../../../src/workspace/sandbox/probe.js'
+import { createLocalShell, type LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { asNormalUser, compileShell } from './support/compiled.js'
+import { serveHost } from './support/host.js'
+
+const mebibyte = 1024 * 1024
+
+/** Commands that take all they can get, with the limit that has to end each. */
+const eaters: readonly { readonly what: string; readonly command: string; readonly ended: LimitReached }[] = [
+  {
+    what: 'a fork bomb',
+    command: 'bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 600',
+    ended: { limit: 'processes', max: 64 },
+  },
+  { what: 'a memory eater', command: 'tail /dev/zero', ended: { limit: 'memory', max: 96 * mebibyte } },
+  {
+    what: 'busy loops in several processes',
+    command: 'loop() { while :; do :; done; }; loop & loop & loop',
+    ended: { limit: 'cpu', max: 2 },
+  },
+  {
+    what: 'a filler of the disk with many files',
+    command: 'i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero >f$i; done',
+    ended: { limit: 'disk', max: 24 * mebibyte },
+  },
+  {
+    what: 'a filler of the disk with a file that has no name',
+    command: 'exec 9>gone; rm gone; while :; do head -c 1000000 /dev/zero >&9; done',
+    ended: { limit: 'disk', max: 24 * mebibyte },
+  },
+  {
+    what: 'one large file',
+    command: 'exec head -c 100000000 /dev/zero >large',
+    ended: { limit: 'disk', max: 24 * mebibyte },
+  },
+]
+
+const limitsFor = ({ limit, max }: LimitReached): NonNullable<LocalShellOptions['limits']> =>
+  ({
+    memory: { memoryBytes: max },
+    processes: { processes: max },
+    cpu: { cpuSeconds: max },
+    disk: { diskBytes: max, fileBytes: 4 * 1024 * mebibyte },
+    file_size: { fileBytes: max },
+  })[limit]
+
+const backends: (SandboxBackend | 'none')[] = ['none']
+for (const backend of ['bubblewrap', 'landlock'] as const)
+  if ((await detectSandbox({ backend })).kind !== 'none') backends.push(backend)
+  else console.warn(`NOT RUN: limits in ${backend}`)
+
+const groups = await usableGroupPlaces()
+
+function shellOptions(place: string, backend: SandboxBackend | 'none'): LocalShellOptions {
+  const common = { root: join(place, 'work'), ledgerDir: join(place, 'ledger') }
+  return backend === 'none'
+    ? { ...common, sandbox: 'off' }
+    : { ...common, sandbox: 'required', sandboxOptions: { backend } }
+}
+
+function workplace(): string {
+  const place = temporaryDirectory()
+  mkdirSync(join(place, 'work'))
+  return place
+}
+
+/** The groups of this process that are left in the control group file system. */
+function groupsLeft(): string[] {
+  return groups.flatMap(({ directory }) =>
+    readdirSync(directory).filter((name) => name.startsWith(`capstan-${process.pid}-`)),
+  )
+}
+
+const minutes = 120_000
+
+describe.each(backends)('limits of a command, confined by %s', (backend) => {
+  describe.skipIf(groups.length === 0)('enforced by control groups', () => {
+    it.each(eaters)(
+      'SEC-133 end $what, and the result names the limit',
+      async ({ command, ended }) => {
+        const shell = createLocalShell({ ...shellOptions(workplace(), backend), limits: limitsFor(ended) })
+        try {
+          const outcome = await shell.run(command, { timeoutMs: minutes })
+          expect({ limit: outcome.limit, timedOut: outcome.timedOut }).toEqual({
+            limit: ended,
+            timedOut: false,
+          })
+          expect(outcome.sandbox).toBe(backend)
+          expect((await shell.run('echo alive')).output).toBe('alive\n')
+        } finally {
+          await shell.close()
+        }
+        expect(groupsLeft()).toEqual([])
+      },
+      minutes,
+    )
+  })
+
+  it.each(eaters)(
+    'SEC-133 end $what where there are no control groups',
+    async ({ command, ended }) => {
+      const shell = createLocalShell({
+        ...shellOptions(workplace(), backend),
+        limits: limitsFor(ended),
+        controlGroups: false,
+      })
+      try {
+        const outcome = await shell.run(command, { timeoutMs: minutes })
+        expect({ limit: outcome.limit, timedOut: outcome.timedOut }).toEqual({
+          limit: ended,
+          timedOut: false,
+        })
+        expect((await shell.run('echo alive')).output).toBe('alive\n')
+      } finally {
+        await shell.close()
+      }
+    },
+    minutes,
+  )
+})
+
+describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary user', () => {
+  let compiled: ReturnType<typeof compileShell>
+  beforeAll(() => {
+    compiled = compileShell()
+  })
+  afterAll(() => compiled.remove())
+
+  it.each(backends)(
+    'SEC-133 end every eater, confined by %s',
+    async (backend) => {
+      const host = serveHost(compiled.directory, asNormalUser)
+      try {
+        for (const { what, command, ended } of eaters) {
+          const place = workplace()
+          for (const directory of [place, join(place, 'work')]) {
+            chmodSync(directory, 0o755)
+            chownSync(directory, 65_534, 65_534)
+          }
+          const shell = { ...shellOptions(place, backend), limits: limitsFor(ended) }
+          const lines = await host.ask({ shell, runs: [{ command, timeoutMs: minutes }, 'echo alive'] })
+          const outcomes = lines.flatMap(({ outcome }): ShellOutcome[] =>
+            outcome === undefined ? [] : [outcome],
+          )
+          expect(
+            outcomes.map(({ limit, timedOut }) => ({ limit, timedOut })),
+            `${what}: ${JSON.stringify(lines)}`,
+          ).toEqual([{ limit: ended, timedOut: false }, { timedOut: false }])
+        }
+      } finally {
+        await host.end()
+      }
+    },
+    4 * minutes,
+  )
+})
+
+describe('limits of a background job', () => {
+  it(
+    'end it, and the job says which limit it reached',
+    async () => {
+      const shell = createLocalShell({
+        ...shellOptions(workplace(), 'none'),
+        limits: { memoryBytes: 96 * mebibyte },
+      })
+      try {
+        const { id } = await shell.start('tail /dev/zero')
+        await expect.poll(() => shell.jobs()[0]?.running, { timeout: 60_000 }).toBe(false)
+        expect((await shell.readJob(id)).job.limit).toEqual({ limit: 'memory', max: 96 * mebibyte })
+      } finally {
+        await shell.close()
+      }
+      expect(groupsLeft()).toEqual([])
+    },
+    minutes,
+  )
+})
+
+describe('a command within its limits', () => {
+  it.each(backends)(
+    'is not disturbed by them: %s',
+    async (backend) => {
+      const place = workplace()
+      const limits = { memoryBytes: 256 * mebibyte, processes: 64, cpuSeconds: 30, diskBytes: 64 * mebibyte }
+      const shell = createLocalShell({ ...shellOptions(place, backend), limits })
+      try {
+        const { exitCode, limit } = await shell.run(
+          'for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero >f; sleep 0.1; rm f; done; (sleep 0.2 & sleep 0.2 & wait); touch done',
+        )
+        expect({ exitCode, limit }).toEqual({ exitCode: 0, limit: undefined })
+        expect(existsSync(join(place, 'work/done'))).toBe(true)
+      } finally {
+        await shell.close()
+      }
+    },
+    minutes,
+  )
+})
