@@ -139,6 +139,7 @@ const inheritedNames = [
   'watchdog',
   'ceiling',
   'sandbox',
+  'commandLimits',
   'network',
   'roots',
   'workspaceBackend',

@@ -212,7 +212,7 @@ export class SessionMaker {
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, reasoningEffort, llmApiTimeoutMs } = this.#config
     const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
-    const { extensionTools } = this.#config
+    const { extensionTools, sandbox, commandLimits } = this.#config
     return omitUndefined({
       maxToolRounds,
       maxParallelTasks,
@@ -225,6 +225,8 @@ export class SessionMaker {
       retry,
       circuitBreakerThreshold,
       extensionTools,
+      sandbox,
+      commandLimits,
       sessionStore: this.store,
       ...this.#memory,
       queueConfig: configuredQueue(this.#config.queue),

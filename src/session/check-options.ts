@@ -30,6 +30,7 @@ import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
+import { sandboxBackends } from '../workspace/sandbox/backends.js'
 import { builtinToolNames, optionalTools, ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import { features } from './features.js'
@@ -233,6 +234,9 @@ const workspaceBackend: Check = (value) => {
 /** `null` says the same, and is passed over like every field without a value. */
 const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
 
+/** Less than this, and no shell starts. */
+const minMemoryBytes = 4 * 1024 * 1024
+
 /** The options of the kernel. */
 const kernelChecks: Readonly<Record<string, Check>> = {
   sessionId,
@@ -278,7 +282,15 @@ const kernelChecks: Readonly<Record<string, Check>> = {
   userDataDir: is('string'),
   metadata: both(object, metadata),
   mode: oneOf(...modeNames),
-  sandbox: oneOf('auto', 'required', 'off'),
+  sandbox: oneOf('auto', 'required', 'off', ...sandboxBackends),
+  commandLimits: fields({
+    memoryBytes: either(count(minMemoryBytes), unlimited),
+    processes: either(count(8), unlimited),
+    cpuSeconds: either(count(1), unlimited),
+    diskBytes: either(count(1024), unlimited),
+    fileBytes: either(count(1024), unlimited),
+    openFiles: either(count(16), unlimited),
+  }),
   network: fields({
     allowHosts: strings,
     allowPrivate: either(is('boolean'), strings),

@@ -89,6 +89,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
   const common = {
     onNotice: (message: string) => kernel.emit({ type: 'notice', source: 'workspace', message }),
     sandbox: options.sandbox,
+    limits: options.commandLimits,
     network: options.network,
     env: options.env,
     closed: options.sessionStore?.paths,

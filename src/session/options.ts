@@ -116,6 +116,8 @@ export type SessionOptions = PromptSlots &
     readonly ceiling?: RequirementSet
     readonly mode?: ModeName
     readonly sandbox?: NonNullable<WorkspaceOptions['sandbox']>
+    /** Limits of each command that replace the usual ones; `Infinity` lifts one. */
+    readonly commandLimits?: NonNullable<WorkspaceOptions['limits']>
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
     /**

@@ -89,6 +89,17 @@ describe('a command', () => {
     expect(toToolResult('bash', late).exitCode).toBe(1)
   })
 
+  it('is ended at a limit, and the result says which and how to raise it', async () => {
+    const space = await workspace({ limits: { diskBytes: 1024 * 1024 } })
+    const ended = await space.call(bashTool, { command: 'exec head -c 9000000 /dev/zero >large' })
+    expect(ended).toMatchObject({
+      type: 'error',
+      error_text:
+        '[Command ended: it reached the limit of new data on the disk (1 MiB). Use less, or let the user raise it: commandLimits.diskBytes of the session, command_limits in the configuration, or --limit disk=SIZE]',
+      metadata: { limit: 'disk', limit_max: 1024 * 1024 },
+    })
+  })
+
   it('is ended when the run is aborted', async () => {
     const space = await workspace()
     const stop = new AbortController()

@@ -4,6 +4,7 @@ import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.j
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
 import { fittingHead } from './fitting-head.js'
+import { limitText } from './limit-text.js'
 import { createOutputDeltas } from './output-deltas.js'
 import { requireService } from './require-service.js'
 
@@ -128,13 +129,16 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
     leftover,
     sandbox,
     networkRefused,
+    limit,
   } = outcome
   const code = exitCode ?? signalCode(signal)
   const stopped = outcome.timedOut
     ? `Command timed out after ${timeoutMs}ms`
     : outcome.aborted
       ? 'Command stopped: the run was aborted'
-      : undefined
+      : limit !== undefined
+        ? `Command ended: ${limitText(limit)}`
+        : undefined
   const notes = [
     ...(stopped !== undefined ? [stopped] : code === 0 ? [] : [ended(code, signal)]),
     ...blocked.map((what) => `The sandbox refused: ${what}`),
@@ -151,6 +155,7 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
     ...(outputPath === undefined ? {} : { output_path: outputPath }),
     ...(blocked.length === 0 ? {} : { blocked: [...blocked] }),
     ...(networkRefused === true && { network_refused: true }),
+    ...(limit === undefined ? {} : { limit: limit.limit, limit_max: limit.max }),
     ...(leftover === undefined ? {} : { job_id: leftover }),
   }
   if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })
@@ -220,15 +225,23 @@ async function onJob(id: string, { action, from }: BashArgs, context: ToolCallCo
   })
 }
 
-function stateOf({ id, running, exitCode }: ShellJob): string {
+function stateOf({ id, running, exitCode, limit }: ShellJob): string {
   if (running) return `${id} is running`
+  if (limit !== undefined) return `${id} was ended: ${limitText(limit)}`
   return exitCode === null ? `${id} has ended` : `${id} has ended with exit code ${exitCode}`
 }
 
-function jobMetadata({ id, running, exitCode }: ShellJob): {
+function jobMetadata({ id, running, exitCode, limit }: ShellJob): {
   job_id: string
   running: boolean
   job_exit_code?: number | undefined
+  limit?: string | undefined
+  limit_max?: number | undefined
 } {
-  return { job_id: id, running, ...(exitCode === null ? {} : { job_exit_code: exitCode }) }
+  return {
+    job_id: id,
+    running,
+    ...(exitCode === null ? {} : { job_exit_code: exitCode }),
+    ...(limit === undefined ? {} : { limit: limit.limit, limit_max: limit.max }),
+  }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentConfig } from '../../src/agent/config/config.js'
 import { mergeConfig } from '../../src/agent/dir/merge-config.js'
+import { defaultLimits } from '../../src/workspace/shell/resource-limits.js'
 
 const config = (fields: Partial<AgentConfig>): AgentConfig => ({ providers: [], mcpServers: [], ...fields })
 
@@ -8,6 +9,31 @@ describe('the configuration of a directory over that of the host', () => {
   it.each<[string, Partial<AgentConfig>, Partial<AgentConfig>, Partial<AgentConfig>]>([
     ['makes a limit tighter', { maxToolRounds: 9 }, { maxToolRounds: 3 }, { maxToolRounds: 3 }],
     ['makes no limit wider', { maxToolRounds: 3 }, { maxToolRounds: 9 }, { maxToolRounds: 3 }],
+    ['turns no sandbox off', {}, { sandbox: 'off' }, { sandbox: 'auto' }],
+    ['turns no required sandbox off', { sandbox: 'required' }, { sandbox: 'auto' }, { sandbox: 'required' }],
+    ['requires a sandbox', { sandbox: 'auto' }, { sandbox: 'required' }, { sandbox: 'required' }],
+    ['names a sandbox', { sandbox: 'required' }, { sandbox: 'landlock' }, { sandbox: 'landlock' }],
+    [
+      'changes no sandbox that the host names',
+      { sandbox: 'bubblewrap' },
+      { sandbox: 'landlock' },
+      { sandbox: 'bubblewrap' },
+    ],
+    [
+      'only lowers limits of commands, the defaults included',
+      { commandLimits: { processes: 100, fileBytes: 7 } },
+      { commandLimits: { processes: 200, cpuSeconds: 10_000_000, fileBytes: 5, diskBytes: 9, openFiles: 8 } },
+      {
+        commandLimits: {
+          memoryBytes: defaultLimits().memoryBytes,
+          processes: 100,
+          cpuSeconds: defaultLimits().cpuSeconds,
+          diskBytes: 9,
+          fileBytes: 5,
+          openFiles: 8,
+        },
+      },
+    ],
     ['sets what the host has not', {}, { thinkingBudget: 5 }, { thinkingBudget: 5 }],
     [
       'gives back no tools that the host has taken away',

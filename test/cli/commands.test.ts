@@ -440,7 +440,10 @@ describe('capstan doctor', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
     expect(new Set(findings.map(({ area }) => area))).toEqual(
-      new Set(['node', 'search', 'sandbox', 'config', 'models', 'store']),
+      new Set(['node', 'search', 'sandbox', 'limits', 'config', 'models', 'store']),
+    )
+    expect(findings.find(({ area }) => area === 'limits').message).toMatch(
+      /^memory: .+; processes: .+; CPU time: .+; disk: file size and measurement$/,
     )
     expect(code).toBe(findings.some(({ state }) => state === 'fail') ? 1 : 0)
     expect(findings.find(({ area }) => area === 'node')).toMatchObject({ state: 'ok' })

@@ -8,6 +8,8 @@ import type { VertexAccess } from '../../model/vertex/vertex-endpoint.js'
 import type { LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
 import type { Lane } from '../../tool/lane.js'
+import type { SandboxMode } from '../../workspace/sandbox/choose.js'
+import type { ResourceLimits } from '../../workspace/shell/resource-limits.js'
 
 /**
  * The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given
@@ -33,6 +35,10 @@ export type AgentConfig = {
   readonly projectDocMaxBytes?: number
   readonly projectDocFallbackFilenames?: readonly string[]
   readonly maxToolRounds?: number
+  /** How commands are confined. */
+  readonly sandbox?: SandboxMode
+  /** Limits of each command. */
+  readonly commandLimits?: CommandLimitsConfig
   readonly maxParallelTasks?: number
   readonly autoParallel?: boolean
   readonly autoDelegation?: AutoDelegationConfig
@@ -49,6 +55,8 @@ export type AgentConfig = {
   readonly telemetry?: OtlpConfig
   readonly mcpServers: readonly McpServerConfig[]
 }
+
+export type CommandLimitsConfig = { readonly [L in keyof ResourceLimits]?: number }
 
 export const storageBackends = ['memory', 'file', 'sqlite', 'postgres', 'custom'] as const
 export type StorageBackend = (typeof storageBackends)[number]

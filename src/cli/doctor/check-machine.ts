@@ -3,6 +3,8 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
+import { limitMeans } from '../../workspace/limits/control-group.js'
+import type { GroupResource } from '../../workspace/limits/group-places.js'
 import { doctor } from '../../workspace/sandbox/doctor.js'
 import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'
@@ -16,7 +18,7 @@ import { serverFindings } from './servers.js'
 
 /** The result of one check. `warn`: it works, with limits. */
 export type Finding = {
-  readonly area: 'node' | 'search' | 'sandbox' | 'config' | 'models' | 'mcp' | 'store'
+  readonly area: 'node' | 'search' | 'sandbox' | 'limits' | 'config' | 'models' | 'mcp' | 'store'
   readonly state: 'ok' | 'warn' | 'fail'
   readonly message: string
   readonly hint?: string | undefined
@@ -28,6 +30,7 @@ export async function* checkMachine(args: Args, io: Io): AsyncGenerator<Finding,
   yield await ripgrep()
   const confining = await sandbox()
   yield* confining
+  yield await limits()
   yield* await models(args, io)
   yield* await servers(args, io, !confining.some(({ state }) => state !== 'ok'))
   yield await store(args, io)
@@ -91,6 +94,22 @@ async function sandbox(): Promise<Finding[]> {
       message: `${found.detail}; ${checks.length - 1} escape attempts, all blocked`,
     },
   ]
+}
+
+/** Reports what holds commands to their limits. */
+async function limits(): Promise<Finding> {
+  const means = await limitMeans()
+  const text = (resource: GroupResource): string =>
+    means[resource] === 'measured' ? 'measured' : `control group (version ${means[resource]})`
+  const message = `memory: ${text('memory')}; processes: ${text('processes')}; CPU time: ${text('cpu')}; disk: file size and measurement`
+  return Object.values(means).includes('measured')
+    ? {
+        area: 'limits',
+        state: 'ok',
+        message,
+        hint: 'What is measured is noticed within a second or so. To have the kernel enforce it, run where control groups can be created: in a delegated group (systemd: Delegate=yes), or as root of the machine.',
+      }
+    : { area: 'limits', state: 'ok', message }
 }
 
 /** Reports the configuration, and which model is used and why. */

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { AgentConfig } from '../../agent/config/index.js'
 import { loadConfig } from '../../agent/config/index.js'
+import { stricterConfinement } from '../../agent/dir/merge-config.js'
 import { readIfThere } from '../../workspace/rules/read-if-there.js'
 import type { Io } from '../io.js'
 import { type ConfigPlace, configName, readWorkspaceConfig } from './workspace-config.js'
@@ -30,15 +31,15 @@ export async function loadSettings(
     return { config, warnings, files: [path] }
   }
   const own = await readWorkspaceConfig(place)
-  const layers: Settings[] = []
-  if (own?.confirmed === true) layers.push(await load(own.path, place.root, own.text, io))
+  const fromWorkspace = own?.confirmed === true ? await load(own.path, place.root, own.text, io) : undefined
   const userFile = join(place.userDir, 'config.acl')
   const userText = await readIfThere(userFile, maxFileBytes)
-  if (userText !== undefined) layers.push(await load(userFile, place.userDir, userText, io))
+  const fromUser = userText === undefined ? undefined : await load(userFile, place.userDir, userText, io)
+  const layers = [fromWorkspace, fromUser].filter((layer) => layer !== undefined)
   const unconfirmed = own?.confirmed === false ? own.path : undefined
   const notUsed = `${configName} came with this directory and is not used. Read it, then confirm it with "capstan trust".`
   return {
-    config: merge(layers.map(({ config }) => config)),
+    config: merge(fromWorkspace?.config, fromUser?.config),
     warnings: [
       ...(unconfirmed === undefined ? [] : [notUsed]),
       ...layers.flatMap(({ warnings }) => warnings),
@@ -61,10 +62,13 @@ async function load(
   return { config, warnings: warnings.map((warning) => `${path}: ${warning}`), files: [path] }
 }
 
-function merge(configs: readonly AgentConfig[]): AgentConfig {
-  // The first configuration takes precedence.
+/** The workspace's configuration takes precedence, and cannot loosen how commands are confined. */
+function merge(own: AgentConfig | undefined, user: AgentConfig | undefined): AgentConfig {
+  const configs = [own, user].filter((config) => config !== undefined)
   return {
-    ...Object.assign({}, ...configs.toReversed()),
+    ...user,
+    ...own,
+    ...(own === undefined ? {} : stricterConfinement(user ?? {}, own)),
     providers: firstByName(configs.flatMap(({ providers }) => providers)),
     mcpServers: firstByName(configs.flatMap(({ mcpServers }) => mcpServers)),
   }

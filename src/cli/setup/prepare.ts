@@ -11,12 +11,14 @@ import { retentionCaps } from '../../session/retention.js'
 import type { Session } from '../../session/session.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { sandboxBackends } from '../../workspace/sandbox/backends.js'
 import type { Args } from '../args.js'
 import type { Io } from '../io.js'
 import { removeEmptySessions } from '../sessions/empty-session.js'
 import { budgetGuard, readBudget } from './budget.js'
 import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
 import { type ChosenSession, chooseSession } from './choose-session.js'
+import { readLimits } from './command-limits.js'
 import { readDuration } from './duration.js'
 import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
@@ -127,7 +129,10 @@ function optionsOf(args: Args): SessionOptions {
   return omitUndefined({
     permissionPolicy: allow.length + deny.length + ask.length > 0 ? policy : undefined,
     mode: modeNames.find((name) => name === args.value('mode')),
-    sandbox: (['auto', 'required', 'off'] as const).find((how) => how === args.value('sandbox')),
+    sandbox: (['auto', 'required', 'off', ...sandboxBackends] as const).find(
+      (how) => how === args.value('sandbox'),
+    ),
+    commandLimits: readLimits(args.values('limit')),
     network: hosts.length > 0 ? { allowHosts: hosts } : undefined,
     maxToolRounds: args.count('max-rounds'),
     maxExecutionTimeMs: timeout === undefined ? undefined : readDuration('timeout', timeout),

@@ -1,8 +1,17 @@
 import type { ModeName } from '../../authority/mode.js'
+import type { SandboxMode } from '../../workspace/sandbox/choose.js'
 import type { OptionSpec } from '../command.js'
 
 // Listed here, so that help and completion do not load the rule engine.
 const modes = ['plan', 'read-only', 'accept-edits', 'full'] as const satisfies readonly ModeName[]
+
+const sandboxes = [
+  'auto',
+  'required',
+  'off',
+  'bubblewrap',
+  'landlock',
+] as const satisfies readonly SandboxMode[]
 
 export const directoryFlag: OptionSpec = {
   name: 'directory',
@@ -32,8 +41,14 @@ export const sandboxFlags: readonly OptionSpec[] = [
   {
     name: 'sandbox',
     value: 'how',
-    choices: ['auto', 'required', 'off'],
-    summary: 'Sandbox for commands (default: auto)',
+    choices: sandboxes,
+    summary: 'Sandbox for commands; a name requires that one (default: auto)',
+  },
+  {
+    name: 'limit',
+    value: 'name=max',
+    repeatable: true,
+    summary: 'Limit of each command: memory=2g, processes=500, cpu=10m, disk=5g, or none',
   },
   {
     name: 'allow-host',

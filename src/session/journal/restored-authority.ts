@@ -7,6 +7,8 @@ import { defaultLimits } from '../../loop/run-state.js'
 import type { SessionState } from '../../store/session-state.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { sandboxBackends } from '../../workspace/sandbox/backends.js'
+import { stricterLimits } from '../../workspace/shell/resource-limits.js'
 import { builtinToolNames } from '../builtin-tools.js'
 import { limitNames } from '../limit-names.js'
 import type { SessionOptions } from '../options.js'
@@ -98,7 +100,11 @@ export const restrictions = {
     return permissions && { permissions }
   },
   mode: restrictingMode,
-  sandbox: (value: unknown) => (value === 'required' ? value : undefined),
+  // The name of a sandbox may be one that this machine does not have: what it says is that there must be one.
+  sandbox: (value: unknown) =>
+    value === 'required' || sandboxBackends.some((backend) => backend === value) ? 'required' : undefined,
+  commandLimits: (value: unknown, own: unknown) =>
+    isRecord(value) ? stricterLimits(isRecord(own) ? own : undefined, value) : undefined,
   // Cuts what everything else grants.
   ceiling: (value: unknown) => (isRecord(value) ? value : undefined),
   builtinTools: (value: unknown) => {

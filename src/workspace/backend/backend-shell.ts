@@ -54,7 +54,7 @@ export function createBackendShell(
         `This workspace (${kind}) runs no commands. Work with the file tools: read, write, edit, patch, ls, glob, grep.`,
       )
     if (commands.sandbox !== 'none') return commands
-    if (options.sandbox === 'required')
+    if (options.sandbox !== 'auto' && options.sandbox !== 'off')
       throw new WorkspaceBackendError(
         'commands_unavailable',
         `The command was not run: the session requires a sandbox, and nothing confines the commands of this workspace (${kind}). Use a backend that does, or set sandbox to auto or off.`,

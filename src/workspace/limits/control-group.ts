@@ -36,6 +36,14 @@ export function usableGroupPlaces(): Promise<readonly GroupPlace[]> {
   return usable
 }
 
+/** What holds commands to each limit here: the version of the control groups that do, or measurement. */
+export async function limitMeans(): Promise<Readonly<Record<GroupResource, 1 | 2 | 'measured'>>> {
+  const places = await usableGroupPlaces()
+  const means = (resource: GroupResource): 1 | 2 | 'measured' =>
+    places.find(({ resources }) => resources.includes(resource))?.version ?? 'measured'
+  return { memory: means('memory'), processes: means('processes'), cpu: means('cpu') }
+}
+
 async function tryPlaces(places: readonly GroupPlace[]): Promise<readonly GroupPlace[]> {
   const tried = await Promise.all(
     places.map(async (place) => {

@@ -4,13 +4,16 @@ import type { Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
 import { unconfined } from '../shell/unconfined.js'
+import { type SandboxBackend, sandboxBackends } from './backends.js'
 import { confinementBy, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
-import type { SandboxBackend } from './probe.js'
 
-/** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */
-export type SandboxMode = 'auto' | 'required' | 'off'
+/**
+ * `required`: no sandbox, no command. The name of a backend: no other sandbox will do. `auto`: a sandbox where there is
+ * one, and a notice where there is none.
+ */
+export type SandboxMode = 'auto' | 'required' | 'off' | SandboxBackend
 
 /** What commands in the sandbox can see and write in addition to the workspace. */
 export type SandboxOptions = {
@@ -67,8 +70,9 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
     await checkRoot(root)
     if (own.includes(root)) throw new SandboxRootError(root, 'Capstan keeps its own files there')
   }
-  const { backend, bubblewrap } = options
-  const sandbox = await provenSandbox({ backend, bubblewrap })
+  const { bubblewrap } = options
+  const named = sandboxBackends.find((backend) => backend === choice.mode)
+  const sandbox = await provenSandbox({ backend: named ?? options.backend, bubblewrap })
   if (sandbox.kind !== 'none') {
     return confinementBy(sandbox, {
       roots,
@@ -85,7 +89,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
       limits,
     })
   }
-  if (choice.mode === 'required') throw new SandboxUnavailableError(sandbox.reason, sandbox.advice)
+  if (choice.mode !== 'auto') throw new SandboxUnavailableError(sandbox.reason, sandbox.advice)
   const notice =
     choice.onNotice ?? ((text: string) => process.emitWarning(text, { code: 'CAPSTAN_NO_SANDBOX' }))
   notice(`Commands run without a sandbox, with all rights of this user: ${sandbox.reason}. ${sandbox.advice}`)

@@ -8,6 +8,7 @@ import { holdLedger } from '../shell/ledger.js'
 import { readProcess } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
 import { endRun, findMembers } from '../shell/run-trace.js'
+import type { SandboxBackend } from './backends.js'
 import { bubblewrapConfinement } from './confine-bubblewrap.js'
 import { landlockConfinement } from './confine-landlock.js'
 import { tryToOutlive } from './doctor-outlive.js'
@@ -21,7 +22,6 @@ import {
   detectBackend,
   detectSandbox,
   firstWorking,
-  type SandboxBackend,
   type SandboxDetection,
 } from './probe.js'
 

@@ -1,3 +1,4 @@
+export type { SandboxBackend } from './backends.js'
 export type { SandboxMode, SandboxOptions } from './choose.js'
 export { type DoctorCheck, doctor } from './doctor.js'
 export {
@@ -6,4 +7,4 @@ export {
   TooManyMasksError,
   TreeTooLargeError,
 } from './errors.js'
-export { type DetectOptions, detectSandbox, type SandboxBackend, type SandboxDetection } from './probe.js'
+export { type DetectOptions, detectSandbox, type SandboxDetection } from './probe.js'

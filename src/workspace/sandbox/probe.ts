@@ -4,13 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { childEnvironment } from '../shell/child-env.js'
+import { type SandboxBackend, sandboxBackends } from './backends.js'
 import { guardProgram, placeGuard, underGuard } from './guard/guard.js'
-
-/** What can confine commands: namespaces and mounts, or Landlock and a system call filter. */
-export type SandboxBackend = 'bubblewrap' | 'landlock'
-
-/** In the order in which they are tried. */
-const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
 
 /** Options of {@link detectSandbox}. */
 export type DetectOptions = {

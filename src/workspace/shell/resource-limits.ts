@@ -25,6 +25,18 @@ export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
   )
 }
 
+/** Limits of a file that can only lower those of the host. What is no number is left out. */
+export function stricterLimits(host: ResourceLimits | undefined, stated: ResourceLimits): ResourceLimits {
+  const own = { ...defaultLimits(), ...host }
+  const names = Object.keys(defaultLimits()) as (keyof ResourceLimits)[]
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const limits = [own[name], stated[name]].filter((limit) => typeof limit === 'number' && limit > 0)
+      return limits.length === 0 ? [] : [[name, Math.min(...(limits as number[]))]]
+    }),
+  )
+}
+
 const gibibyte = 1024 ** 3
 
 /** Enough for large builds; they keep a command that runs wild from taking the machine. */

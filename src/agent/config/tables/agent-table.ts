@@ -1,9 +1,11 @@
 import { reasoningEfforts } from '../../../model/effort.js'
 import type { OtlpConfig } from '../../../telemetry/otlp.js'
 import { extensionToolNames } from '../../../toolbox/extension/names.js'
+import { sandboxBackends } from '../../../workspace/sandbox/backends.js'
 import {
   type AgentConfig,
   type AutoDelegationConfig,
+  type CommandLimitsConfig,
   type MemoryConfig,
   type RetryConfig,
   type SearchConfig,
@@ -115,6 +117,15 @@ const search: Shape<SearchConfig> = {
   engine: field(groups(engine), 'one block for each engine; its label is the name of the engine', 'engines'),
 }
 
+const commandLimits: Shape<CommandLimitsConfig> = {
+  memoryBytes: field(whole(1), 'memory of all processes together (default: 75 % of the machine)'),
+  processes: field(whole(1), 'processes and threads at the same time (default: 2048)'),
+  cpuSeconds: field(whole(1), 'processor time of all processes together (default: 14400)'),
+  diskBytes: field(whole(1), 'what a command can add to the disk (default: 16 GiB)'),
+  fileBytes: field(whole(1), 'size of a single file (default: 4 GiB)'),
+  openFiles: field(whole(1), 'open files of each process (default: 4096)'),
+}
+
 const telemetry: Shape<OtlpConfig> = {
   endpoint: field(
     address,
@@ -160,6 +171,11 @@ export const agentShape: Shape<AgentConfig> = {
   projectDocMaxBytes: field(whole(0), 'maximum size of AGENTS.md in bytes; the rest is not read'),
   projectDocFallbackFilenames: field(listOf(text), 'file names to use when there is no AGENTS.md'),
   maxToolRounds: field(whole(1), 'maximum number of rounds in a run'),
+  sandbox: field(
+    word(['auto', 'required', 'off', ...sandboxBackends]),
+    'how commands are confined: `required` or the name of a sandbox refuses commands without it (default: "auto")',
+  ),
+  commandLimits: field(group(commandLimits), 'limits of each command'),
   maxParallelTasks: field(whole(1), 'maximum number of tasks that run at the same time'),
   autoParallel: field(flag, 'takes precedence over `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
   autoDelegation: field(group(autoDelegation), 'when work is delegated to subagents'),

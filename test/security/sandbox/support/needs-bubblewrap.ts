@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
-import { detectSandbox, type SandboxBackend } from '../../../../src/workspace/sandbox/probe.js'
+import type { SandboxBackend } from '../../../../src/workspace/sandbox/backends.js'
+import { detectSandbox } from '../../../../src/workspace/sandbox/probe.js'
 
 const found = {
   bubblewrap: await detectSandbox({ backend: 'bubblewrap' }),

@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import { createControlGroup, joining } from './control-group.js'
+import type { GroupPlace } from './group-places.js'
+
+describe('a control group of version 2', () => {
+  // A plain directory takes the same writes as the file system of control groups; it only enforces nothing.
+  const placeIn = (directory: string): GroupPlace => ({
+    version: 2,
+    directory,
+    resources: ['memory', 'processes', 'cpu'],
+  })
+
+  it('gets the limits of the command, and reports what the kernel counts', () => {
+    const group = createControlGroup([placeIn(temporaryDirectory())], { memoryBytes: 5e8, processes: 40 })
+    const [procs = ''] = group?.joins ?? []
+    const own = join(procs, '..')
+    expect(readFileSync(join(own, 'memory.max'), 'utf8')).toBe('500000000')
+    expect(readFileSync(join(own, 'memory.oom.group'), 'utf8')).toBe('1')
+    expect(readFileSync(join(own, 'pids.max'), 'utf8')).toBe('40')
+    writeFileSync(join(own, 'memory.events'), 'low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\noom_group_kill 1\n')
+    writeFileSync(join(own, 'pids.events'), 'max 3\n')
+    writeFileSync(join(own, 'cpu.stat'), 'usage_usec 2500000\nuser_usec 1\n')
+    expect(group?.usage()).toEqual({ memoryKills: 2, refusedProcesses: 3, cpuSeconds: 2.5 })
+    group?.kill()
+    expect(readFileSync(join(own, 'cgroup.kill'), 'utf8')).toBe('1')
+  })
+
+  it('is not created where the host may not', () => {
+    const directory = temporaryDirectory()
+    const missing = placeIn(join(directory, 'missing'))
+    expect(createControlGroup([placeIn(directory), missing], { processes: 40 })).toBeUndefined()
+  })
+})
+
+describe('joining', () => {
+  it('starts a program after it has joined every group', () => {
+    expect(joining(['/a/cgroup.procs', '/b/cgroup.procs'], ['/bin/echo', '--', 'x']).slice(3)).toEqual([
+      ...['capstan', '/a/cgroup.procs', '/b/cgroup.procs', '--', '/bin/echo', '--', 'x'],
+    ])
+  })
+})
