@@ -78,6 +78,7 @@ class SessionOptions:
     memory_store: Optional[FileMemoryStore] = None
     memory: Optional[Json] = None
     sandbox: Optional[str] = None
+    command_limits: Optional[Json] = None
     network: Optional[Json] = None
     env: Optional[Mapping[str, str]] = None
     workspace_backend: Optional[LocalWorkspaceBackend] = None
