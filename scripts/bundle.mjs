@@ -76,7 +76,8 @@ const laterForCommand = [
     'processes',
     // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing
     // imports of it.
-    ...without('workspace/sandbox/', 'guard/binaries'),
+    ...without('workspace/sandbox/', 'guard/binaries', 'backends'),
+    ...without('workspace/limits/', 'resource-limits'),
     'workspace/git/',
     ...without('workspace/egress/', 'host-rules', 'network-options'),
     ...['workspace/server-program', 'workspace/tree-walk'],

@@ -12,6 +12,7 @@ import type { CheckHost, NetworkRequest, NetworkRules } from './egress/index.js'
 import { findBelow } from './files/find-below.js'
 import { followLinks } from './files/follow-links.js'
 import { createLocalFiles, type LocalFiles, type WorkspaceFiles } from './files/index.js'
+import { resourceLimits } from './limits/resource-limits.js'
 import {
   type AllowPrivate,
   createGuardedFetch,
@@ -34,7 +35,6 @@ import {
   type UnreadablePaths,
   type WorkspaceShell,
 } from './shell/index.js'
-import { resourceLimits } from './shell/resource-limits.js'
 
 /** Options of {@link openWorkspace}. */
 export type WorkspaceOptions = {

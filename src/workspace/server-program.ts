@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { CheckHost } from './egress/index.js'
+import { type ResourceLimits, resourceLimits } from './limits/resource-limits.js'
 import { NetError, privateAccess, resolveChecked, systemResolver } from './net/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
-import { type ResourceLimits, resourceLimits } from './shell/resource-limits.js'
 import { directoryInside } from './shell/working-directory.js'
 
 /** A program that a person configured, and whether and how it is confined. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentConfig } from '../../src/agent/config/config.js'
 import { mergeConfig } from '../../src/agent/dir/merge-config.js'
-import { defaultLimits } from '../../src/workspace/shell/resource-limits.js'
+import { defaultLimits } from '../../src/workspace/limits/resource-limits.js'
 
 const config = (fields: Partial<AgentConfig>): AgentConfig => ({ providers: [], mcpServers: [], ...fields })
 

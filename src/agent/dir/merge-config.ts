@@ -1,7 +1,7 @@
 import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { stricterLimits } from '../../workspace/limits/resource-limits.js'
 import type { SandboxMode } from '../../workspace/sandbox/choose.js'
-import { stricterLimits } from '../../workspace/shell/resource-limits.js'
 import type { AgentConfig } from '../config/config.js'
 
 /** The fields that are limits: if both configurations set one, the stricter value is used. */

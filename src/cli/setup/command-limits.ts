@@ -1,4 +1,4 @@
-import type { ResourceLimits } from '../../workspace/shell/resource-limits.js'
+import type { ResourceLimits } from '../../workspace/limits/resource-limits.js'
 import { UsageError } from '../errors.js'
 import { readDuration } from './duration.js'
 

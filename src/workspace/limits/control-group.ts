@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ifReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
 import { readProcess } from '../shell/process-table.js'
-import type { ResourceLimits } from '../shell/resource-limits.js'
 import { type GroupPlace, type GroupResource, groupPlaces } from './group-places.js'
+import type { ResourceLimits } from './resource-limits.js'
 
 /** The control groups of one command: one directory in version 2, one for each controller in version 1. */
 export type ControlGroup = {

@@ -1,4 +1,4 @@
-import { lstatSync, statfsSync, statSync } from 'node:fs'
+import { lstatSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifReadable, namesIfReadable } from '../if-readable.js'
@@ -10,30 +10,54 @@ export type DiskGrowth = {
 }
 
 /**
- * Watches directories that a command can write to. The free space of their file systems is asked first, which costs
- * next to nothing and counts what others write too. Only when so much is gone, the files that changed since the start
- * are added up; both have to be over the limit.
+ * Watches directories that a command can write to. Files that are new since the start count whole. Of files that were
+ * there before and changed, as much counts as their file systems have lost meanwhile: the space that was taken by
+ * others, too, but never what the files had already. To add it up, the directories are walked: at once when much space
+ * is gone, and else only now and then.
  */
 export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
   // Dates of files come from a clock that can be a few milliseconds late.
   const since = Date.now() - 20
   const systems = fileSystemsOf(directories)
-  let walkAgainAt = 0
+  let anywayAt = performance.now() + anywayMs
+  let notBefore = 0
   return {
     async exceeds(bytes, pids) {
       const lost = systems.reduce((sum, { path, free }) => sum + Math.max(0, free - freeBytes(path)), 0)
-      if (lost < bytes || performance.now() < walkAgainAt) return false
       const began = performance.now()
-      let changed = removedBytes(pids())
-      for (const directory of directories) {
-        if (changed >= bytes) break
-        changed += await changedBytes(directory, since, bytes - changed)
-      }
+      if (began < (lost >= bytes / 2 ? notBefore : anywayAt)) return false
+      const sizes = new Sizes(since)
+      addRemoved(sizes, pids())
+      for (const directory of directories) await addTree(sizes, directory, bytes)
       const tookMs = performance.now() - began
-      // A large tree is not walked all the time.
-      walkAgainAt = performance.now() + 5 * tookMs
-      return changed >= bytes
+      notBefore = performance.now() + 5 * tookMs
+      anywayAt = performance.now() + Math.max(anywayMs, 50 * tookMs)
+      return sizes.created + Math.min(sizes.changed, lost) >= bytes
     },
+  }
+}
+
+/** How long directories are not walked although nothing speaks for it. */
+const anywayMs = 10_000
+
+/** What files take on the disk that were created, or changed, since a time. */
+class Sizes {
+  created = 0
+  changed = 0
+  readonly #since: number
+  readonly #seen = new Set<string>()
+
+  constructor(since: number) {
+    this.#since = since
+  }
+
+  add({ dev, ino, blocks, ctimeMs, birthtimeMs }: Stats): void {
+    if (ctimeMs < this.#since) return
+    const key = `${dev}:${ino}`
+    if (this.#seen.has(key)) return
+    this.#seen.add(key)
+    if (birthtimeMs >= this.#since) this.created += blocks * 512
+    else this.changed += blocks * 512
   }
 }
 
@@ -53,36 +77,26 @@ function freeBytes(path: string): number {
   return stat === undefined ? 0 : stat.bfree * stat.bsize
 }
 
-/** What the files of a tree that changed since then take on the disk; stops counting at `enough`. */
-async function changedBytes(directory: string, since: number, enough: number): Promise<number> {
-  const seen = new Set<string>()
+/** Adds the files of a tree; ends early when the created ones alone are enough. */
+async function addTree(sizes: Sizes, directory: string, enough: number): Promise<void> {
   const waiting = [directory]
-  let sum = 0
-  for (let next = waiting.pop(); next !== undefined && sum < enough; next = waiting.pop()) {
+  for (let next = waiting.pop(); next !== undefined && sizes.created < enough; next = waiting.pop()) {
     // Removed or closed meanwhile.
     const entries = await readdir(next, { withFileTypes: true }).catch(() => [])
     for (const entry of entries) {
       const path = join(next, entry.name)
       if (entry.isDirectory()) waiting.push(path)
-      if (!entry.isFile()) continue
-      const stat = await lstat(path).catch(() => undefined)
-      if (stat === undefined || stat.ctimeMs < since) continue
-      const key = `${stat.dev}:${stat.ino}`
-      if (stat.nlink > 1 && seen.has(key)) continue
-      seen.add(key)
-      sum += stat.blocks * 512
+      const stat = entry.isFile() ? await lstat(path).catch(() => undefined) : undefined
+      if (stat !== undefined) sizes.add(stat)
     }
   }
-  return sum
 }
 
 /** Files without a name take space as long as a process has them open. */
-function removedBytes(pids: readonly number[]): number {
-  const files = new Map<string, number>()
+function addRemoved(sizes: Sizes, pids: readonly number[]): void {
   for (const pid of pids)
     for (const descriptor of namesIfReadable(`/proc/${pid}/fd`)) {
       const stat = ifReadable(() => statSync(`/proc/${pid}/fd/${descriptor}`))
-      if (stat?.isFile() === true && stat.nlink === 0) files.set(`${stat.dev}:${stat.ino}`, stat.blocks * 512)
+      if (stat?.isFile() === true && stat.nlink === 0) sizes.add(stat)
     }
-  return Array.from(files.values()).reduce((sum, bytes) => sum + bytes, 0)
 }

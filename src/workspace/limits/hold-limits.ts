@@ -4,11 +4,11 @@ import type { LimitReached } from '../../tool/runtime.js'
 import { ifReadable } from '../if-readable.js'
 import type { ConfinedLaunch } from '../shell/confinement.js'
 import type { Exit } from '../shell/launch.js'
-import type { ResourceLimits } from '../shell/resource-limits.js'
 import { findMembers, type RunTrace } from '../shell/run-trace.js'
 import { type ControlGroup, createControlGroup, joining, usableGroupPlaces } from './control-group.js'
 import { type DiskGrowth, watchDiskGrowth } from './disk-growth.js'
 import { machineUsage, sharedOutMemory, usageOf } from './process-usage.js'
+import type { ResourceLimits } from './resource-limits.js'
 
 /** The limits of one command while it runs. */
 export type LimitHold = {

@@ -4,7 +4,7 @@ import { type CommandNetwork, openCommandNetwork } from '../egress/command-netwo
 import { gitGuardOf } from '../git/git-guard.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
-import { limited, userProcesses } from '../shell/resource-limits.js'
+import { limited, userProcesses } from '../shell/start-words.js'
 import { isInside, isVisible, placesOf } from './bubblewrap.js'
 import { mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'

@@ -1,3 +1,4 @@
+export type { ResourceLimits } from '../limits/resource-limits.js'
 export type { CallConfinement, UnreadablePaths } from './confinement.js'
 export {
   ShellClosedError,
@@ -14,4 +15,3 @@ export {
   type WorkspaceShell,
 } from './local-shell.js'
 export type { PipedProcess } from './piped-streams.js'
-export type { ResourceLimits } from './resource-limits.js'

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { markOf, newHostMark } from './process-mark.js'
 import { readProcess } from './process-table.js'
-import { limited } from './resource-limits.js'
 import { newToken } from './run-marker.js'
 import { endRun } from './run-trace.js'
+import { limited } from './start-words.js'
 
 const host = newHostMark()
 

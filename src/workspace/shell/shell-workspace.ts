@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type ResourceLimits, resourceLimits } from '../limits/resource-limits.js'
 import { chooseConfinement } from '../sandbox/choose.js'
 import type { Confinement } from './confinement.js'
 import { holdLedger, type Ledger } from './ledger.js'
 import type { LocalShellOptions } from './local-shell.js'
 import { OutputPipes } from './output-pipe.js'
-import { type ResourceLimits, resourceLimits } from './resource-limits.js'
 
 /** What a shell uses after it has run a command. */
 export type ShellWorkspace = {

@@ -1,6 +1,7 @@
+import type { ResourceLimits } from '../limits/resource-limits.js'
 import { childEnvironment } from './child-env.js'
 import { type Confinement, noRefusals } from './confinement.js'
-import { limited, type ResourceLimits, userProcesses } from './resource-limits.js'
+import { limited, userProcesses } from './start-words.js'
 import { userEnvironment } from './user-env.js'
 
 export type UnconfinedOptions = {

@@ -1,57 +1,6 @@
 import { existsSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { textIfReadable } from '../if-readable.js'
-
-/** Limits of one command with all its processes. What is left out is as the host has it. */
-export type ResourceLimits = {
-  readonly memoryBytes?: number | undefined
-  /** Processes and threads at the same time. */
-  readonly processes?: number | undefined
-  /** Time of processors, added up. */
-  readonly cpuSeconds?: number | undefined
-  /** How much a command can add to the disk. */
-  readonly diskBytes?: number | undefined
-  /** The size of a single file. */
-  readonly fileBytes?: number | undefined
-  /** Open files of each process. */
-  readonly openFiles?: number | undefined
-}
-
-/** The limits of a command with those that were stated; `Infinity` lifts one. */
-export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
-  const all: ResourceLimits = { ...defaultLimits(), ...stated }
-  return Object.fromEntries(
-    Object.entries(all).filter(([, limit]) => limit !== undefined && limit !== Number.POSITIVE_INFINITY),
-  )
-}
-
-/** Limits of a file that can only lower those of the host. What is no number is left out. */
-export function stricterLimits(host: ResourceLimits | undefined, stated: ResourceLimits): ResourceLimits {
-  const own = { ...defaultLimits(), ...host }
-  const names = Object.keys(defaultLimits()) as (keyof ResourceLimits)[]
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const limits = [own[name], stated[name]].filter((limit) => typeof limit === 'number' && limit > 0)
-      return limits.length === 0 ? [] : [[name, Math.min(...(limits as number[]))]]
-    }),
-  )
-}
-
-const gibibyte = 1024 ** 3
-
-/** Enough for large builds; they keep a command that runs wild from taking the machine. */
-export function defaultLimits(): Required<{ [L in keyof ResourceLimits]: number }> {
-  // The memory that this host itself is held to; a very large number where it is not.
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
-  return {
-    memoryBytes: Math.floor(memory * 0.75),
-    processes: 2048,
-    cpuSeconds: 4 * 3600,
-    diskBytes: 16 * gibibyte,
-    fileBytes: 4 * gibibyte,
-    openFiles: 4096,
-  }
-}
+import type { ResourceLimits } from '../limits/resource-limits.js'
 
 export type StartOptions = {
   readonly streams?: 'joined' | 'apart' | undefined
