@@ -78,6 +78,7 @@ const laterForCommand = [
     // imports of it.
     ...without('workspace/sandbox/', 'guard/binaries', 'backends'),
     ...without('workspace/limits/', 'resource-limits'),
+    'toolbox/limit-text',
     'workspace/git/',
     ...without('workspace/egress/', 'host-rules', 'network-options'),
     ...['workspace/server-program', 'workspace/tree-walk'],

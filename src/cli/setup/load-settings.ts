@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { AgentConfig } from '../../agent/config/index.js'
 import { loadConfig } from '../../agent/config/index.js'
-import { stricterConfinement } from '../../agent/dir/merge-config.js'
+import { stricterConfinement } from '../../agent/config/stricter-confinement.js'
 import { readIfThere } from '../../workspace/rules/read-if-there.js'
 import type { Io } from '../io.js'
 import { type ConfigPlace, configName, readWorkspaceConfig } from './workspace-config.js'
