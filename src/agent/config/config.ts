@@ -10,7 +10,6 @@ import type { OtlpConfig } from '../../telemetry/otlp.js'
 import type { Lane } from '../../tool/lane.js'
 import type { ResourceLimits } from '../../workspace/limits/resource-limits.js'
 import type { SandboxMode } from '../../workspace/sandbox/choose.js'
-import type { SandboxMode } from '../../workspace/sandbox/choose.js'
 
 /**
  * The parsed configuration of an agent, from ACL or an object. Defaults are not filled in: fields that were not given
