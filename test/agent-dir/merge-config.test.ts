@@ -27,7 +27,7 @@ describe('the configuration of a directory over that of the host', () => {
         commandLimits: {
           memoryBytes: defaultLimits().memoryBytes,
           processes: 100,
-          cpuSeconds: defaultLimits().cpuSeconds,
+          cpuSeconds: 10_000_000,
           diskBytes: 9,
           fileBytes: 5,
           openFiles: 8,

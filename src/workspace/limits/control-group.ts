@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ifReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
 import { readProcess } from '../shell/process-table.js'
 import { type GroupPlace, type GroupResource, groupPlaces } from './group-places.js'
-import type { ResourceLimits } from './resource-limits.js'
+import { defaultLimits, type ResourceLimits } from './resource-limits.js'
 
 /** The control groups of one command: one directory in version 2, one for each controller in version 1. */
 export type ControlGroup = {
@@ -105,7 +105,10 @@ export function createControlGroup(
   }
 }
 
-/** The files to write for the limits. What the machine has no swap for, or does not count, is left out. */
+/**
+ * The files to write for the limits. What the machine has no swap for, or does not count, is left out. A limit below the
+ * usual one holds for swap too; otherwise a large build can use the swap of the machine.
+ */
 function settings(
   { version, resources, directory }: GroupPlace,
   { memoryBytes, processes }: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
@@ -113,13 +116,15 @@ function settings(
   const files: [string, string][] = []
   if (memoryBytes !== undefined && resources.includes('memory')) {
     const value = String(Math.trunc(memoryBytes))
+    const withSwap = memoryBytes < defaultLimits().memoryBytes
     if (version === 1) {
       files.push(['memory.limit_in_bytes', value])
-      if (namesIfReadable(directory).includes('memory.memsw.limit_in_bytes'))
+      if (withSwap && namesIfReadable(directory).includes('memory.memsw.limit_in_bytes'))
         files.push(['memory.memsw.limit_in_bytes', value])
     } else {
       files.push(['memory.max', value], ['memory.oom.group', '1'])
-      if (textIfReadable('/proc/swaps')?.trim().includes('\n') === true) files.push(['memory.swap.max', '0'])
+      if (withSwap && textIfReadable('/proc/swaps')?.trim().includes('\n') === true)
+        files.push(['memory.swap.max', '0'])
     }
   }
   if (processes !== undefined && resources.includes('processes'))

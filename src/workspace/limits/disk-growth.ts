@@ -7,6 +7,8 @@ import { ifReadable, namesIfReadable } from '../if-readable.js'
 export type DiskGrowth = {
   /** Whether more than this was added to the directories. `pids`: the processes of the command. */
   exceeds(bytes: number, pids: () => readonly number[]): Promise<boolean>
+  /** Ends a walk through the directories. */
+  close(): void
 }
 
 /**
@@ -21,6 +23,7 @@ export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
   const systems = fileSystemsOf(directories)
   let anywayAt = performance.now() + anywayMs
   let notBefore = 0
+  const closed = new AbortController()
   return {
     async exceeds(bytes, pids) {
       const lost = systems.reduce((sum, { path, free }) => sum + Math.max(0, free - freeBytes(path)), 0)
@@ -28,12 +31,14 @@ export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
       if (began < (lost >= bytes / 2 ? notBefore : anywayAt)) return false
       const sizes = new Sizes(since)
       addRemoved(sizes, pids())
-      for (const directory of directories) await addTree(sizes, directory, bytes)
+      for (const directory of directories)
+        await addTree(sizes, directory, () => closed.signal.aborted || sizes.created >= bytes)
       const tookMs = performance.now() - began
       notBefore = performance.now() + 5 * tookMs
       anywayAt = performance.now() + Math.max(anywayMs, 50 * tookMs)
       return sizes.created + Math.min(sizes.changed, lost) >= bytes
     },
+    close: () => closed.abort(),
   }
 }
 
@@ -77,10 +82,10 @@ function freeBytes(path: string): number {
   return stat === undefined ? 0 : stat.bfree * stat.bsize
 }
 
-/** Adds the files of a tree; ends early when the created ones alone are enough. */
-async function addTree(sizes: Sizes, directory: string, enough: number): Promise<void> {
+/** Adds the files of a tree, until it is enough. */
+async function addTree(sizes: Sizes, directory: string, isEnough: () => boolean): Promise<void> {
   const waiting = [directory]
-  for (let next = waiting.pop(); next !== undefined && sizes.created < enough; next = waiting.pop()) {
+  for (let next = waiting.pop(); next !== undefined && !isEnough(); next = waiting.pop()) {
     // Removed or closed meanwhile.
     const entries = await readdir(next, { withFileTypes: true }).catch(() => [])
     for (const entry of entries) {

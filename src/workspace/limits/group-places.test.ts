@@ -26,6 +26,24 @@ describe('where the control groups of commands belong', () => {
     ])
   })
 
+  it.each([
+    ['memory.max', '1000000000'],
+    ['pids.max', '500'],
+    ['cpu.max', '50000 100000'],
+  ])(
+    'is not next to an own group that has a limit itself (%s): commands would not have it',
+    (name, value) => {
+      const files = {
+        '/proc/self/cgroup': '0::/system.slice/agent.service\n',
+        '/proc/self/mountinfo': unified,
+        '/sys/fs/cgroup/system.slice/cgroup.subtree_control': 'cpu memory pids\n',
+        '/sys/fs/cgroup/system.slice/agent.service/memory.max': 'max\n',
+        [`/sys/fs/cgroup/system.slice/agent.service/${name}`]: `${value}\n`,
+      }
+      expect(groupPlaces(machine(files))).toEqual([])
+    },
+  )
+
   it('is below the root group of version 2', () => {
     const files = {
       '/proc/self/cgroup': '0::/\n',

@@ -22,7 +22,7 @@ const allResources: readonly GroupResource[] = ['memory', 'processes', 'cpu']
 /**
  * Reads where the groups of commands belong. In version 1 they are created below the group of this process, so that its
  * own limits apply to commands too. In version 2 a group with processes can have no limited groups below it: there they
- * are created next to it, unless it is the root.
+ * are created next to it, unless it is the root or has limits itself, which commands would leave with it.
  */
 export function groupPlaces(read: (path: string) => string | undefined = textIfReadable): GroupPlace[] {
   const own = ownGroups(read('/proc/self/cgroup') ?? '')
@@ -42,7 +42,10 @@ export function groupPlaces(read: (path: string) => string | undefined = textIfR
 
 /** Both have to be enabled for the groups below the directory; the time of processors is counted in every group. */
 function unifiedPlaces(own: string, mount: string, read: (path: string) => string | undefined): GroupPlace[] {
-  const parent = own === mount ? [] : [own.slice(0, own.lastIndexOf('/'))]
+  const isLimited = ['memory.max', 'memory.high', 'pids.max', 'cpu.max'].some(
+    (name) => !(read(`${own}/${name}`) ?? 'max').startsWith('max'),
+  )
+  const parent = own === mount || isLimited ? [] : [own.slice(0, own.lastIndexOf('/'))]
   for (const directory of [...parent, own]) {
     const enabled = read(`${directory}/cgroup.subtree_control`)?.trim().split(' ') ?? []
     const resources: GroupResource[] = []

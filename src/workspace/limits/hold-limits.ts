@@ -57,26 +57,31 @@ export async function holdLimits({ limits, writable, controlGroups }: HoldOption
       if (memoryBytes !== undefined)
         ifReadable(() => writeFileSync(`/proc/${trace.leader.pid}/oom_score_adj`, '1000'))
       const look = looker({ limits, group, disk, trace })
-      const reached = new Promise<LimitReached>((resolve, reject) => {
+      const reached = new Promise<LimitReached>((resolve) => {
         const next = (pauseMs: number): void => {
           if (released) return
           timer = setTimeout(() => {
-            look().then((found) => {
-              if (found === undefined) next(Math.min(pauseMs * 1.5, maxPauseMs))
-              else resolve(found)
-            }, reject)
+            look().then(
+              (found) => {
+                if (found === undefined) next(Math.min(pauseMs * 1.5, maxPauseMs))
+                else resolve(found)
+                // Such as no free descriptors: the next look can succeed, and the kernel's limits hold meanwhile.
+              },
+              () => next(maxPauseMs),
+            )
           }, pauseMs)
           timer.unref()
         }
         if (wantsGroup || disk !== undefined) next(firstPauseMs)
       })
-      // A caller that does not wait for it must not end the host.
-      reached.catch(() => undefined)
       return { reached, kill: () => group?.kill(), after: (exit) => limitOf(exit, limits, group) }
     },
     async release() {
       released = true
       clearTimeout(timer)
+      disk?.close()
+      // What is in the group still has hidden from the process table.
+      group?.kill()
       await group?.remove()
     },
   }

@@ -1,4 +1,4 @@
-import { totalmem } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 
 /** Limits of one command with all its processes. What is left out is as the host has it. */
 export type ResourceLimits = {
@@ -26,25 +26,35 @@ export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
 /** Limits of a file that can only lower those of the host. What is no number is left out. */
 export function stricterLimits(host: ResourceLimits | undefined, stated: ResourceLimits): ResourceLimits {
   const own = { ...defaultLimits(), ...host }
-  const names = Object.keys(defaultLimits()) as (keyof ResourceLimits)[]
   return Object.fromEntries(
-    names.flatMap((name) => {
+    limitNames.flatMap((name) => {
       const limits = [own[name], stated[name]].filter((limit) => typeof limit === 'number' && limit > 0)
       return limits.length === 0 ? [] : [[name, Math.min(...(limits as number[]))]]
     }),
   )
 }
 
+const limitNames = [
+  'memoryBytes',
+  'processes',
+  'cpuSeconds',
+  'diskBytes',
+  'fileBytes',
+  'openFiles',
+] as const satisfies readonly (keyof ResourceLimits)[]
+
 const gibibyte = 1024 ** 3
 
-/** Enough for large builds; they keep a command that runs wild from taking the machine. */
-export function defaultLimits(): Required<{ [L in keyof ResourceLimits]: number }> {
+/**
+ * Enough for large builds; they keep a command that runs wild from taking the machine. Processor time has no default: on
+ * many cores a large build uses hours of it in minutes, and commands have a timeout.
+ */
+export function defaultLimits(): Required<{ [L in Exclude<keyof ResourceLimits, 'cpuSeconds'>]: number }> {
   // The memory that this host itself is held to; a very large number where it is not.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   return {
     memoryBytes: Math.floor(memory * 0.75),
-    processes: 2048,
-    cpuSeconds: 4 * 3600,
+    processes: Math.max(2048, 128 * availableParallelism()),
     diskBytes: 16 * gibibyte,
     fileBytes: 4 * gibibyte,
     openFiles: 4096,

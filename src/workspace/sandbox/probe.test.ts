@@ -71,7 +71,7 @@ describe.runIf(real.kind === 'bubblewrap')('a machine where the guard does not w
 
 describe('a machine without a working sandbox (SEC-134)', () => {
   function shell(
-    sandbox: 'auto' | 'required',
+    sandbox: 'auto' | 'required' | 'bubblewrap',
     bubblewrap: string,
     notices: string[],
   ): ReturnType<typeof createLocalShell> {
@@ -79,14 +79,17 @@ describe('a machine without a working sandbox (SEC-134)', () => {
       root: join(place, 'work'),
       ledgerDir: join(place, 'ledger'),
       sandbox,
-      sandboxOptions: { backend: 'bubblewrap', bubblewrap },
+      sandboxOptions: { backend: sandbox === 'bubblewrap' ? undefined : 'bubblewrap', bubblewrap },
       onNotice: (text) => notices.push(text),
     })
   }
 
-  it('runs nothing when a sandbox is required, and says what to install', async () => {
+  it.each([
+    ['a sandbox is required', 'required'],
+    ['the missing one is named, whatever else works', 'bubblewrap'],
+  ] as const)('runs nothing when %s, and says what to install', async (_, mode) => {
     const notices: string[] = []
-    const required = shell('required', join(place, 'missing'), notices)
+    const required = shell(mode, join(place, 'missing'), notices)
     await expect(required.run('echo x')).rejects.toMatchObject({
       code: 'sandbox_unavailable',
       message: expect.stringMatching(/apt-get install bubblewrap/),

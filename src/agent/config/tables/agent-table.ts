@@ -119,8 +119,11 @@ const search: Shape<SearchConfig> = {
 
 const commandLimits: Shape<CommandLimitsConfig> = {
   memoryBytes: field(whole(1), 'memory of all processes together (default: 75 % of the machine)'),
-  processes: field(whole(1), 'processes and threads at the same time (default: 2048)'),
-  cpuSeconds: field(whole(1), 'processor time of all processes together (default: 14400)'),
+  processes: field(
+    whole(1),
+    'processes and threads at the same time (default: 2048, or 128 for each core if that is more)',
+  ),
+  cpuSeconds: field(whole(1), 'processor time of all processes together (default: no limit)'),
   diskBytes: field(whole(1), 'what a command can add to the disk (default: 16 GiB)'),
   fileBytes: field(whole(1), 'size of a single file (default: 4 GiB)'),
   openFiles: field(whole(1), 'open files of each process (default: 4096)'),
