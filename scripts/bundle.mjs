@@ -102,7 +102,12 @@ const laterForCommand = [
     ...['session/btw', 'session/compact', 'session/resume-run', 'session/history-blocks'],
     ...['commands/builtins', 'commands/commands', 'session/journal/interrupted'],
   ],
-  ['history', ...without('session/history/', 'file-changes', 'seen-files')],
+  [
+    'history',
+    ...without('session/history/', 'file-changes', 'seen-files'),
+    // What reads the log of a session that was there before.
+    ...['store/fold-session', 'session/journal/restored-events', 'session/journal/interrupted'],
+  ],
   [
     'calls',
     ...without(
