@@ -8,7 +8,7 @@ import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
-import { limited, namespaceProcesses } from '../shell/start-words.js'
+import { limited } from '../shell/start-words.js'
 import {
   bubblewrapArgs,
   guardDescriptor,
@@ -133,7 +133,8 @@ function plan(
     options.limits,
     {
       streams: command.streams,
-      userProcesses: namespaceProcesses(options.limits),
+      // Its user namespace has no other processes.
+      userProcesses: options.limits.processes,
     },
   )
   const { rules } = protection

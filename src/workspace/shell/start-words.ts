@@ -52,11 +52,6 @@ export function userProcesses({ processes }: ResourceLimits): number | undefined
   return now === undefined ? undefined : Number(now) + processes + 1024
 }
 
-/** The same for a command whose user namespace has no other processes: a little more than its limit. */
-export function namespaceProcesses({ processes }: ResourceLimits): number | undefined {
-  return processes === undefined ? undefined : processes + Math.max(64, Math.ceil(processes / 4))
-}
-
 function smaller(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
