@@ -106,8 +106,8 @@ export function createControlGroup(
 }
 
 /**
- * The files to write for the limits. What the machine has no swap for, or does not count, is left out. A limit below the
- * usual one holds for swap too; otherwise a large build can use the swap of the machine.
+ * The files to write for the limits. What the machine has no swap for, or does not count, is left out. A limit below
+ * the usual one holds for swap too; otherwise a large build can use the swap of the machine.
  */
 function settings(
   { version, resources, directory }: GroupPlace,

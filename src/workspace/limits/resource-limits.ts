@@ -46,8 +46,8 @@ const limitNames = [
 const gibibyte = 1024 ** 3
 
 /**
- * Enough for large builds; they keep a command that runs wild from taking the machine. Processor time has no default: on
- * many cores a large build uses hours of it in minutes, and commands have a timeout.
+ * Enough for large builds; they keep a command that runs wild from taking the machine. Processor time has no default:
+ * on many cores a large build uses hours of it in minutes, and commands have a timeout.
  */
 export function defaultLimits(): Required<{ [L in Exclude<keyof ResourceLimits, 'cpuSeconds'>]: number }> {
   // The memory that this host itself is held to; a very large number where it is not.
