@@ -16,9 +16,9 @@ const mebibyte = 1024 * 1024
 const eaters: readonly { readonly what: string; readonly command: string; readonly ended: LimitReached }[] = [
   {
     what: 'a fork bomb',
-    // Doubles as a fork bomb does, and is over at 512: a limit that does not hold must not take the machine.
+    // Doubles as a fork bomb does, and is over at 256: a limit that does not hold must not take the machine.
     command:
-      'bomb() { [ $1 = 0 ] && exec sleep 600; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 8 2>/dev/null',
+      'bomb() { [ $1 = 0 ] && exec sleep 600; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 7 2>/dev/null',
     ended: { limit: 'processes', max: 64 },
   },
   { what: 'a memory eater', command: 'tail /dev/zero', ended: { limit: 'memory', max: 96 * mebibyte } },
