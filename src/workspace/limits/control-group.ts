@@ -161,9 +161,9 @@ function killIn({ version }: GroupPlace, directory: string): void {
     ifReadable(() => writeFileSync(join(directory, 'cgroup.kill'), '1'))
     return
   }
-  // Gone meanwhile.
+  // Gone meanwhile. Never 0, which would be the processes of this host.
   for (const pid of textIfReadable(join(directory, 'cgroup.procs'))?.split('\n') ?? [])
-    if (pid !== '') ifReadable(() => process.kill(Number(pid), 'SIGKILL'))
+    if (Number(pid) > 0) ifReadable(() => process.kill(Number(pid), 'SIGKILL'))
 }
 
 /** A killed process is a member until it is gone from the process table, which takes a moment. */
