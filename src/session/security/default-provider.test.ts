@@ -50,6 +50,10 @@ describe('what looks like a secret', () => {
     }
   })
 
+  it.each([' ', '\t', '    '])('ends after a scheme and %j', (space) => {
+    expect(plain.redactOutput(`Bearer${space}abc123def456`)).toBe(`Bearer${space}[REDACTED:AUTH_HEADER]`)
+  })
+
   it('keeps the name in front of a value that is known by its name', () => {
     const value = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
     expect(plain.redactOutput(`aws_secret_access_key = ${value}\nx`)).toBe(
@@ -97,8 +101,11 @@ describe('personal data, when it is asked for', () => {
     ['CC', '4111 1111 1111 1111'],
     ['CC', '4111-1111-1111-1111'],
     ['CC', '378282246310005'],
+    ['EMAIL', 'a@b.co'],
   ])('is replaced by [REDACTED:%s]: %s', (kind, text) => {
     expect(all.redactOutput(`(${text}),`)).toBe(`([REDACTED:${kind}]),`)
+    // Texts of a record can be nothing but the value.
+    expect(all.redactOutput(text)).toBe(`[REDACTED:${kind}]`)
   })
 
   it.each([

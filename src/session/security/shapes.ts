@@ -40,8 +40,8 @@ type Shape = {
   readonly check?: (found: string) => boolean
 }
 
-/** The shortest text that contains one of the shapes: a password in a URL, `a://:b@`. */
-const minShapeLength = 7
+/** The shortest text that contains one of the shapes: an address, `a@b.co`. */
+const minShapeLength = 6
 
 /** An expression that finds a hint of any of these kinds; undefined when one of them has none. */
 function hintsOf(kinds: readonly RedactionKind[]): RegExp | undefined {
@@ -115,7 +115,7 @@ const shapes: Readonly<Record<RedactionKind, Shape>> = {
     check: (found) => (found.match(/\d/g) ?? []).length >= 2,
   },
   AUTH_HEADER: {
-    hints: ['earer ', 'EARER ', 'asic ', 'uthorization'],
+    hints: ['earer', 'EARER', 'uthorization'],
     pattern:
       /((?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ \t]{1,4}|[Aa]uthorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[Bb]asic[ \t]{1,4})[A-Za-z0-9._~+/=-]{12,}/g,
     check: (found) => /\d/.test(found),
