@@ -130,6 +130,12 @@ export class SessionPool {
     }
   }
 
+  /** Refuses what would end a session that the host has open itself. */
+  assertNotHosted({ sessionId }: Session): void {
+    if (this.#hosted().some((session) => session.sessionId === sessionId))
+      throw new ProblemError('session_locked', 'The host of this server has the session open itself.')
+  }
+
   /** Closes a session here; it stays in the store. */
   async close(sessionId: string): Promise<void> {
     const entry = this.#entries.get(sessionId)

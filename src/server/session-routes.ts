@@ -127,6 +127,7 @@ export const sessionRoutes: readonly Route[] = [
     access: 'session',
     responses: { 204: { description: 'It is closed.' } },
     async handle({ core, session }) {
+      core.pool.assertNotHosted(session)
       await core.pool.close(session.sessionId)
       return new Response(null, { status: 204 })
     },
@@ -140,6 +141,7 @@ export const sessionRoutes: readonly Route[] = [
     access: 'session',
     responses: { 204: { description: 'It is removed.' } },
     async handle({ core, principal, session }) {
+      core.pool.assertNotHosted(session)
       await core.endQueued(principal, session)
       await core.pool.close(session.sessionId)
       await core.pool.store.delete(session.sessionId)

@@ -41,3 +41,32 @@ it('lets clients answer for a session that the host has open, and leaves it open
   expect((await session.send('Are you there?')).text).toBe('Still here.')
   await agent.close()
 })
+
+it('does not let clients close or remove a session that the host has open', async () => {
+  const [workspace, store] = [directory(), new MemorySessionStore()]
+  const agent = await Agent.create()
+  const session = agent.session(workspace, { sessionStore: store, model: scriptedModel(['Still here.']) })
+  // No run has begun, so no process holds the session for writing.
+  await session.save()
+  const server = createServer(agent, {
+    token,
+    store,
+    workspaces: [workspace],
+    hostSessions: () => [session],
+  })
+  for (const [method, path] of [
+    ['POST', '/close'],
+    ['DELETE', ''],
+  ] as const) {
+    const url = `http://localhost/v1/sessions/${session.sessionId}${path}`
+    const response = await server(new Request(url, { method, headers }))
+    expect([method, response.status, await response.json()]).toMatchObject([
+      method,
+      409,
+      { code: 'session_locked' },
+    ])
+  }
+  expect((await session.send('Are you there?')).text).toBe('Still here.')
+  await server.close()
+  await agent.close()
+})

@@ -141,12 +141,18 @@ export class Chat {
         hostSessions: () => [this.#session],
       }),
     )
+    // The next call tries again.
+    this.#inspector.catch(() => {
+      this.#inspector = undefined
+    })
     return (await this.#inspector).newLink()
   }
 
   /** Ends what the chat itself started. Its session stays open. */
   async stop(): Promise<void> {
-    await (await this.#inspector)?.close()
+    // One that could not start was reported where it was asked for.
+    const inspector = await this.#inspector?.catch(() => undefined)
+    await inspector?.close()
   }
 
   async setMode(mode: ModeName | undefined): Promise<void> {

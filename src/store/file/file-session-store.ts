@@ -365,11 +365,11 @@ const maxRemembered = 1_000
 
 type LastRead = LogEnd & { readonly facts: FileFacts; readonly recordCount: number }
 
-/** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
 type Listed = Map<string, { readonly facts: FileFacts; readonly info: SessionInfo }>
 /** How many logs are looked at without a pause: less than a millisecond. */
 const looksInTurn = 100
 
+/** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
 function isUnchanged(before: FileFacts, now: FileFacts): boolean {
   return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
 }

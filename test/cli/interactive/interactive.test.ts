@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openPlace } from '../drive.js'
@@ -51,6 +51,22 @@ describe('an interactive session', () => {
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
     person.press(keys.ctrlD)
     await person.left
+  })
+
+  it('prints a link to the inspector, also after it could not start, and leaves without errors', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(['Done.'])
+    const person = sitDown(place, flags)
+    await person.sees('test/m · default')
+    // The server of the inspector looks for the workspace when it starts.
+    renameSync(place.root, `${place.root}-moved`)
+    person.press(`/inspect${keys.enter}`)
+    await person.sees('ENOENT')
+    renameSync(`${place.root}-moved`, place.root)
+    person.press(`/inspect${keys.enter}`)
+    await person.sees('http://127.0.0.1:')
+    person.press(keys.ctrlD)
+    expect(await person.left).toBe(0)
   })
 
   it('sends the reason of a rejection to the model', async () => {
