@@ -47,11 +47,13 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
         )}
       </div>
       {isSharing.value && <ShareLinks sessionId={sessionId} />}
-      <p class="totals">
-        <Line text={details?.model ?? ''} max={60} /> · mode {details?.mode ?? 'default'} ·{' '}
-        {count(runs.length, 'run')}
-        {cost > 0 && ` · ${dollars(cost)}`} · <Line text={details?.workspace ?? ''} max={80} />
-      </p>
+      {details !== undefined && (
+        <p class="totals">
+          <Line text={details.model ?? ''} max={60} /> · mode {details.mode ?? 'default'} ·{' '}
+          {count(runs.length, 'run')}
+          {cost > 0 && ` · ${dollars(cost)}`} · <Line text={details.workspace} max={80} />
+        </p>
+      )}
       {details?.warning !== undefined && details.warning !== null && (
         <p class="note">
           <Line text={details.warning} max={400} />

@@ -105,7 +105,7 @@ const columns = [
   { name: 'Model', isWide: true },
   { name: 'Runs', isNumber: true, isWide: true },
   { name: 'Tokens', isNumber: true, isWide: true },
-  { name: 'Cost', isNumber: true },
+  { name: 'Cost', isNumber: true, isWide: true },
   { name: 'Changed', isNumber: true },
 ]
 
@@ -155,7 +155,7 @@ function SessionRow({
       </td>
       <td class="number wide">{summary?.runs}</td>
       <td class="number wide">{summary === undefined ? '' : tokens(summary.totalTokens)}</td>
-      <td class="number">{dollars(summary?.costUsd)}</td>
+      <td class="number wide">{dollars(summary?.costUsd)}</td>
       <td class="number">{ago(updatedAtMs)}</td>
     </tr>
   )

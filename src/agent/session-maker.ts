@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Manifest, mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
+import { readGoal } from '../goals/read-goal.js'
 import { randomIds } from '../loop/host-env.js'
 import type { KnownServers } from '../mcp/session-servers.js'
 import { FileMemoryStore } from '../memory/index.js'
@@ -227,11 +228,20 @@ export class SessionMaker {
       extensionTools,
       sandbox,
       commandLimits,
+      goal: configuredGoal(this.#config.goal),
       sessionStore: this.store,
       ...this.#memory,
       queueConfig: configuredQueue(this.#config.queue),
     })
   }
+}
+
+/** The goal of a configuration as the option of a session. Throws when it has no description. */
+function configuredGoal(config: AgentConfig['goal']): SessionOptions['goal'] {
+  if (config === undefined) return undefined
+  const { description = '', check, judge, ...limits } = config
+  const how = check ?? (judge === undefined ? undefined : { judge })
+  return readGoal({ ...limits, description, check: how })
 }
 
 /** Throws for directories of this machine in the options of a session that works elsewhere. */

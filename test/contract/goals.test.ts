@@ -287,6 +287,41 @@ describe('/goal', () => {
     expect(() => agent.session(root, { goal: wrong })).toThrow(words)
   })
 
+  it('is a block of a configuration too, with commands or a judge, and its limits', async () => {
+    const block = (lines: string): string =>
+      `goal {\n  description = "The file done.txt exists."\n  max_rounds = 3\n  max_time_ms = 60000\n${lines}\n}\n`
+    const open = async (script: readonly (ReturnType<typeof write> | string)[], lines: string) => {
+      const { root, userDir } = await makeWorkspace()
+      const server = await openServer(script)
+      const config = `${configFor(`${server.url}/v1`)}\n${block(lines)}`
+      const agent = await Agent.create(config, { userDir, env: {} })
+      whenDone(() => agent.close())
+      return { server, session: agent.session(root, allowed) }
+    }
+    const commands = await open(['I am done.', write('done.txt'), 'done'], '  check = ["test -f done.txt"]')
+    expect((await commands.session.send('make it')).goal).toMatchObject({ met: true, checks: 2 })
+    const limited = await open(['no', 'no', 'no'], '  check = ["test -f done.txt"]')
+    expect((await limited.session.send('make it')).goal).toMatchObject({ met: false, reason: 'rounds' })
+    const judged = await open(
+      ['done', '{"met":true,"reason":"It says so."}'],
+      '  judge = "openai/docs-model"',
+    )
+    const events = await eventsOf(judged.session, 'make it')
+    expect(ofType(events, 'goal_started')).toMatchObject([
+      { check: 'judge', maxRounds: 3, maxTimeMs: 60_000 },
+    ])
+    await expect(
+      Agent.create('goal { max_rounds = 0 }', { userDir: (await makeWorkspace()).userDir, env: {} }),
+    ).rejects.toThrow(/max_rounds/)
+    const nameless = await Agent.create('goal { max_rounds = 1 }', {
+      userDir: (await makeWorkspace()).userDir,
+      env: {},
+    })
+    whenDone(() => nameless.close())
+    const { root } = await makeWorkspace()
+    expect(() => nameless.session(root)).toThrow(/goal\.description/)
+  })
+
   it('is an option of the session too', async () => {
     const { session } = await openSession([write('done.txt'), 'done'], { ...allowed, goal })
     const events = await eventsOf(session, 'make it')

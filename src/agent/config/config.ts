@@ -51,6 +51,8 @@ export type AgentConfig = {
   readonly queue?: QueueConfig
   readonly taskScheduler?: TaskSchedulerConfig
   readonly search?: SearchConfig
+  /** What the runs of every session work towards. */
+  readonly goal?: GoalConfig
   /** Sends telemetry over OTLP. */
   readonly telemetry?: OtlpConfig
   readonly mcpServers: readonly McpServerConfig[]
@@ -124,6 +126,16 @@ export type AutoDelegationConfig = {
   readonly allowManualDelegation?: boolean
   readonly minConfidence?: number
   readonly maxTasks?: number
+}
+
+/** A goal as a configuration has it: `check` are commands; without them a model judges. */
+export type GoalConfig = {
+  readonly description?: string
+  readonly check?: readonly string[]
+  readonly judge?: string
+  readonly maxRounds?: number
+  readonly maxTimeMs?: number
+  readonly maxCostUsd?: number
 }
 
 export type MemoryConfig = {

@@ -32,7 +32,12 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
     ...own,
     providers: inFront(own.providers, host.providers),
     mcpServers: inFront(own.mcpServers, host.mcpServers),
-    ...omitUndefined({ skillDirs, agentDirs, ...stricterConfinement(host, own) }),
+    ...omitUndefined({
+      skillDirs,
+      agentDirs,
+      goal: mergedGoal(host.goal, own.goal),
+      ...stricterConfinement(host, own),
+    }),
     ...Object.fromEntries(
       limits.flatMap((name) => {
         const limit = tighter(name, host[name], own[name])
@@ -40,6 +45,16 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
       }),
     ),
   }
+}
+
+/** The goal of the directory, within the limits of the host's. */
+function mergedGoal(host: AgentConfig['goal'], own: AgentConfig['goal']): AgentConfig['goal'] {
+  if (host === undefined || own === undefined) return own ?? host
+  const limited = (['maxRounds', 'maxTimeMs', 'maxCostUsd'] as const).flatMap((name) => {
+    const limit = tighter(name, host[name], own[name])
+    return limit === undefined ? [] : [[name, limit]]
+  })
+  return { ...own, ...Object.fromEntries(limited) }
 }
 
 /**

@@ -1,14 +1,16 @@
 import { basename } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
+import type { TenantQuotas } from '../../cluster/worker-options.js'
 import type { Args } from '../args.js'
 import { clusterKeyOf, connect, databaseOf } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
+import { hasCostQuota, tenantQuotaFlags, tenantQuotasOf } from '../cluster/tenant-quotas.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
-import { prepare } from '../setup/prepare.js'
+import { type Prepared, prepare, priceOf } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
 
@@ -37,6 +39,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       repeatable: true,
       summary: 'The same for tenants of this tier',
     },
+    ...tenantQuotaFlags,
     {
       name: 'suspend-after',
       value: 'duration',
@@ -67,6 +70,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       slots: args.count('slots'),
       lanes: args.has('lane') ? args.values('lane') : undefined,
       tenantLimits: { default: args.count('tenant-limit'), tiers: tiersOf(args) },
+      tenantQuotas: tenantQuotasOf(args),
       name: args.value('name'),
       suspendAfterMs: suspendAfter === undefined ? undefined : readDuration('suspend-after', suspendAfter),
     }
@@ -74,6 +78,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
     const [first = '.'] = Object.values(workspaces)
     const prepared = await prepare(args.with({ directory: first, store: 'none' }), io)
     try {
+      if (given.tenantQuotas !== undefined) checkPrice(given.tenantQuotas, prepared)
       for (const note of [...prepared.warnings, ...prepared.notes])
         await write(io.stderr, `${safeLine(note, 500)}\n`)
       const cluster = await connect(args, io).catch((error: unknown) => {
@@ -112,6 +117,15 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       await prepared.close()
     }
   },
+}
+
+/** A quota in dollars would never be used up with a model that costs nothing as far as is known. */
+function checkPrice(quotas: TenantQuotas, { model, config }: Prepared): void {
+  if (!hasCostQuota(quotas) || priceOf(model, config) !== undefined) return
+  throw new UsageError(
+    'A quota in dollars needs the price of the model, which is not known.',
+    'Give the quota in tokens (--tenant-quota 200k), or declare the model with its cost in a configuration.',
+  )
 }
 
 function workspacesOf(args: Args, io: Io): Readonly<Record<string, string>> {

@@ -8,10 +8,10 @@ export type Budget =
   | { readonly unit: 'usd'; readonly limit: number }
 
 /**
- * Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number without a unit is refused, because it is
- * ambiguous.
+ * Reads `--budget`, or another option with an amount: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number
+ * without a unit is refused, because it is ambiguous.
  */
-export function readBudget(text: string): Budget {
+export function readBudget(text: string, option = 'budget', prefix = `--${option} `): Budget {
   const written = text.trim().toLowerCase()
   const money = /^(?:\$(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:usd|\$))$/.exec(written)
   const dollars = Number(money?.[1] ?? money?.[2])
@@ -21,8 +21,8 @@ export function readBudget(text: string): Budget {
   const limit = Math.floor(Number(tokens?.[1]) * factor)
   if (tokens !== null && limit > 0) return { unit: 'tokens', limit }
   throw new UsageError(
-    `--budget takes an amount with a unit, not ${JSON.stringify(text)}.`,
-    'Dollars: --budget 0.50usd. Tokens: --budget 200k.',
+    `--${option} takes an amount with a unit, not ${JSON.stringify(text)}.`,
+    `Dollars: ${prefix}0.50usd. Tokens: ${prefix}200k.`,
   )
 }
 

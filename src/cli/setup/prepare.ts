@@ -149,7 +149,8 @@ function withoutStore({
   return rest
 }
 
-function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
+/** The price of the chosen model, when it is known. */
+export function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
   const chosen = typeof model === 'string' ? createModel(resolveModel(config, model)) : model
   return chosen.facts.price
 }

@@ -1,6 +1,6 @@
 export type { CheckHost } from './admission.js'
 export type { SandboxNetwork } from './command-network.js'
+export { HostSecretError } from './errors.js'
 export { HostPatternError } from './host-rules.js'
-export { HostSecretError } from './host-secrets.js'
 export type { HostSecret, NetworkLimits, NetworkRules } from './network-options.js'
 export type { NetworkRequest, NetworkRequestCode } from './network-request.js'

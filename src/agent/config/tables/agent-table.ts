@@ -6,6 +6,7 @@ import {
   type AgentConfig,
   type AutoDelegationConfig,
   type CommandLimitsConfig,
+  type GoalConfig,
   type MemoryConfig,
   type RetryConfig,
   type SearchConfig,
@@ -129,6 +130,18 @@ const commandLimits: Shape<CommandLimitsConfig> = {
   openFiles: field(whole(1), 'open files of each process (default: 4096)'),
 }
 
+const goal: Shape<GoalConfig> = {
+  description: field(text, 'what must be true in the end; required'),
+  check: field(
+    oneOrMore(text),
+    'commands that must all succeed; they run with the permissions of the model. Without them a model judges',
+  ),
+  judge: field(modelName, 'model that judges, where there is no `check` (default: that of the session)'),
+  maxRounds: field(whole(1), 'maximum number of rounds (default: 200)'),
+  maxTimeMs: field(whole(1), 'maximum time in milliseconds (default: 3600000)'),
+  maxCostUsd: field(amount(), 'maximum cost in US dollars (default: none)'),
+}
+
 const telemetry: Shape<OtlpConfig> = {
   endpoint: field(
     address,
@@ -198,6 +211,7 @@ export const agentShape: Shape<AgentConfig> = {
   queue: field(group(queue), 'lanes in which tool calls wait'),
   taskScheduler: field(group(taskScheduler), 'limits for tasks of the agent'),
   search: field(group(search), 'web search'),
+  goal: field(group(goal), 'what runs work towards until it is reached once'),
   telemetry: field(group(telemetry), 'send telemetry over OTLP; an empty block uses the defaults'),
   mcpServers: field(mcpServers, 'MCP server whose tools are offered; its label is its name', 'mcpServer'),
 }
