@@ -79,6 +79,8 @@ export class Presence {
     this.#hasLeft = true
     clearTimeout(this.#timer)
     await this.#beating
+    // Otherwise its row and its connection would stay. Who joins gets the error.
+    await this.#joining?.catch(() => undefined)
     const [client, id] = [this.#client, this.#id]
     this.#client = undefined
     if (client === undefined) return
@@ -178,15 +180,16 @@ export class Presence {
   }
 
   async #runDue(client: Client): Promise<void> {
-    try {
-      for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
-        const { text, values = [] } = next
+    for (const next of [...this.#due]) {
+      const { text, values = [] } = next
+      try {
         await fromDriver(client.query({ text, values: [...values], ...shortTimeout }))
-        this.#due.shift()
+        this.#due.splice(this.#due.indexOf(next), 1)
+      } catch (thrown) {
+        // A statement that the server refuses stays due, and holds up no other. The connection still shows that this
+        // process runs.
+        if (isPassing(thrown)) throw thrown
       }
-    } catch (thrown) {
-      // A statement that the server refuses stays due. The connection still shows that this process runs.
-      if (isPassing(thrown)) throw thrown
     }
   }
 
