@@ -90,6 +90,18 @@ describe('messages that no request needs any more', () => {
     expect(kernelOf(again).conversation.view).toEqual(shown)
   })
 
+  it('are read from the log where only messages that are not shown have left the memory', async () => {
+    const { agent, root } = await openAgent()
+    const sessionStore = new FileSessionStore(join(root, 'sessions'))
+    const session = agent.session(root, { model: echoing(), retentionLimits, sessionStore })
+    await session.send('prompt 1')
+    await kernelOf(session).conversation.clear()
+    for (const n of [2, 3]) await session.send(`prompt ${n}`)
+    const { conversation } = kernelOf(session)
+    expect([inMemory(session), conversation.trimmed]).toEqual([4, 0])
+    expect(await conversation.readAll()).toHaveLength(6)
+  })
+
   it('are in a fork, and are cleared with the others', async () => {
     const { agent, root } = await openAgent()
     const sessionStore = new FileSessionStore(join(root, 'sessions'))

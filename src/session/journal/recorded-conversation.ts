@@ -78,6 +78,8 @@ export function createRecordedConversation(options: RecordedConversationOptions)
   let view: StoredMessage[] = []
   let shown: Message[] = []
   let trimmed = 0
+  /** Whether the log has entries before those in memory, shown or not. */
+  let isCut = false
   const list = (): void => {
     kept = order.filter(isShown)
     messages = kept.map(({ message }) => message)
@@ -90,9 +92,10 @@ export function createRecordedConversation(options: RecordedConversationOptions)
     return [...saved.slice(0, at), ...order]
   }
   const fill = async (): Promise<void> => {
-    if (trimmed === 0 || options.log === undefined) return
+    if (!isCut || options.log === undefined) return
     order = joined(await options.log.read())
     trimmed = 0
+    isCut = false
     list()
   }
   const look = (from: readonly StoredMessage[]): void => {
@@ -218,15 +221,15 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       const needed = new Set(view.map(({ id }) => id))
       const at = order.findIndex((one) => one === first || needed.has(one.id))
       const before = kept.length
+      isCut ||= at > 0
       order = order.slice(at)
       list()
       trimmed += before - kept.length
     },
     fill,
-    readAll: async () =>
-      trimmed === 0 || options.log === undefined ? order : joined(await options.log.read()),
+    readAll: async () => (!isCut || options.log === undefined ? order : joined(await options.log.read())),
     readAllNow() {
-      const saved = trimmed === 0 ? undefined : options.log?.readNow()
+      const saved = isCut ? options.log?.readNow() : undefined
       return saved === undefined ? order : joined(saved)
     },
     async rewind(messageId) {
