@@ -79,7 +79,7 @@ export function printReasons(rows) {
   for (const { title, cannot } of rows) if (cannot !== undefined) console.log(`  cannot: ${title}: ${cannot}`)
 }
 
-/** Three digits that count. @param {number | null} value what was no number is null in a file */
+/** Three digits that count. @param {number | null} value what was not a number is null in a file */
 export function figure(value) {
   if (value === null || !Number.isFinite(value)) return '–'
   const digits = Math.max(0, Math.min(5, 2 - Math.floor(Math.log10(Math.abs(value) || 1))))

@@ -65,7 +65,7 @@ function runAreas(chosen) {
       const args = ['--expose-gc', files.get(area) ?? '', ...flags]
       spawnSync(process.execPath, args, { stdio: 'inherit', env: { ...process.env, BENCH_INTO: into } })
       console.log(`${area} took ${seconds() - start} s`)
-      // One that missed a target has written all the same; one that broke off has not.
+      // One that missed a target has still written; one that broke off has not.
       if (!readdirSync(into).some((name) => name.startsWith(`${area}-`))) broken.push(area)
     }
     const results = readdirSync(into).map((name) => JSON.parse(readFileSync(join(into, name), 'utf8')))

@@ -230,7 +230,7 @@ function spreadOf({ p10, p90 }) {
   return `${figure(p10)} to ${figure(p90)}`
 }
 
-/** @param {number | null} value what was no number is null in the file */
+/** @param {number | null} value what was not a number is null in the file */
 function decimal(value) {
   return value === null || !Number.isFinite(value) ? '–' : value.toFixed(2)
 }

@@ -19,7 +19,7 @@ export function limitOf({ most, least }) {
   return most === undefined ? `at least ${shown(least ?? Number.NaN)}` : `at most ${shown(most)}`
 }
 
-/** @param {number | null} value what was no number is written as null */
+/** @param {number | null} value what was not a number is written as null */
 export function shown(value) {
   if (value === null || !Number.isFinite(value)) return 'nothing measured'
   return Math.abs(value) >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))

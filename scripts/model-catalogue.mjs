@@ -2,7 +2,7 @@
 //
 //   node scripts/model-catalogue.mjs
 //
-// The data is that of a maintained package, which is fetched for this script alone and is no dependency. To update,
+// The data is that of a maintained package, which is fetched for this script alone and is not a dependency. To update,
 // change the version below, run the script, and look at the difference.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

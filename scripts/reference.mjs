@@ -186,7 +186,7 @@ function memberNames(members) {
 }
 
 /**
- * The public members of a class, those of parents that are no public names included.
+ * The public members of a class, those of parents that are not public names included.
  * @param {Declarations} file @param {Node} node @param {ReturnType<typeof createReader>} reader @param
  * {ReadonlySet<string>} known
  * @returns {{ name: string, signature: string, words: string }[]}

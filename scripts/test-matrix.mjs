@@ -12,7 +12,7 @@ const defaultVersions = ['22', '24', '26']
  * @typedef {{ version: string, node?: string, passed?: number, failed?: number, skipped?: number, problem?: string }} Outcome
  */
 
-/** @param {string[]} args versions (`24`, `22.20.0`); after `--`, or anything that is no version, arguments for vitest */
+/** @param {string[]} args versions (`24`, `22.20.0`); after `--`, or anything that is not a version, arguments for vitest */
 export function runMatrix(args) {
   const versions = args.filter(isVersion)
   const rest = args.filter((arg) => !isVersion(arg) && arg !== '--')

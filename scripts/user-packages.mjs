@@ -28,7 +28,7 @@ export async function installUserPackages() {
     stdio: 'inherit',
     // npm is a script there, which only a shell starts.
     shell: process.platform === 'win32' && command === 'npm',
-    // Some of them ask for Node 22 and run on Node 20 all the same.
+    // Some of them ask for Node 22 and still run on Node 20.
     env: { ...downloadEnvironment(), npm_config_engine_strict: 'false' },
   })
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))

@@ -55,7 +55,7 @@ function answer(text) {
   try {
     request = JSON.parse(text)
   } catch {
-    return { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'That is no JSON.' } }
+    return { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'That is not JSON.' } }
   }
   const { id, method, params } = request
   const handle = Object.hasOwn(methods, method) ? methods[method] : undefined

@@ -56,7 +56,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
         ))}
       </ul>
       <h2>Dead letters</h2>
-      {queue.deadLetters.length === 0 && <p class="quiet">No call failed for good.</p>}
+      {queue.deadLetters.length === 0 && <p class="quiet">No call has failed finally.</p>}
       {queue.deadLetters.map((letter) => (
         <DeadLetter key={letter.commandId} sessionId={sessionId} letter={letter} onRetried={refresh} />
       ))}

@@ -13,7 +13,7 @@ type Fire = Schedule['recent'][number]
 
 const pollMs = 5_000
 
-/** The schedules of served agent directories: when they fire next, and what became of their fires. */
+/** The schedules of served agent directories: when they fire next, and how their fires ended. */
 export function SchedulesView(): JSX.Element {
   const { value, failure } = usePolled(
     async (signal) => (await client.call('listSchedules', {}, signal)).schedules,

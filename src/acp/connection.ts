@@ -206,7 +206,7 @@ export class Connection {
   #refuse(line: string): void {
     const isJson = isParsable(line)
     const code = isJson ? rpcCodes.invalidRequest : rpcCodes.parseError
-    const message = isJson ? 'This is no JSON-RPC 2.0 message.' : 'This line is no JSON.'
+    const message = isJson ? 'This is not a JSON-RPC 2.0 message.' : 'This line is not JSON.'
     void this.#send({ id: null, error: { code, message } })
   }
 
@@ -243,7 +243,7 @@ function isParsable(line: string): boolean {
     JSON.parse(line)
     return true
   } catch {
-    // Any text that is no JSON.
+    // Any text that is not JSON.
     return false
   }
 }

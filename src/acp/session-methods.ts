@@ -61,7 +61,7 @@ export const sessionMethods: MethodTable = {
   async 'session/delete'(params, { host }) {
     const id = textIn(params, 'sessionId')
     await host.close(id)
-    // Deleting what is gone already is no error.
+    // Deleting what is gone already is not an error.
     for (const { store } of await host.allPlaces()) if (await store.delete(id)) break
     return {}
   },

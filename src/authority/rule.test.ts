@@ -34,7 +34,7 @@ describe('parseRule', () => {
     ['a date as text', { ...valid, added_at: 'today' }, 'must be a number'],
     ['a pin that is not true or false', { ...valid, pinned: 'yes' }, '`pinned` of bash(git push*)'],
     ['a narrowing that is not true or false', { ...valid, callOnly: 1 }, '`callOnly` of bash(git push*)'],
-    ['examples that are no list', { ...valid, match: 'git push' }, 'must be a list'],
+    ['examples that are not list', { ...valid, match: 'git push' }, 'must be a list'],
     ['a field that does not exist', { ...valid, patern: 'x' }, 'did you mean "pattern"?'],
     ['a tool id with a blank', { ...valid, permission: 'bash ' }, 'blanks around it'],
     ['a look-alike', { ...valid, permission: 'Вash' }, 'only look like letters'],

@@ -14,7 +14,7 @@ import type { AnswerCheck } from './signed-answer.js'
 import { readRequestData } from './submission.js'
 import type { WorkerOptions } from './worker-options.js'
 
-/** What became of a claim. `lost`: another node has the run by now. `suspended`: it waits for a user. */
+/** The outcome of a claim. `lost`: another node has the run by now. `suspended`: it waits for a user. */
 export type ClaimOutcome = Settlement['state'] | 'lost' | 'suspended'
 
 export type ClaimedRunParts = {

@@ -96,7 +96,7 @@ export class Worker {
     this.#endReport()
     const leave = (): Promise<unknown> =>
       Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
-    // At once: an active run must not begin another round. A claim that is on its way is given back after it.
+    // At once: an active run must not begin another round. A claim that is on its way is released after it.
     const left = leave()
     await this.#filling
     await left
@@ -158,7 +158,7 @@ export class Worker {
       const ended = run
         .execute()
         .then((outcome) => this.#count(outcome))
-        .catch((error: unknown) => this.#giveBack(member, claim, error))
+        .catch((error: unknown) => this.#release(member, claim, error))
         .finally(() => {
           this.#active.delete(run)
           this.#fill()
@@ -170,7 +170,7 @@ export class Worker {
   }
 
   /** Gives a run back that could not be executed here, as soon as the queue can be reached. */
-  async #giveBack(member: QueueMember, claim: RunClaim, cause: unknown): Promise<void> {
+  async #release(member: QueueMember, claim: RunClaim, cause: unknown): Promise<void> {
     this.#report(cause)
     for (let waitMs = 100; this.#draining === undefined; waitMs = Math.min(waitMs * 2, maxRetryMs)) {
       await new Promise((resolve) => setTimeout(resolve, waitMs))

@@ -82,7 +82,7 @@ describe('parseCommand', () => {
     expect(parseCommand(text)).toEqual(expected)
   })
 
-  it('gives back what was put together', () => {
+  it('returns what was put together', () => {
     const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/)
     fc.assert(
       fc.property(name, fc.string(), (word, rest) => {
@@ -132,9 +132,9 @@ describe('registered commands', () => {
 
   it.each<[unknown[], RegExp]>([
     [['help', '', () => ''], /\/help is built in/],
-    [['', '', () => ''], /is no name for a command/],
-    [['a b', '', () => ''], /"a b" is no name for a command/],
-    [['/x', '', () => ''], /is no name for a command/],
+    [['', '', () => ''], /is not a name for a command/],
+    [['a b', '', () => ''], /"a b" is not a name for a command/],
+    [['/x', '', () => ''], /is not a name for a command/],
     [['x', '', 'text'], /handler of \/x is not a function/],
     [['x', undefined, () => ''], /description of \/x/],
     [['x', '', () => '', 0], /timeoutMs of \/x is 0/],

@@ -68,7 +68,7 @@ const maxTimeoutMs = 2 ** 31 - 1
 function readCommand(name: string, description: string, handler: CommandHandler, timeoutMs: number): Added {
   if (typeof name !== 'string' || parseCommand(`/${name}`)?.name !== name)
     throw new CommandError(
-      `${JSON.stringify(name)} is no name for a command: use up to 64 letters, digits, "_" and "-"`,
+      `${JSON.stringify(name)} is not a name for a command: use up to 64 letters, digits, "_" and "-"`,
     )
   if (builtinCommands.some((one) => one.name === name))
     throw new CommandError(`/${name} is built in and stays as it is: take another name`)

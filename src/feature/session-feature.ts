@@ -150,7 +150,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   // Calls that an earlier process left without a result
 
-  /** Whether the feature knows what became of such a call, so that a resumed run can make it again. */
+  /** Whether the feature knows the outcome of such a call, so that a resumed run can make it again. */
   canResumeCall?(session: FeatureContext<Options, Setup>, messageId: string, callId: string): boolean
   /** They have been answered in another way: they are not made again. */
   forgetCalls?(session: FeatureContext<Options, Setup>): void

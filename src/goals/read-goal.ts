@@ -30,7 +30,7 @@ export function readGoal(value: unknown): CheckedGoal {
 export function storedGoal(goal: Goal): JsonObject {
   const { description, check, maxRounds, maxTimeMs, maxCostUsd } = readGoal(goal)
   const judge = 'judge' in check && typeof check.judge === 'string' ? check.judge : true
-  // What cannot be written as JSON is no part of a command.
+  // What cannot be written as JSON is not part of a command.
   const commands = Array.isArray(check) ? (JSON.parse(JSON.stringify(check)) as JsonObject[]) : undefined
   return {
     description,

@@ -132,7 +132,7 @@ describe('hooks at the gate', () => {
     expect(recent).toHaveLength(10)
   })
 
-  it('that are slower than the gate waits block all the same', async () => {
+  it('that are slower than the gate waits still block', async () => {
     const { hooks, call } = setUp({ guardTimeoutMs: 10 })
     hooks.register('slow', 'pre_tool_use', null, null, () => new Promise(() => undefined))
     expect(await call({ command: 'ls' })).toBe('Blocked: a hook did not answer within 10 ms.')
@@ -206,7 +206,7 @@ describe('asking a person through hooks', () => {
     expect(seen).toEqual([expect.objectContaining({ request_id: 'ask-1', approved, decision, reason: 'so' })])
   })
 
-  it('takes what is no answer for a no, as the gate does', async () => {
+  it('takes what is not an answer for a no, as the gate does', async () => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('c', 'on_confirmation', null, null, ({ payload }) => {

@@ -72,7 +72,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual(['["a","b","c"]'])
   })
 
-  it('names bytes that are no text, and keeps them as they are in the file', async () => {
+  it('names bytes that are not text, and keeps them as they are in the file', async () => {
     const { spill, spilled } = spillway()
     const bytes = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0xc3])
     for (const maxBytes of [3, 1_000]) {

@@ -119,7 +119,7 @@ function samples(root: string): string[] {
  * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run
  * any command (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session
  * option `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is
- * called; the one of all tools together is no limit for it.
+ * called; the limit of all tools together does not apply to it.
  */
 function layerGrantsCommand(
   layer: GrantLayer,

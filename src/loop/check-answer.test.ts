@@ -28,7 +28,7 @@ describe('an answer of a model', () => {
     ['no reason to finish', { ...whole, finish: undefined }],
     ['a call that is none', { ...whole, toolCalls: [call('a'), null] }],
     ['a call without an id', { ...whole, toolCalls: [call('a'), { name: 'read', input: '{}' }] }],
-    ['a call whose input is no text', { ...whole, toolCalls: [call('a'), { ...call('b'), input: {} }] }],
+    ['a call whose input is not text', { ...whole, toolCalls: [call('a'), { ...call('b'), input: {} }] }],
     ['a call that the content does not hold', { ...whole, toolCalls: [...whole.toolCalls, call('c')] }],
     ['content with a call too many', { ...whole, toolCalls: [call('a')] }],
     ['calls in another order', { ...whole, toolCalls: [call('b'), call('a')] }],

@@ -4,8 +4,8 @@ import { nameOf } from '../model/provider-error.js'
 import { isRecord } from '../tool/json.js'
 
 /**
- * Throws when what a model gave is no answer. Models of a host are code like any other, and a call that is not part of
- * the content, or two of one id, would leave a history that no provider takes.
+ * Throws when what a model gave is not an answer. A model of a host may return anything, and a call that is not part
+ * of the content, or two calls with one id, would leave a history that no provider accepts.
  */
 export function checkAnswer(model: Model, answer: unknown): void {
   const problem = problemOf(answer)

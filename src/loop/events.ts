@@ -324,8 +324,8 @@ export type ConfirmationEvent =
       readonly reasons: readonly string[]
       readonly timeoutMs?: number | undefined
       /**
-       * The rules that a yes for the session or for good would add, as `onAsk` has them; absent when none is safe to
-       * offer.
+       * The rules that an approval for the session, or a permanent one, would add, as `onAsk` has them; absent
+       * when none is safe to offer.
        */
       readonly suggestion?: readonly Rule[] | undefined
     } & ToolFacts &

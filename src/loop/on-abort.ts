@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 
 /**
  * Does this when the host's signal is aborted, at once when it was already. Gives what undoes that. One signal may well
- * end many runs, sessions and readers, which is no leak to be warned of.
+ * end many runs, sessions and readers, which is not a leak to be warned of.
  */
 export function onAbort(signal: AbortSignal, stop: () => void): () => void {
   if (signal.aborted) {

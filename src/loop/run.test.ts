@@ -170,7 +170,7 @@ describe('limits', () => {
     expect((await start()).text).toBe('fine')
   })
 
-  it('ends after too many arguments in a row that are no JSON, and not before', async () => {
+  it('ends after too many arguments in a row that are not JSON, and not before', async () => {
     const broken: ScriptedStep = { toolCalls: [{ name: 'echo', input: ':::' }] }
     const stubborn = setUp(
       scriptedModel(() => broken),
@@ -250,7 +250,7 @@ describe('repetition', () => {
     ])
   })
 
-  it('is no repetition when the result is new', async () => {
+  it('is not a repetition when the result is new', async () => {
     let n = 0
     const ticking = tool('tick', () => ++n)
     const model = scriptedModel((_, at) => (at < 12 ? call('tick') : 'ok'))

@@ -5,7 +5,7 @@ import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
-/** One call of a round, with what became of it. */
+/** One call of a round, with its outcome. */
 export type AnsweredCall = {
   readonly id: string
   readonly callId?: string | undefined

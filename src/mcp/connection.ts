@@ -256,7 +256,7 @@ export async function connect(
 
   /** What the library, the channel or the server threw, as an error of ours without a secret. */
   function explain(error: unknown, timeoutMs = spec.startTimeoutMs): McpError {
-    if (signal?.aborted) return new McpError('mcp_aborted', 'the connection was called off')
+    if (signal?.aborted) return new McpError('mcp_aborted', 'the connection was cancelled')
     if (error instanceof McpError) return new McpError(error.code, redact(error.message))
     if (isTimeout(error)) return new McpError('mcp_timeout', `no answer within ${timeoutMs} ms`)
     if (isUnauthorized(error)) return new McpError('mcp_unauthorized', 'authentication failed')

@@ -36,7 +36,7 @@ export class McpError extends CapstanError {
 
 markErrorClass(McpError, 'McpError')
 
-/** For the model: what became of a call, and that the rest of its work is not lost. */
+/** For the model: the outcome of a call, and that the rest of its work is not lost. */
 export function unavailable(server: string, why: string): McpError {
   return new McpError('mcp_unavailable', `mcp server ${server} is unavailable: ${why}`)
 }

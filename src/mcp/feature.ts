@@ -109,7 +109,7 @@ function descriptionIn(given: object): [string, string][] {
 }
 
 function mayHaveServers({ options, setup, parent, root }: McpSession): boolean {
-  // A subagent has the tools that its parent lends it.
+  // A subagent has the tools that its parent passes to it.
   if (parent !== undefined) return false
   if (Object.keys(options.mcpServers ?? {}).length > 0 || (setup.mcpServers ?? []).length > 0) return true
   // Synchronously: every session asks, and mostly there is no such file.

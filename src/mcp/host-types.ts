@@ -15,7 +15,7 @@ export interface McpTokenStore {
 export type McpSignIn = {
   readonly store: McpTokenStore
   /**
-   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent:
+   * Leads a person to this address, which the server chose, and returns the address that signing in led to. Absent:
    * who is not signed in already cannot. It is http or https and nothing else; open it without a shell.
    */
   readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>

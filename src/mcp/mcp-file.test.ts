@@ -105,7 +105,7 @@ describe('the .mcp.json of a workspace', () => {
   })
 
   it.each([
-    ['is no JSON', '{ "mcpServers": { '],
+    ['is not JSON', '{ "mcpServers": { '],
     ['has comments', '{ /* x */ "mcpServers": {} }'],
     ['has no servers', '{ "servers": {} }'],
     ['has a list of servers', '{ "mcpServers": [] }'],

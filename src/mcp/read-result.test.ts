@@ -27,7 +27,7 @@ describe('what a call of a server gave', () => {
     expect(await read({ content: [], structuredContent: { a: 1 } })).toMatchObject({ data: '{"a":1}' })
   })
 
-  it('keeps bytes that are no picture in a file', async () => {
+  it('keeps bytes that are not a picture in a file', async () => {
     const data = Buffer.from('<svg/>').toString('base64')
     const content = [
       { type: 'image', data, mimeType: 'image/svg+xml' },

@@ -68,7 +68,7 @@ async function readParts(
 }
 
 async function readPart(part: unknown, scratch: RuntimeScratch | undefined): Promise<ToolResultContent> {
-  if (!isRecord(part)) return { type: 'text', text: '[something that is no content]' }
+  if (!isRecord(part)) return { type: 'text', text: '[something that is not content]' }
   const { type, text, data, mimeType, resource } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text: visibleText(text) }
   if ((type === 'image' || type === 'audio') && typeof data === 'string')

@@ -293,7 +293,7 @@ export class McpServer implements ServerCalls {
     const traceparent = runtime?.session?.trace?.traceparent
     const sent = traceparent === undefined ? params : { ...params, _meta: { traceparent } }
     const ask = async (): Promise<unknown> => {
-      // The caller can stop waiting for others to connect; the connection is opened all the same.
+      // The caller can stop waiting for others to connect; the connection is still opened.
       const connection = await unlessAborted(this.#use(), signal)
       try {
         return await connection.request(method, sent, {

@@ -80,11 +80,11 @@ function shortened(text: string, most: number): string {
 
 function checkTexts(method: string, texts: Readonly<Record<string, unknown>>, tools: unknown): void {
   for (const [name, text] of Object.entries(texts))
-    if (typeof text !== 'string') throw wrongArgument(method, `${name} is no text`)
+    if (typeof text !== 'string') throw wrongArgument(method, `${name} is not text`)
   if (typeof texts['task'] === 'string' && texts['task'].trim() === '')
     throw wrongArgument(method, 'the task is empty')
   if (!Array.isArray(tools) || !tools.every((tool) => typeof tool === 'string'))
-    throw wrongArgument(method, 'the tools are no list of names')
+    throw wrongArgument(method, 'the tools are not a list of names')
 }
 
 function wrongArgument(method: string, why: string): MemoryError {

@@ -165,7 +165,7 @@ function problemIn(history: readonly Message[]): string | undefined {
     if (message.role === 'user') continue
     const calls = message.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
     if (message.content.every((part) => part.type === 'reasoning')) return 'reasoning alone'
-    if (!calls.every((one) => isRecord(one.function.arguments))) return 'arguments that are no object'
+    if (!calls.every((one) => isRecord(one.function.arguments))) return 'arguments that are not object'
     open = new Set(calls.map((one) => one.id))
     if (open.size !== calls.length) return 'an id twice'
   }

@@ -1,6 +1,6 @@
 import type { Lane } from '../tool/lane.js'
 
-/** A call that failed for good. */
+/** A call that failed finally: it is not tried again. */
 export type DeadLetter = {
   readonly commandId: string
   /** The name of the tool. */
@@ -17,7 +17,7 @@ export type DeadLetter = {
   readonly fromLog?: boolean
 }
 
-/** The last calls that failed for good, so many of them. */
+/** The last calls that failed finally, up to a number. */
 export class DeadLetters {
   readonly #most: number
   readonly #kept = new Map<string, DeadLetter>()

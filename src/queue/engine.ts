@@ -36,7 +36,7 @@ export interface TaskBoard {
   complete(taskId: string, leaseId: string | undefined, completion: Completion): Promise<CompletionAnswer>
   /** Gives a task back whose work has not begun. */
   release(taskId: string, leaseId: string): Promise<boolean>
-  /** A worker is gone for good: its leases are over. */
+  /** A worker is gone and will not come back: its leases are over. */
   abandon(worker: string): Promise<void>
   /** Every task that has no result yet. */
   pending(): Promise<readonly ExternalTask[]>

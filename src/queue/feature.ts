@@ -87,7 +87,7 @@ export type RetryDeadLetterOptions = {
 }
 
 /**
- * Whether a call that an earlier process had offered to workers can be made again: its task says what became of it.
+ * Whether a call that an earlier process had offered to workers can be made again: its task has the outcome.
  */
 function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
   const { restored, options, parent } = session

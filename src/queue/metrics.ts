@@ -2,7 +2,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type Lane, laneNames } from '../tool/lane.js'
 import type { LaneDepth } from './engine.js'
 
-/** What became of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
+/** The outcomes of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
 export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | 'retried' | 'dead_lettered'
 
 /** What a queue has counted. */

@@ -77,18 +77,18 @@ export type RunFilter = TenantScope & {
 /** A page of a list of runs. */
 export type RunPage = { readonly runs: readonly QueuedRun[]; readonly next?: string | undefined }
 
-/** What became of a submission. `conflict`: the id belongs to another submission. */
+/** The outcome of a submission. `conflict`: the id belongs to another submission. */
 export type SubmitOutcome =
   | { readonly outcome: 'submitted' | 'known'; readonly run: QueuedRun }
   | { readonly outcome: 'conflict' }
 
-/** What became of a request to cancel. `requested`: the node of the run ends it. */
+/** The outcome of a request to cancel. `requested`: the node of the run ends it. */
 export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
 
 /** A message to a run: a steering text, an answer to a question. A queue does not read its body. */
 export type RunMessage = { readonly id: string; readonly body: JsonObject }
 
-/** What became of a message. `known`: one with this id waits already. `ended`: there is no such run, or it ended. */
+/** The outcome of posting a message. `known`: one with this id waits already. `ended`: no such run is active. */
 export type PostOutcome = 'posted' | 'known' | 'ended'
 
 /** An event of a run under its sequence number, for readers on other nodes. */

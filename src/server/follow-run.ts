@@ -19,7 +19,7 @@ export type FollowOptions = {
   now(): number
 }
 
-/** What became of a run that was cut off: another run continues it, or it had given its answer already. */
+/** The outcome of a run that was cut off: another run continues it, or it had given its answer already. */
 export type Resumed = { readonly runId: string } | { readonly result: AgentResult }
 
 /**

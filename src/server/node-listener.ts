@@ -190,7 +190,7 @@ async function respond(
 }
 
 /**
- * Answers a request whose body was not read to its end. The client sends it all the same, and sees the answer only when
+ * Answers a request whose body was not read to its end. The client still sends it, and sees the answer only when
  * the connection is not closed before: the rest is read and dropped, for a limited time.
  */
 async function refuseBody(

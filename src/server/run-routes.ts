@@ -251,7 +251,7 @@ function readFrom(given: string | null): number {
   return Number(given)
 }
 
-/** Whether the run has ended for good: one that was cut off can be resumed. */
+/** Whether the run has ended finally: one that was cut off can be resumed. */
 function isOver({ status }: RunSnapshot): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }

@@ -77,7 +77,7 @@ export class ActiveRun {
     try {
       this.#pass(event)
     } catch (error) {
-      // The redactor failed: the run fails with it, and its end is emitted all the same, without texts that were not
+      // The redactor failed: the run fails with it, and its end is still emitted, without texts that were not
       // redacted.
       if (event.type !== 'error' && event.type !== 'agent_cancelled') throw error
       this.#tell(withoutWords(event))

@@ -33,7 +33,7 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
   const { text, usage, costUsd } = await run(
     {
       ...aside,
-      // A model that calls a tool all the same gets the answer that there is none, and then answers.
+      // A model that still calls a tool gets the answer that there is none, and then answers.
       limits: { ...parts.limits, maxToolRounds: 2 },
       // The tools stay in the request, so that a provider finds the prefix it knows.
       request: { ...parts.request, toolChoice: 'none' },

@@ -22,7 +22,7 @@ export function createToolRegistry({
   return new ToolRegistry(tools, toolSearchTool, dormantTools(options, builtin), limits)
 }
 
-/** The tools that come with a session: those of the toolbox, those of features, and those that the agent lends. */
+/** The tools that come with a session: those of the toolbox, those of features, and those that the agent adds. */
 export function builtinTools(options: SessionOptions, more: readonly AnyTool[]): readonly AnyTool[] {
   const { builtinTools: chosen, webSearch, extensionTools: extensions } = options
   const added = extensions ? extensionTools(extensions) : []

@@ -231,7 +231,7 @@ const workspaceBackend: Check = (value) => {
     : `%: the root of a ${kind} backend must be an absolute path.`
 }
 
-/** `null` says the same, and is passed over like every field without a value. */
+/** `null` says the same, and is skipped like every field without a value. */
 const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
 
 /** Less than this, and no shell starts. */

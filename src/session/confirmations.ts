@@ -261,7 +261,7 @@ function fromBefore(question: ToolQuestion, now: number): PendingConfirmation {
   }
 }
 
-/** Long ones were cut, and are no JSON then. */
+/** Long ones were cut, and are not JSON then. */
 function argsIn({ args }: ToolQuestion): unknown {
   try {
     return JSON.parse(args)

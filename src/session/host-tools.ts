@@ -50,7 +50,7 @@ const readText = (name: string, longest: number) =>
 async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
   const bytes = await files.readRange(path, 0, maxBytes)
   // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes
-  // that are no text.
+  // that are not text.
   const stream = bytes.length === maxBytes
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream })

@@ -29,7 +29,7 @@ describe('what is sent', () => {
     expect(readRequest('hi', []).history).toEqual([])
   })
 
-  it('takes bytes as they are, and what is no image as a document with its name', () => {
+  it('takes bytes as they are, and what is not an image as a document with its name', () => {
     const data = new Uint8Array([0, 255, 128])
     expect(
       readRequest('x', { attachments: [{ data, mediaType: 'application/pdf', name: 'a.pdf' }] }).message

@@ -74,7 +74,7 @@ function startOf(
   family: ReadonlySet<string>,
   checkpoint: CheckpointRow | undefined,
 ): 'conversation' | 'prompt' | undefined {
-  // What was rewound is no part of the conversation any more.
+  // What was rewound is not part of the conversation any more.
   if (checkpoint !== undefined) {
     const at = state.messages.find(({ id }) => id === checkpoint.messageId)
     return at?.hidden ? undefined : 'conversation'

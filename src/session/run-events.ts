@@ -72,7 +72,7 @@ export class RunEvents {
     rows: { readonly first?: number | undefined; readonly last?: number | undefined },
     load: () => readonly RunEvent[],
   ): void {
-    // What was taken out of the log is counted all the same.
+    // What was taken out of the log still counts.
     this.#dropped = Math.max(0, Math.floor(rows.first ?? 1) - 1)
     this.#lastLoaded = rows.last ?? 0
     this.#load = load
@@ -102,7 +102,7 @@ export class RunEvents {
    * `events_missed`.
    */
   watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
-    // Whatever is no place in a run means its beginning.
+    // Whatever is not a place in a run means its beginning.
     const start = from > 0 ? Math.floor(from) : 0
     const earlier = (): RunEvent[] => this.list().filter(({ sequence }) => sequence <= start)
     return Object.assign(this.#follow(start, signal), { [earlierEvents]: earlier })

@@ -29,7 +29,7 @@ export type RunSnapshot = {
   readonly costUsd?: number
 }
 
-/** One run: what became of it, and its events. */
+/** One run: its outcome and its events. */
 export class RunRecord {
   readonly id: string
   readonly prompt: string

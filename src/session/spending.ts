@@ -157,7 +157,7 @@ function spendingFrom(model: string, usage: Readonly<Record<string, unknown>>, c
   return { model, usage: usageFrom(usage), ...omitUndefined({ costUsd }) }
 }
 
-/** A log may come from elsewhere: what is no amount counts as nothing. */
+/** A log may come from elsewhere: what is not an amount counts as nothing. */
 export function usageFrom(row: Readonly<Record<string, unknown>> | undefined): Usage {
   const names = Object.keys(noUsage) as (keyof Usage)[]
   const read = names.map((name) => [name, amount(row?.[name]) ?? 0] as const)

@@ -51,7 +51,7 @@ function titleFrom(prompt: string): string | undefined {
   return `${end > maxPromptTitle / 2 ? cut.slice(0, end) : cut}…`
 }
 
-/** Throws for what is no title. */
+/** Throws for what is not a title. */
 export function checkedTitle(title: unknown): string {
   const problem = titleProblem(title)
   if (problem !== undefined) throw new SessionOptionError('title', problem.replace('%', 'title'))

@@ -54,7 +54,7 @@ describe('an event of a built agent, as a UI message shows it', () => {
     expect(shownEvent({ type: 'final', output: 'done' })).toEqual({ type: 'final' })
   })
 
-  it('is refused when it is no event at all', () => {
+  it('is refused when it is not an event at all', () => {
     for (const wrong of [undefined, null, 'text', 7, {}, { type: 1 }])
       expect(() => shownEvent(wrong as never)).toThrow('must give events')
   })

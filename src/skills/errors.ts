@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 
-/** A file, or an entry of `inlineSkills`, that is no skill. */
+/** A file, or an entry of `inlineSkills`, that is not a skill. */
 export class SkillError extends CapstanError {
   constructor(message: string) {
     super('invalid_skill', message)

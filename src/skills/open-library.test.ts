@@ -146,12 +146,12 @@ describe('the skills of a session', () => {
     })
     expect(namesOf(library)).toEqual(['b'])
     expect(library.problems.map((problem) => problem.replace(`${base}/`, '')).sort()).toEqual([
-      expect.stringMatching(/^inlineSkills\[0\] is no skill: a name is/),
-      expect.stringMatching(/^s\/a\.md is no skill: line 2/),
-      expect.stringMatching(/^s\/c\/SKILL\.md is no skill: it has no text/),
+      expect.stringMatching(/^inlineSkills\[0\] is not a skill: a name is/),
+      expect.stringMatching(/^s\/a\.md is not a skill: line 2/),
+      expect.stringMatching(/^s\/c\/SKILL\.md is not a skill: it has no text/),
       expect.stringMatching(/^s\/d\.md was not read: it must be a plain file/),
       expect.stringMatching(/^s\/pipe\.md was not read/),
-      expect.stringMatching(/missing is no directory/),
+      expect.stringMatching(/missing is not a directory/),
     ])
   })
 

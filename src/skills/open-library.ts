@@ -31,7 +31,7 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
         problems.push(`${where} was left out: there are ${maxSkills} skills already`)
       else skills.set(skill.name, skill)
     } catch (error) {
-      problems.push(`${where} is no skill: ${messageOf(error)}`)
+      problems.push(`${where} is not a skill: ${messageOf(error)}`)
     }
   }
   for (const [at, one] of (places.inline ?? []).entries())
@@ -39,7 +39,7 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
   const seen = new Set<string>()
   let read = 0
   for (const path of places.directories ?? [])
-    if (!isDirectory(path)) problems.push(`skillDirs: ${path} is no directory that can be read`)
+    if (!isDirectory(path)) problems.push(`skillDirs: ${path} is not a directory that can be read`)
   for (const directory of skillDirectories(places)) {
     for (const found of findFiles(directory, { ...wanted, seen })) {
       read += 1

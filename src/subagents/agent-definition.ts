@@ -27,7 +27,7 @@ export type AgentDefinition = TaskAgent & {
   readonly model?: string
   /**
    * What happens to calls that its own rules ask about: the user of the parent is asked (the default), they are
-   * refused, or allowed. What the parent would have to ask about is asked about all the same.
+   * refused, or allowed. What the parent would have to ask about is still asked about.
    */
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
 }

@@ -27,7 +27,7 @@ export type ChildTask = {
 /** The session of a task. */
 export type ChildSession = Omit<TaskSession, 'close'> & { close(): Promise<void> }
 
-/** Creates the sessions of subagents. The agent lends it to each of its sessions. */
+/** Creates the sessions of subagents. The agent passes it to each of its sessions. */
 export interface ChildMaker {
   /** The agents that every session knows. */
   readonly agents: readonly AgentDefinition[]

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { Slots, TaskFamily, TaskLimitError } from './limits.js'
 
 describe('TaskFamily', () => {
-  it('takes all of a call or nothing, and takes again what was given back', () => {
+  it('takes all of a call or nothing, and takes again what was released', () => {
     const family = new TaskFamily({ maxTasks: 3 })
     family.take(2, 0)
     expect(() => family.take(2, 0)).toThrow(TaskLimitError)
     expect(() => family.take(2, 0)).toThrow('2 are unfinished, and at most 3 may be')
     family.take(1, 1)
-    family.giveBack()
+    family.release()
     family.take(1, 4)
     expect(() => family.take(1, 4)).toThrow(TaskLimitError)
   })

@@ -28,7 +28,7 @@ export class TaskFamily {
     this.maxTasks = limits.maxTasks ?? defaultMaxTasks
   }
 
-  /** Makes room for so many tasks of a session at this depth, or throws; each must be given back. */
+  /** Makes room for so many tasks of a session at this depth, or throws; each must be released. */
   take(count: number, depth: number): void {
     if (depth >= this.maxDepth)
       throw new TaskLimitError(
@@ -41,7 +41,7 @@ export class TaskFamily {
     this.#open += count
   }
 
-  giveBack(): void {
+  release(): void {
     this.#open -= 1
   }
 

@@ -37,7 +37,7 @@ describe('assertSteps', () => {
     ['a promise', Promise.resolve(step('a')), 'it must be an object'],
     ['no name', step(''), 'taskId must be'],
     ['no agent', { taskId: 'a', prompt: 'x' }, 'agent must be'],
-    ['a prompt that is no text', { ...step('a'), prompt: 7 }, 'prompt must be'],
+    ['a prompt that is not text', { ...step('a'), prompt: 7 }, 'prompt must be'],
   ])('refuses %s, and says which step it is', (_, spec, words) => {
     expect(() => assertSteps([step('first'), spec as StepSpec])).toThrow(`Step 1: ${words}`)
   })

@@ -45,7 +45,7 @@ export type StepRunner = (
   options: { readonly signal: AbortSignal; begun(): void },
 ) => Promise<StepOutcome>
 
-/** Throws `TypeError` for what is no step. */
+/** Throws `TypeError` for what is not a step. */
 export function assertSteps(specs: readonly StepSpec[]): void {
   const seen = new Set<string>()
   for (const [at, spec] of specs.entries()) {

@@ -146,7 +146,7 @@ class Watch {
         break
       case 'text_delta':
         this.#saying += event.text
-        // A run that is cut off has said something all the same.
+        // A run that is cut off may still have produced text.
         this.text = this.#saying
         break
       case 'tool_execution_start':

@@ -58,7 +58,7 @@ describe('task and parallel_task', () => {
       })
   })
 
-  it('say so where a host lends no tasks', async () => {
+  it('say so where a host provides no tasks', async () => {
     expect(await taskTool.execute({ prompt: 'x' }, { runtime: { session: {} } })).toMatchObject({
       error_text: expect.stringContaining('session.tasks'),
     })

@@ -224,7 +224,7 @@ export class Tasks implements RuntimeTasks {
       keep: () => this.#save(record),
     }
     const performed = this.#inTurn(work, begun).finally(() => {
-      this.family.giveBack()
+      this.family.release()
       if (record.snapshot().status !== 'completed') this.#steps.delete(record.id)
       if (record.snapshot().background && !closing.aborted) this.#arrived.push(record)
       this.#board.forget()

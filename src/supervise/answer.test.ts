@@ -45,7 +45,7 @@ describe('readAnswer', () => {
     ['a number as the id', message({ id: 1, result: 1 })],
     ['no id', message({ result: 1 })],
     ['neither result nor error', message({ id: '1' })],
-    ['an error that is no object', message({ id: '1', error: 'x' })],
+    ['an error that is not an object', message({ id: '1', error: 'x' })],
     ['a result with an error that is not an object', message({ id: '1', result: 1, error: 'x' })],
   ])('refuses %s, and does not repeat the text', (_, text) => {
     expect(() => readAnswer(text)).toThrow(expect.objectContaining({ code: 'supervision_protocol' }))

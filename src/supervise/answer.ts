@@ -11,7 +11,10 @@ export type Answer = { readonly id: string | null } & (
 export function readAnswer(text: string): Answer | undefined {
   const value = parse(text)
   if (!isRecord(value) || value['jsonrpc'] !== '2.0')
-    throw new SupervisionError('supervision_protocol', 'it sent something that is no message of the protocol')
+    throw new SupervisionError(
+      'supervision_protocol',
+      'it sent something that is not a message of the protocol',
+    )
   const { id, method, error } = value
   if (method !== undefined) return undefined
   if (typeof id !== 'string' && id !== null)

@@ -51,7 +51,7 @@ export function readDecision(
   answer: unknown,
   asked: Readonly<Record<string, unknown>>,
 ): Decision {
-  if (!isRecord(answer)) return malformed('its answer is no decision')
+  if (!isRecord(answer)) return malformed('its answer is not a decision')
   const word = answer['decision']
   const action = typeof word === 'string' && Object.hasOwn(words, word) ? words[word] : undefined
   const events = typeof word === 'string' && Object.hasOwn(onlyFor, word) ? onlyFor[word] : undefined
@@ -97,9 +97,9 @@ function readChange(
     return malformed('it puts another tool in the place of the one that was called')
   const value = change[member]
   if (member === 'prompt' && typeof value !== 'string')
-    return malformed('its modified_payload.prompt is no text')
+    return malformed('its modified_payload.prompt is not text')
   if (member === 'arguments' && !isRecord(value))
-    return malformed('its modified_payload.arguments is no object')
+    return malformed('its modified_payload.arguments is not an object')
   return { action: 'modify', value }
 }
 

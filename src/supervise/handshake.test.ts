@@ -69,19 +69,19 @@ describe('readHandshake', () => {
   })
 
   it.each([
-    ['no object', 'yes', 'no object'],
-    ['a list', [], 'no object'],
+    ['no object', 'yes', 'not an object'],
+    ['a list', [], 'not an object'],
     ['no version', {}, 'names no protocol_version'],
-    ['a version that is no version', { protocol_version: '2.x' }, 'names no protocol_version'],
+    ['a version that is not a version', { protocol_version: '2.x' }, 'names no protocol_version'],
     ['another version', { protocol_version: '3.0' }, 'it speaks version 3.0 of the protocol, not 2.4'],
-    ['harness_info that is no object', accepted({ harness_info: 'x' }), 'harness_info'],
-    ['capabilities that are no list', accepted({ harness_info: { capabilities: 'batch' } }), 'capabilities'],
-    ['capabilities that are no names', accepted({ harness_info: { capabilities: [1] } }), 'capabilities'],
-    ['config that is no object', accepted({ config: [] }), 'config'],
+    ['harness_info that is not an object', accepted({ harness_info: 'x' }), 'harness_info'],
+    ['capabilities that are not list', accepted({ harness_info: { capabilities: 'batch' } }), 'capabilities'],
+    ['capabilities that are not names', accepted({ harness_info: { capabilities: [1] } }), 'capabilities'],
+    ['config that is not an object', accepted({ config: [] }), 'config'],
     ['a batch of nothing', accepted({ config: { batch_size: 0 } }), 'config.batch_size'],
     ['a depth below zero', accepted({ config: { max_depth: -1 } }), 'config.max_depth'],
-    ['a time that is no number', accepted({ config: { timeout_ms: '5' } }), 'config.timeout_ms'],
-    ['a time that is no time', accepted({ config: { timeout_ms: Number.NaN } }), 'config.timeout_ms'],
+    ['a time that is not a number', accepted({ config: { timeout_ms: '5' } }), 'config.timeout_ms'],
+    ['a time that is not a time', accepted({ config: { timeout_ms: Number.NaN } }), 'config.timeout_ms'],
   ])('refuses %s', (_, answer, words) => {
     expect(() => readHandshake(answer, ours)).toThrow(words)
     expect(() => readHandshake(answer, ours)).toThrow(

@@ -38,18 +38,18 @@ export function handshakeOf({ sessionId, agentId, version }: Supervised): Readon
 
 /** Throws for an answer that cannot be built on. */
 export function readHandshake(answer: unknown, timeoutMs: number): Agreement {
-  if (!isRecord(answer)) throw odd('its answer to the handshake is no object')
+  if (!isRecord(answer)) throw odd('its answer to the handshake is not an object')
   const { protocol_version: version, harness_info: info = {}, config } = answer
   if (typeof version !== 'string' || !/^\d+(\.\d+)*$/.test(version))
     throw odd('its answer to the handshake names no protocol_version')
   if (version.split('.')[0] !== protocolVersion.split('.')[0])
     throw odd(`it speaks version ${version.slice(0, 20)} of the protocol, not ${protocolVersion}`)
-  if (!isRecord(info)) throw odd('its harness_info is no object')
+  if (!isRecord(info)) throw odd('its harness_info is not an object')
   const { name, capabilities = [] } = info
   if (!Array.isArray(capabilities) || !capabilities.every((one) => typeof one === 'string'))
-    throw odd('its capabilities are no list of names')
+    throw odd('its capabilities are not a list of names')
   const limits = config === undefined || config === null ? {} : config
-  if (!isRecord(limits)) throw odd('its config is no object')
+  if (!isRecord(limits)) throw odd('its config is not an object')
   return {
     name: typeof name === 'string' ? name : 'the supervisor',
     asks: asksOf(capabilities),
@@ -70,7 +70,7 @@ function least(limits: Readonly<Record<string, unknown>>, name: string, ours: nu
   const theirs = limits[name]
   if (theirs === undefined || theirs === null) return ours
   if (typeof theirs !== 'number' || !(theirs >= low))
-    throw odd(`its config.${name} is no number from ${low} on`)
+    throw odd(`its config.${name} is not a number from ${low} on`)
   return Math.min(ours, Math.floor(theirs))
 }
 

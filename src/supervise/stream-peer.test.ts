@@ -71,7 +71,7 @@ describe('StreamPeer', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('ends with everything that waits when something comes that is no message', async () => {
+  it('ends with everything that waits when something comes that is not a message', async () => {
     const { peer, close, says } = await openPeer()
     const asked = [peer.request('ahp/event', {}, ask), peer.request('ahp/event', {}, ask)]
     const ends = Promise.allSettled(asked)
@@ -80,7 +80,7 @@ describe('StreamPeer', () => {
       { reason: { code: 'supervision_protocol' } },
       { reason: { code: 'supervision_protocol' } },
     ])
-    expect(peer.gone).toContain('no message of the protocol')
+    expect(peer.gone).toContain('not a message of the protocol')
     expect(close).toHaveBeenCalled()
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({
       code: 'supervision_unavailable',

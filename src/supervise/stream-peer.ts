@@ -108,13 +108,13 @@ export class StreamPeer implements Peer {
     }
   }
 
-  /** Late answers are no harm, and neither is a greeting; a flood of them is. */
+  /** Late answers are not harm, and neither is a greeting; a flood of them is. */
   #countUnasked(): void {
     if (++this.#unasked > maxUnrequested)
       throw new SupervisionError('supervision_protocol', 'it sent too many messages that answer nothing')
   }
 
-  /** A stream on which something came that is no message cannot be trusted from there on. */
+  /** A stream on which something came that is not a message cannot be trusted from there on. */
   #fail(error: SupervisionError): void {
     for (const waiting of [...this.#waiting.values()]) waiting.failed(error)
     this.#end(error.message)

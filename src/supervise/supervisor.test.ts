@@ -100,7 +100,7 @@ describe('Supervisor', () => {
   })
 
   it.each([
-    ['an answer that is no decision', { decision: 'maybe' }],
+    ['an answer that is not a decision', { decision: 'maybe' }],
     ['a change of the tool', { decision: 'modify', modified_payload: { tool: 'write', arguments: {} } }],
   ])('blocks after %s', async (_, decision) => {
     const { supervisor } = await supervise({ decide: () => decision }, { onDisconnect: 'continue' })

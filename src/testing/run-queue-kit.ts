@@ -159,9 +159,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await member.inspect(claim), undefined)
   },
 
-  async 'a run that was given back is claimed again, and reports about the first claim change nothing'(
-    queue,
-  ) {
+  async 'a run that was released is claimed again, and reports about the first claim change nothing'(queue) {
     await queue.submit(run('a'))
     const member = await join(queue)
     const first = await claimOne(member)

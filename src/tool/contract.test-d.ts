@@ -162,7 +162,7 @@ describe('createTool', () => {
     expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ n: number }, number>>()
   })
 
-  test('refuses what is no schema, and a missing description', () => {
+  test('refuses what is not a schema, and a missing description', () => {
     // @ts-expect-error a JSON Schema belongs to createJsonTool
     createTool({ name: 't', description: 'd', input: { type: 'object' }, execute: () => 1 })
     // @ts-expect-error every tool needs a description

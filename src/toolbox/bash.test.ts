@@ -31,7 +31,7 @@ describe('a command', () => {
     expect(textOf(await space.call(bashTool, { command: 'exit 3' }))).toBe('[Exit code: 3]')
   })
 
-  it('that a signal ended is no success', async () => {
+  it('that a signal ended is not a success', async () => {
     const space = await workspace()
     const killed = await space.call(bashTool, { command: 'kill -KILL $$' })
     expect(killed).toMatchObject({ metadata: { exit_code: 137, signal: 'SIGKILL' } })

@@ -35,7 +35,7 @@ export function readHunk(lines: readonly string[], at: number): { hunk: Hunk; ne
   if (match === null)
     throw new CapstanError(
       'patch_parse',
-      `Failed to parse diff: line ${at + 1}, ${JSON.stringify(text.slice(0, 80))}, is no hunk header; write "@@ -<line>,<count> +<line>,<count> @@".`,
+      `Failed to parse diff: line ${at + 1}, ${JSON.stringify(text.slice(0, 80))}, is not a hunk header; write "@@ -<line>,<count> +<line>,<count> @@".`,
     )
   const [oldStart, newStart] = [Number(match[1]), Number(match[3])]
   const stated = { old: Number(match[2] ?? 1), now: Number(match[4] ?? 1) }

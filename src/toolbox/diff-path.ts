@@ -71,7 +71,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\\': '\\',
 }
 
-/** A name in quotes as git writes it: C escapes, and every byte that is no ASCII in octal. */
+/** A name in quotes as git writes it: C escapes, and every byte that is not ASCII in octal. */
 function readQuoted(text: string): { readonly name: string; readonly rest: string } {
   const bytes: number[] = []
   for (let at = 1; at < text.length; at++) {

@@ -17,7 +17,7 @@ const startShare = 0.64
 function withoutMiddle(text: string, kept: number): string {
   const start = Math.floor(kept * startShare)
   const mark = `\n[... ${text.length - kept} characters left out ...]\n`
-  // A pair that was cut in half is no character.
+  // A pair that was cut in half is not a character.
   return `${text.slice(0, start)}${mark}${text.slice(text.length - (kept - start))}`.replace(/\p{Cs}/gu, '')
 }
 

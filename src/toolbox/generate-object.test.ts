@@ -133,7 +133,7 @@ describe('generate_object', () => {
     expect(await generateObjectTool.execute(args, never)).toMatchObject({ error_text: 'It does not fit.' })
   })
 
-  it('says what is missing where no session lends its model', async () => {
+  it('says what is missing where no session provides its model', async () => {
     expect(await generateObjectTool.execute(args, {})).toMatchObject({
       error_text: expect.stringContaining('provides no session'),
     })

@@ -478,7 +478,7 @@ describe('a repository that is not to be trusted', () => {
   })
 
   it.each(['--output=x', '-c', '-', '--upload-pack=touch x', 'a\nb', 'a\0b', '\u001b[2J', ''])(
-    'SEC-119 %j is no name for anything',
+    'SEC-119 %j is not a name for anything',
     async (value) => {
       repository()
       const calls = [

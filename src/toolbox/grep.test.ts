@@ -120,7 +120,7 @@ describe('errors', () => {
     expect(await grep(space, { pattern: 'a\nb' })).toMatch(/^Invalid regex pattern 'a\nb': .*line break/s)
   })
 
-  it('name the part that a host does not lend', async () => {
+  it('name the part that a host does not provide', async () => {
     const envelope = await grepTool.execute({ pattern: 'x' }, {})
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('runtime.search') })
   })

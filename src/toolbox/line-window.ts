@@ -6,7 +6,7 @@ export type ByteSource = { read(start: number, end: number): Promise<Uint8Array>
 export type WindowRequest = {
   /** Where the text begins: after a byte-order mark. */
   readonly start: number
-  /** How many lines to pass over. */
+  /** How many lines to skip. */
   readonly offset: number
   readonly limit: number
   /**
@@ -36,7 +36,7 @@ export type LineWindow = {
   readonly total?: number | undefined
   readonly endings: { readonly lf: number; readonly crlf: number }
   readonly finalNewline: boolean
-  /** Some bytes were no UTF-8 and are shown as replacement characters. */
+  /** Some bytes were not UTF-8 and are shown as replacement characters. */
   readonly lossy: boolean
   /** The first line with a NUL in it: no text from there on. The window ends before it. */
   readonly nulAt?: number | undefined
@@ -113,7 +113,7 @@ function take(state: State, chunk: Uint8Array, chunkAt: number): void {
     if (state.line < state.request.offset) {
       from = skip(state, chunk, from)
       state.pending = fresh(chunkAt + from)
-      // A line that is passed over and has no ending yet is a line all the same.
+      // A line that is skipped and has no ending yet still counts as a line.
       if (!state.finalNewline) state.pending.bytes = 1
       continue
     }
@@ -149,7 +149,7 @@ function keep(state: State, part: Uint8Array): void {
   if (part.length === 0) return
   pending.bytes += part.length
   pending.last = part[part.length - 1] ?? -1
-  // A carriage return may be the one byte too many that is no part of the line.
+  // A carriage return may be the one byte too many that is not part of the line.
   const room = request.maxBytes + 1 - pending.keptBytes
   if (room <= 0) return
   const kept = part.slice(0, room)

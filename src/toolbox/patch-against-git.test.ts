@@ -180,7 +180,7 @@ describe('patch and git', () => {
         const lines = before.split('\n')
         for (const [at, extra] of moved) lines.splice(at % (lines.length + 1), 0, extra)
         const now = lines.join('\n')
-        // There git is no measure: it takes a last line without an ending for the beginning of any line, and glues
+        // There git is not a measure: it takes a last line without an ending for the beginning of any line, and glues
         // lines.
         fc.pre(!diff.includes('\n\\ No newline') || (now === before && harm.kind === 'none'))
         const ours = ourApply(now, diff)

@@ -299,13 +299,13 @@ describe('patch', () => {
     expect(readdirSync(workspace.root).sort()).toEqual(['n.txt', 'run.sh'])
   })
 
-  it('refuses what is no such diff, and says what is wrong with it', async () => {
+  it('refuses what is not such a diff, and says what is wrong with it', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'x\n' })
     for (const [diff, words] of [
       ['', 'No @@ hunk headers found in diff'],
       ['--- a/a.txt\n+++ b/a.txt\n', 'No @@ hunk headers found in diff'],
       ['@@ -1 +1 @@\n-one\n+two', 'names no file'],
-      ['--- a/a.txt\n+++ b/a.txt\n@@ one @@\n-one', 'is no hunk header'],
+      ['--- a/a.txt\n+++ b/a.txt\n@@ one @@\n-one', 'is not a hunk header'],
       ['--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n one\n', 'adds and removes nothing'],
       ['--- a.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two', 'names two files'],
       [change('a.txt', 'one', 'two') + change('a.txt', 'two', 'three'), 'names a.txt twice'],

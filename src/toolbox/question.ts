@@ -72,7 +72,7 @@ async function ask(
 ): Promise<{ answers: string[][] }> {
   const put = runtime?.session?.ask
   if (put === undefined) throw new QuestionError(noUser)
-  // The dialog of a host may ignore the signal; the run must not wait for it all the same.
+  // The dialog of a host may ignore the signal; the run still must not wait for it.
   return { answers: checkAnswers(questions, await unlessAborted(put(questions, signal), signal, withdrawn)) }
 }
 
@@ -93,7 +93,7 @@ function checkAnswers(questions: readonly Question[], given: unknown): string[][
     const list: unknown = answers[at]
     const what = `the answer to question ${at + 1}`
     if (!Array.isArray(list) || !list.every((item) => typeof item === 'string'))
-      throw nonsense(`${what} is no list of texts`)
+      throw nonsense(`${what} is not a list of texts`)
     if (list.length > 1 && question.multi_select !== true)
       throw nonsense(`${what} has ${list.length} texts where one was asked for`)
     if (list.length > maxAnswers || list.some((item) => item.length > maxAnswerLength))

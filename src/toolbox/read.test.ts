@@ -133,7 +133,7 @@ describe('read', () => {
     expect(await output(workspace, { file_path: 'cr.txt' })).toBe('     1\ta\rb\n')
   })
 
-  it('decodes UTF-16 in both orders, and names what is no UTF-8', async () => {
+  it('decodes UTF-16 in both orders, and names what is not UTF-8', async () => {
     const le = Buffer.from('\uFEFFgrüße\r\nzwei\r\n', 'utf16le')
     const workspace = await toolboxWorkspace({
       'le.txt': le,

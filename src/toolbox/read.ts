@@ -124,7 +124,7 @@ async function readLines(
       ? []
       : [`(line ${window.nulAt + 1} has NUL bytes in it: the rest is binary data)`]),
     ...(window.lossy
-      ? ['(not valid UTF-8: bytes that are no text are shown as \uFFFD; edit and patch refuse this file)']
+      ? ['(not valid UTF-8: bytes that are not text are shown as \uFFFD; edit and patch refuse this file)']
       : []),
     ...(changed ? ['(the file was changed while it was read; read it again for one state of it)'] : []),
   ]

@@ -2,7 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 
-/** A tool was called by a host that does not lend what the tool works with. */
+/** A tool was called by a host that does not provide what the tool works with. */
 export class MissingServiceError extends CapstanError {
   constructor(part: string) {
     super(

@@ -8,7 +8,7 @@ export type TextFile = { readonly text: string; readonly version: string; readon
 
 export const byteOrderMark = '\uFEFF'
 
-/** Reads a file that is to be changed as text. Throws, by name, when it is no UTF-8 text. */
+/** Reads a file that is to be changed as text. Throws, by name, when it is not UTF-8 text. */
 export async function readTextFile(files: RuntimeFiles, path: string): Promise<TextFile> {
   const { bytes, version } = await files.read(path)
   const text = decodeUtf8(bytes)
@@ -28,7 +28,7 @@ export async function readTextFile(files: RuntimeFiles, path: string): Promise<T
 // One for all: making one costs more than decoding a line.
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Undefined when the bytes are no UTF-8. */
+/** Undefined when the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes)

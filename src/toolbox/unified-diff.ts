@@ -16,7 +16,7 @@ export type FilePatch = {
 
 /**
  * Reads a unified diff: plain, or as git writes it with creations, deletions and renames. Without headers it is one
- * patch that names no file. Text around the parts is passed over, as git does. Throws words when it is no diff, when a
+ * patch that names no file. Text around the parts is skipped, as git does. Throws words when it is not a diff, when a
  * path in it leads out of the workspace, or when it holds what cannot be applied as text.
  */
 export function parseDiff(diff: string): FilePatch[] {
@@ -147,7 +147,7 @@ function patchOf(header: Header | undefined, hunks: readonly Hunk[], at: number)
   return { from, to, change: 'modify', hunks, notes }
 }
 
-/** A link or a submodule is no text, though its diff looks like one: applied as text it would make something else. */
+/** A link or a submodule is not text, though its diff looks like one: applied as text it would make something else. */
 function refuseSpecial(at: number, mode: string): void {
   if (/^(120|160)000$/.test(mode))
     throw problem(at, 'a symbolic link or submodule, which cannot be patched as text')

@@ -12,7 +12,7 @@ import { webHost } from './web-host.js'
 type WebFetchArgs = { url: string; format?: Format; timeout?: number }
 type Format = 'markdown' | 'text' | 'html'
 
-/** A page could not be given as text: the server said no, or sent what is no text. */
+/** A page could not be given as text: the server said no, or sent what is not text. */
 export class WebFetchError extends CapstanError {
   constructor(message: string) {
     super('web_fetch_failed', message)

@@ -261,12 +261,14 @@ describe.each(withJson)('%s, when the answer is odd', (name) => {
     expect(text).toContain(`${name} answered with something that is not JSON`)
   })
 
-  it('takes no list for no results, and refuses what is no list', async () => {
+  it('takes no list for no results, and refuses what is not a list', async () => {
     expect(resultsOf(await search(name, json({})))).toEqual([])
-    expect(errorOf(await search(name, json({ results: 'x', web: { results: 'x' } })))).toContain('is no list')
+    expect(errorOf(await search(name, json({ results: 'x', web: { results: 'x' } })))).toContain(
+      'is not a list',
+    )
   })
 
-  it('leaves out what is no result', async () => {
+  it('leaves out what is not a result', async () => {
     const results = [
       null,
       1,
@@ -363,7 +365,7 @@ describe('web_search', () => {
   it.each([[undefined], ['text'], [{ results: [] }]])('refuses %j from a provider', async (answer) => {
     const broken = { name: 'broken', search: async () => answer } as unknown as WebSearchProvider
     expect(errorOf(await createWebSearchTool({ providers: [broken] }).execute({ query: 'x' }))).toContain(
-      'no list',
+      'not a list',
     )
   })
 

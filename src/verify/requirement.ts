@@ -38,7 +38,7 @@ export type Before = readonly PresetCommand[] | 'unknown'
 
 /**
  * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when
- * the work is done was required all the same, and one whose script was changed meanwhile is run with a doubt. What was
+ * the work is done is still required, and one whose script was changed meanwhile is run with a doubt. What was
  * not there before is the model's.
  */
 export class Requirement {

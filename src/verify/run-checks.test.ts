@@ -54,7 +54,7 @@ describe('a check', () => {
   it.each([
     ['was refused', errorEnvelope('Refused: no rule covers it.')],
     ['was answered in place of the command', outputEnvelope('fine', { skipped: true })],
-    ['gave a code that is no number', outputEnvelope('fine', { exit_code: '0' })],
+    ['gave a code that is not a number', outputEnvelope('fine', { exit_code: '0' })],
     ['failed although its code is 0', errorEnvelope('odd', { exit_code: 0 })],
   ])('needs a look when it %s', async (_, envelope) => {
     const { checks } = await check([envelope])
@@ -156,7 +156,7 @@ describe('commands', () => {
     ['a directory above', [{ command: 'a', cwd: 'a/../..' }], /inside the workspace/],
     ['an absolute directory', [{ command: 'a', cwd: '/etc' }], /inside the workspace/],
     ['too many', Array.from({ length: 101 }, () => 'a'), /at most 100/],
-    ['required that is no boolean', [{ command: 'a', required: 'yes' }], /required must be/],
+    ['required that is not a boolean', [{ command: 'a', required: 'yes' }], /required must be/],
   ])('are refused with %s', (_, commands, message) => {
     expect(() => readCommands(commands)).toThrow(message)
   })

@@ -128,7 +128,7 @@ describe('reports from elsewhere', () => {
     ['no object', 1, /must be an object/],
     ['no subject', {}, /subject/],
     ['a status that is not known', { subject: 'a', status: 'green' }, /must be one of/],
-    ['checks that are no list', { subject: 'a', checks: {} }, /checks must be a list/],
+    ['checks that are not list', { subject: 'a', checks: {} }, /checks must be a list/],
     ['a check without id', { subject: 'a', checks: [{ status: 'passed' }] }, /checks\[0\]\.id/],
     ['a check without status', { subject: 'a', checks: [{ id: 'a' }] }, /checks\[0\]\.status/],
     [
@@ -142,7 +142,7 @@ describe('reports from elsewhere', () => {
       },
       /two checks/,
     ],
-    ['risks that are no texts', { subject: 'a', residual_risks: [1] }, /residual_risks/],
+    ['risks that are not texts', { subject: 'a', residual_risks: [1] }, /residual_risks/],
     [
       'too much',
       {

@@ -91,16 +91,16 @@ function counted(count: number, what: string): string {
 
 function readSummary(given: unknown): VerificationSummary {
   const value = typeof given === 'string' ? parsed(given) : given
-  if (!isRecord(value)) throw invalid('it is no object')
+  if (!isRecord(value)) throw invalid('it is not an object')
   const { status } = value
   if (!['passed', 'failed', 'needs_review', 'skipped'].some((known) => known === status))
     throw invalid('its status is none of passed, failed, needs_review, skipped')
   for (const name of counts)
-    if (!Number.isInteger(value[name]) || Number(value[name]) < 0) throw invalid(`${name} is no count`)
+    if (!Number.isInteger(value[name]) || Number(value[name]) < 0) throw invalid(`${name} is not a count`)
   for (const name of lists) {
     const list = value[name]
     if (!Array.isArray(list) || list.some((one) => typeof one !== 'string'))
-      throw invalid(`${name} is no list of texts`)
+      throw invalid(`${name} is not a list of texts`)
   }
   // Every field was looked at.
   return value as unknown as VerificationSummary

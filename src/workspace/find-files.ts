@@ -38,7 +38,7 @@ const maxEntries = 20_000
 
 /**
  * The files in a directory and below it, in the order of their names, each read as it is come to. What is hidden, and
- * `node_modules`, is passed over. No link leads out of the place that the directory belongs to, and no race with a
+ * `node_modules`, is skipped. No link leads out of the place that the directory belongs to, and no race with a
  * process that changes it meanwhile does.
  */
 export function findFiles(

@@ -60,7 +60,7 @@ describe('capstan acp', () => {
     })
   })
 
-  it('answers a line that is no JSON, and one that is no message, with an error without an id', async () => {
+  it('answers a line that is not JSON, and one that is not a message, with an error without an id', async () => {
     const peer = await openAcp()
     peer.write('{"jsonrpc":"2.0","id":1,')
     peer.write('[1,2]')

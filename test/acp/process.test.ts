@@ -20,7 +20,7 @@ describe('the process of capstan acp', () => {
     acp.child.kill('SIGUSR2')
     await expect.poll(acp.stderr).toContain('more noise')
     const sessionId = await newSession(peer)
-    // A line that is no message would have thrown in the client.
+    // A line that is not a message would have thrown in the client.
     await peer.request('session/prompt', promptOf(sessionId, 'Hush.'))
     expect(peer.problems).toEqual([])
     acp.child.stdin.end()

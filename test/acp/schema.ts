@@ -12,8 +12,8 @@ const validators = new Map<string, Validator>()
 
 /** The problems of a message of the agent; none when it fits the schema. `method` is what a response answers. */
 export function schemaProblems(message: unknown, method?: string): string[] {
-  if (!isRecord(message)) return ['It is no object.']
-  if (message['jsonrpc'] !== '2.0') return ['It is no JSON-RPC 2.0.']
+  if (!isRecord(message)) return ['It is not an object.']
+  if (message['jsonrpc'] !== '2.0') return ['It is not JSON-RPC 2.0.']
   if (typeof message['method'] === 'string') {
     const name = definitionOf(message['method'], 'id' in message ? 'Request' : 'Notification')
     return name === undefined ? [] : problems(name, message['params'])

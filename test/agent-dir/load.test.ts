@@ -160,7 +160,7 @@ describe('loadAgentDir', () => {
       ['schedules/a.md:1: missing front matter: the second line of --- after the fields is missing'],
     ],
     [
-      'frontmatter that is no YAML',
+      'frontmatter that is not YAML',
       { 'tools/a.md': '---\nkind: mcp\nargs: [a\n---\nx' },
       [expect.stringMatching(/^tools\/a\.md:\d: /) as unknown as string],
     ],
@@ -200,7 +200,7 @@ describe('loadAgentDir', () => {
       ['agent.acl:2: providers.api_key has no value: the environment variable of env() is not set or empty'],
     ],
     [
-      'agent.acl that is no ACL',
+      'agent.acl that is not an ACL',
       { 'agent.acl': 'default_model = "p/m"\nproviders "p" {\n' },
       [expect.stringMatching(/^agent\.acl:\d: /) as unknown as string],
     ],
@@ -278,7 +278,7 @@ describe('loadAgentDir', () => {
       ],
     ],
     [
-      'inputs that are no schema',
+      'inputs that are not schema',
       { 'tools/a.md': searchTool.replace('limits:', 'inputs:\n  type: nothing\nlimits:') },
       [expect.stringMatching(/^tools\/a\.md:6: inputs is not a JSON Schema: /) as unknown as string],
     ],

@@ -36,7 +36,7 @@ describe('the configuration of a directory over that of the host', () => {
     ],
     ['sets what the host has not', {}, { thinkingBudget: 5 }, { thinkingBudget: 5 }],
     [
-      'gives back no tools that the host has taken away',
+      'returns no tools that the host has removed',
       { autoDelegation: { allowManualDelegation: false } },
       { autoDelegation: { enabled: true, allowManualDelegation: true } },
       { autoDelegation: { enabled: true, allowManualDelegation: false } },

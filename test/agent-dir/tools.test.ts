@@ -211,7 +211,7 @@ GitHub issues and pull request tools.
     expect(log).not.toContain('secret-of-the-echo')
   })
 
-  it('asks like any other tool: a file is no permission', async () => {
+  it('asks like any other tool: a file is not a permission', async () => {
     const { received, served } = await fire(
       { 'tools/echo.md': echo('agent-dir-echo-two') },
       [call('mcp__echo__echo', { message: 'hello' }), 'done'],
@@ -256,7 +256,7 @@ GitHub issues and pull request tools.
     // What the scripted model has said itself stays before it.
     const [, result = 'none'] = received.split('Echo: ')
     expect(`${log}${result}`).not.toMatch(/secret-of-an-argument|secret-of-a-part/)
-    // A directory is no secret: without it no path could be read.
+    // A directory is not a secret: without it no path could be read.
     expect(result).toContain(env.PLACE)
     const failing = `---\nkind: mcp\ncommand: sh\nargs: ["-c", "echo no way with \${ARG} and $PART >&2; exit 3"]\nenv: { PART: "\${PART}" }\n---\nx`
     const thrown = await fire({ 'tools/failing.md': failing }, [], {}, env).catch((error: Error) => error)

@@ -14,7 +14,7 @@ it.each([
 })
 
 it('judges recorded results again, and takes what was not measured as missed', () => {
-  // As JSON has it: what was no number is null, and what the file says about itself counts for nothing.
+  // As JSON has it: what was not a number is null, and what the file says about itself counts for nothing.
   const recorded = JSON.parse(
     JSON.stringify([
       { name: 'loop', targets: [{ name: 'a round', unit: 'times', most: 1.5, found: 1.9, met: true }] },

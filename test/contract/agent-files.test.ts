@@ -44,12 +44,12 @@ describe('agents in files', () => {
       tools: ['read'],
     })
     expect(session.agentProblems()).toEqual([
-      expect.stringMatching(/bad\.md is no agent: line 3: .*did you mean "disallowedTools"/),
+      expect.stringMatching(/bad\.md is not an agent: line 3: .*did you mean "disallowedTools"/),
       expect.stringMatching(/link\.md was not read: it is a link that leads out/),
-      expect.stringMatching(/worse\.yml is no agent: line 1/),
+      expect.stringMatching(/worse\.yml is not an agent: line 1/),
     ])
     expect(session.registerAgentDir(join(root, 'missing'))).toBe(0)
-    expect(session.agentProblems().at(-1)).toContain('missing is no directory')
+    expect(session.agentProblems().at(-1)).toContain('missing is not a directory')
     const { output, exitCode } = await session.task({ agent: 'two', description: 'd', prompt: 'p' })
     expect([exitCode, output]).toEqual([0, expect.stringContaining('from the child')])
   })
@@ -161,20 +161,20 @@ describe('agents in files', () => {
     [
       'x.yaml',
       'name: x\npermissions: { allow: [read] }\n',
-      /x\.yaml is no agent: it has no prompt and no description/,
+      /x\.yaml is not an agent: it has no prompt and no description/,
     ],
     [
       'x.md',
       '---\nname: x\ndescription: d\nmax_steps: many\n---\nGo.',
-      /x\.md is no agent: max_steps must be a whole number of at least 1, not 'many'/,
+      /x\.md is not an agent: max_steps must be a whole number of at least 1, not 'many'/,
     ],
-    ['x.yaml', 'name: x\ndescription: [', /x\.yaml is no agent: line 2/],
+    ['x.yaml', 'name: x\ndescription: [', /x\.yaml is not an agent: line 2/],
     [
       'other.yaml',
       'name: x\ndescription: d\npermisions: {}\n',
-      /other\.yaml is no agent: line 3: .*did you mean "permissions"/,
+      /other\.yaml is not an agent: line 3: .*did you mean "permissions"/,
     ],
-    ['x.md', '# Just a text', /x\.md is no agent: it does not begin with fields/],
+    ['x.md', '# Just a text', /x\.md is not an agent: it does not begin with fields/],
     ['x.yaml', `name: x\ndescription: ${'d'.repeat(200_000)}\n`, /x\.yaml was not read/],
     ['y.yaml', 'name: y\ndescription: fine\n', /agent 'x' not found\. Known are/],
   ])(
@@ -194,7 +194,7 @@ describe('agents in files', () => {
   it('are missed in words where the directory itself is missing', async () => {
     const { agent, root } = await openSession([])
     expect(() => agent.sessionForAgent(root, 'x', ['nowhere'])).toThrow(
-      /nowhere is no directory that can be read/,
+      /nowhere is not a directory that can be read/,
     )
   })
 

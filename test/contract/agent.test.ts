@@ -142,7 +142,7 @@ describe('agent.session', () => {
     expect(() => agent.session(root, { model: 'openai/docs-alf' })).toThrow(/docs-alf.*docs-alt/s)
   })
 
-  it('refuses a workspace that does not exist, or is no directory', async () => {
+  it('refuses a workspace that does not exist, or is not a directory', async () => {
     const { agent, root } = await openSession([], {}, { 'a.txt': '' })
     expect(() => agent.session(join(root, 'nowhere'))).toThrow(/nowhere.*does not exist/)
     expect(() => agent.session(join(root, 'a.txt'))).toThrow(/not a directory/)

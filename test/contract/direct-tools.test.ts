@@ -107,7 +107,7 @@ describe('direct calls', () => {
     })
   })
 
-  it('skip rules and approval, and are kept to the workspace all the same', async () => {
+  it('skip rules and approval, and are still confined to the workspace', async () => {
     const { session, root } = await openSession([], {
       permissionPolicy: { deny: ['write', 'bash'], defaultDecision: 'deny' },
       mode: 'plan',
@@ -221,7 +221,7 @@ describe('the tools of a session', () => {
     expect(toolResults(server, 4).at(-1)).toContain('Unknown tool')
   })
 
-  it('refuse what is no tool', async () => {
+  it('refuse what is not a tool', async () => {
     const { session } = await openSession([])
     expect(() => session.registerTool({ name: 'x' } as never)).toThrow(/x|tool/)
     expect(session.toolNames()).not.toContain('x')

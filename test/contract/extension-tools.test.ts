@@ -244,7 +244,7 @@ describe('plan and plan_exit', () => {
     expect(refused.results[3]).toContain('the mode "plan"')
   })
 
-  it('give back no more than the mode from before', async () => {
+  it('restore no more than the mode from before', async () => {
     const { results } = await planning({ plan_exit: 'once' }, 'read-only')
     expect(results[3]).toContain('the mode "read-only"')
   })
@@ -374,7 +374,7 @@ describe('repo_clone', () => {
     },
   )
 
-  it('is refused for private addresses, denied hosts, redirects and what is no public repository', async () => {
+  it('is refused for private addresses, denied hosts, redirects and what is not a public repository', async () => {
     const server = await remote()
     const url = `${server.url}/project.git`
     const { session: plain } = await openSession([], open)

@@ -78,7 +78,7 @@ describe('many at once', () => {
   })
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-  it('runs that wait, under one signal, are no leak to be warned of', async () => {
+  it('runs that wait, under one signal, are not a leak to be warned of', async () => {
     const { signal } = new AbortController()
     const { session } = await openSession(() => 'ok', { signal })
     await Promise.all(Array.from({ length: 30 }, (_, n) => session.send(`${n}`, { signal })))

@@ -115,7 +115,7 @@ describe('a session without a memory', () => {
       })
   })
 
-  it('is refused what is no store, or no option', async () => {
+  it('is refused what is not a store, or no option', async () => {
     const { agent, root } = await openSession([])
     const open = (options: object) => () => agent.session(root, options)
     expect(open({ memoryStore: {} })).toThrow('memoryStore must have the method add()')
@@ -176,7 +176,7 @@ describe('what the model is shown', () => {
     expect(await session.getWorking()).toMatchObject([{ id: 'note-0' }])
   })
 
-  it('is no part of what a person said: a rewound prompt is theirs alone', async () => {
+  it('is not part of what a person said: a rewound prompt is theirs alone', async () => {
     const { session } = await openSession(['One.'], { memoryStore: await storeWith(note) })
     await session.send('Why does the login test fail?')
     const [message] = session.messages()

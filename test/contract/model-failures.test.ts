@@ -258,7 +258,7 @@ describe('the circuit breaker of a model', () => {
     await expect(open().send('x')).rejects.toMatchObject({ code: 'model_server_error' })
     probing = true
     advance(30_000)
-    // With retries: the one that tries is sent once all the same.
+    // With retries: the one that tries is still sent only once.
     const sends = Array.from({ length: 10 }, () => agent.session(root, options).send('x'))
     const codes = Promise.all(sends.map((send) => send.then(String, ({ code }) => code)))
     await tried.promise

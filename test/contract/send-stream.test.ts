@@ -52,7 +52,7 @@ describe('send', () => {
     expect(await session.send('hi')).toMatchObject({ toolCallsCount: 2, totalTokens: 16, rounds: 2 })
   })
 
-  it('refuses a prompt that is no text, or empty', async () => {
+  it('refuses a prompt that is not text, or empty', async () => {
     const { server, session } = await openSession(['never'])
     await expect(session.send(3 as never)).rejects.toThrow(/prompt must be a string/)
     await expect(session.send('  \n')).rejects.toThrow(/empty/)

@@ -135,7 +135,7 @@ describe('skills of a session', () => {
       ({ source }) => source === 'skills',
     )
     expect(notices.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/bad\/SKILL\.md is no skill: line 2/),
+      expect.stringMatching(/bad\/SKILL\.md is not a skill: line 2/),
       expect.stringMatching(/link\.md was not read: it is a link that leads out/),
     ])
     expect(await session.skillProblems()).toHaveLength(2)

@@ -106,7 +106,7 @@ describe('a session that asks for evidence', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('looks after a stop condition too, and stops all the same', async () => {
+  it('looks after a stop condition too, and still stops', async () => {
     const { session, server } = await openSession([write('wrong\n'), 'never asked'], {
       ...allow,
       verify: { commands: [right] },

@@ -230,7 +230,7 @@ describe('FT-13: answers', () => {
     ['text', { prompt_tokens: '12', completion_tokens: 'many' }],
     ['beyond counting', { prompt_tokens: 1e300, completion_tokens: 1e300 }],
     ['a list', []],
-  ])('with a usage that is %s: tokens and cost are numbers all the same', async (_, usage) => {
+  ])('with a usage that is %s: tokens and cost are still numbers', async (_, usage) => {
     const { result } = await answering(`${said('Hi.')}${chunk({}, 'stop', { usage })}${done}`)
     for (const number of [...Object.values(result?.usage ?? {}), result?.costUsd ?? 0]) {
       expect(number).toBeGreaterThanOrEqual(0)

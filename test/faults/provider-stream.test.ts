@@ -160,15 +160,15 @@ describe('FT-12: a stream that breaks', () => {
       /server_error/,
       true,
     ],
-    ['with an event that is no JSON', (r) => ok(r, `${half}data: {"choices":[\n\n`), /bad_response/, true],
+    ['with an event that is not JSON', (r) => ok(r, `${half}data: {"choices":[\n\n`), /bad_response/, true],
     [
-      'with a body that is no gzip',
+      'with a body that is not a gzip',
       (r) => ok(r, 'not gzip', { ...sse, 'content-encoding': 'gzip' }),
       /unreachable|bad_response/,
       false,
     ],
     [
-      'with bytes that are no UTF-8 at all',
+      'with bytes that are not UTF-8 at all',
       (r) => ok(r, Buffer.from([0xff, 0xfe, 0xc0, 0x80])),
       /bad_response/,
       false,

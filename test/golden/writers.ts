@@ -155,8 +155,8 @@ export async function writeMemories({ target, workspace, user }: Places): Promis
 }
 
 /**
- * The rules that a user agreed to for good, as `always` writes them. The names of the files depend on the workspace's
- * path.
+ * The rules that a user agreed to permanently, as `always` writes them. The names of the files depend on the path of
+ * the workspace.
  */
 export async function writeRules({ target, workspace, user }: Places): Promise<void> {
   await emptyWorkspace(workspace)

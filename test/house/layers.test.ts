@@ -73,7 +73,7 @@ describe('the check of the layers', () => {
 
   it('refuses an import that leaves src/', () => {
     const files = house({ 'src/tool/a.ts': `import { b } from '../../test/house/b.js'` })
-    expect(layerProblems(files)).toEqual([expect.stringContaining('which is no source file of src/')])
+    expect(layerProblems(files)).toEqual([expect.stringContaining('which is not a source file of src/')])
   })
 })
 

@@ -95,7 +95,7 @@ export function kernelProblems(files: readonly SourceFile[]): string[] {
 function linkProblem({ path }: SourceFile, specifier: string, known: ReadonlySet<string>): string[] {
   const target = resolveRelative(path, specifier)
   if (target === undefined) return []
-  if (!known.has(target)) return [`${path} imports ${specifier}, which is no source file of src/`]
+  if (!known.has(target)) return [`${path} imports ${specifier}, which is not a source file of src/`]
   const [from, to] = [folderOf(path), folderOf(target)]
   if (from === undefined || from === to) return []
   if (to === undefined)

@@ -83,7 +83,7 @@ describe('the walk over modules', () => {
     expect(walkModules(first, { dynamic: true }).files).toEqual([first, web])
   })
 
-  it('does not pass over an import that it cannot read', () => {
+  it('does not skip an import that it cannot read', () => {
     const first = file('four/index.js', 'export const load = (name) => import(name)')
     expect(walkModules(first, { dynamic: true }).problems).toHaveLength(1)
   })

@@ -52,6 +52,8 @@ describe('the check of words', () => {
     ['const was_told = true', ['told']],
     ['it goes on behind the last one', ['goes on', 'behind']],
     ['const mostRounds = 3', ['mostRounds']],
+    ['// a line that is no header, what became of it', ['what became of', 'that is no header']],
+    ['// what is no longer there, and is passed over', ['is passed over']],
     ["user: 'nobody'", []],
     ['// leaves nothing behind', []],
     ['// works behind a reverse proxy', []],

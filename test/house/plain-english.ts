@@ -18,6 +18,15 @@ export const avoidedWords: readonly AvoidedWord[] = [
   { word: /\bbehind\b/i, write: 'after' },
   { word: /\bthe one who\b|\bthose who\b/i, write: 'the caller, the user' },
   { word: /\bwhat (is|was) odd\b/i, write: 'warning' },
+  { word: /\bwhat became of\b/i, write: 'the outcome of' },
+  { word: /\bfor good\b/i, write: 'finally, permanently' },
+  { word: /\bcalled off\b/i, write: 'cancelled' },
+  { word: /\bg(ave|iven|ives?) back\b/i, write: 'return, release' },
+  { word: /\b(is|are|was) (passed over|had)\b/i, write: 'skipped, held' },
+  {
+    word: /\b(that|which|what|it|this) (is|are|was|were) no (?!longer\b|more\b|other\b|one\b|way\b|need\b)\w+/i,
+    write: 'is not a',
+  },
   { word: /\b(most|longest|largest|least)[A-Z]\w*/, write: 'max* or min* for a limit' },
 ]
 

@@ -148,7 +148,7 @@ describe.skipIf(chromium === undefined)('the views of the inspector for operator
     )
     await page.getByRole('button', { name: 'Retry…' }).click()
     await page.getByRole('button', { name: 'Run it, although it may have run already' }).click()
-    await page.getByText('No call failed for good.').waitFor()
+    await page.getByText('No call has failed finally.').waitFor()
     expect(calls).toBe(2)
 
     await page.getByRole('link', { name: 'Tools and servers' }).click()

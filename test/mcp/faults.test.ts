@@ -166,11 +166,11 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
   it('is one that only pours out noise', async () => {
     const session = await sessionWith()
     const added = await session.addMcp(badServer('garbage-forever')).catch((thrown: Error) => thrown.message)
-    if (typeof added === 'string') expect(added).toContain('bytes that are no messages')
+    if (typeof added === 'string') expect(added).toContain('bytes that are not messages')
     else
       await eventually(async () => {
         const [status] = await session.mcpStatus()
-        return status?.error?.includes('bytes that are no messages') === true
+        return status?.error?.includes('bytes that are not messages') === true
       })
   })
 

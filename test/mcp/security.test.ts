@@ -162,7 +162,7 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
     expect(seen[1]).toContain('its description changed')
   })
 
-  it('a yes for good is for the tool as it is, also in another session', async () => {
+  it('a permanent approval applies to the current definition of the tool, also in another session', async () => {
     const { root, userDir } = await makeWorkspace()
     const asked: AskRequest[] = []
     const { agent } = await openAgent([call, 'a', call, 'b', call, 'c'], userDir)

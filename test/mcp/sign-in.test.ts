@@ -141,7 +141,7 @@ describe('SEC-183: signing in', () => {
     }
     const { session } = await openSession([], { mcp: { signIn: { store: storeOf(new Map()), authorize } } })
     const add = session.addMcp({ name: 'web', url: server.url, oauth: {} })
-    const failed = expect(add).rejects.toThrow('called off')
+    const failed = expect(add).rejects.toThrow('cancelled')
     await asked
     await session.close()
     await failed

@@ -83,7 +83,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const { session } = await parent(makeStore())
     const [, calls] = session.messages()
     const model = scriptedModel(['another way'])
-    // The results of the calls come along: half a round is no history.
+    // The results of the calls come along: half a round is not a history.
     const fork = await agent.forkSession(session, { fromMessageId: calls?.id ?? '', model })
     expect(fork.messages().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     expect(fork.history()).toEqual(session.history().slice(0, 3))

@@ -244,7 +244,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('about a call that the log has otherwise is no question', async () => {
+  it('about a call that the log has otherwise is not a question', async () => {
     const { records, runId } = await leftWaiting(one)
     const changed = JSON.parse(JSON.stringify(records), (_key, value: unknown) =>
       value === 'sea' ? 'lake' : value,
@@ -321,7 +321,7 @@ describe('a question that a process left behind', () => {
     expectWhole((await stateOf(store, id)).messages.map(({ message }) => message))
   })
 
-  it('stays where it is when the session is forked, and is no question in the fork', async () => {
+  it('stays where it is when the session is forked, and is not a question in the fork', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger } = await resumed(records)
     const fork = await agents.at(-1)?.forkSession(session, { sessionId: 'fork' })

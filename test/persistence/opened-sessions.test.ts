@@ -240,7 +240,7 @@ describe('autoSave: false', () => {
     expect(agent.session(root, { autoSave: true }).initWarning).toBe(null)
   })
 
-  it('is no matter without a store', async () => {
+  it('is not a matter without a store', async () => {
     const { agent, root } = await openPlace()
     expect(agent.session(root, { autoSave: false }).initWarning).toBe(null)
   })

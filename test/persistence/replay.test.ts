@@ -57,7 +57,7 @@ const wrongSources: readonly [what: string, source: () => unknown][] = [
   ['an empty object', () => ({})],
   ['the records of a log', () => [{ type: 'session', data: {} }]],
   ['what a store gives', () => ({ records: [] })],
-  ['an order that is no list', () => ({ order: 'a' })],
+  ['an order that is not a list', () => ({ order: 'a' })],
   ['an order of messages without rows', () => ({ order: [{ role: 'user', content: [] }] })],
   ['messages with a text for their content', () => [{ role: 'user', content: 'hi' }]],
   ['a role that is not known', () => [{ role: 'human', content: [] }]],

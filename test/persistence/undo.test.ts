@@ -167,7 +167,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('huge.bin')).toBe('small')
 
     await session.tool('write', { file_path: 'direct.txt', content: 'x' })
-    // Direct calls are no run: what is left of the last one stays what it is.
+    // Direct calls are not a run: what is left of the last one stays what it is.
     expect((await session.undo()).restored).toEqual([])
     expect((await session.undo('host')).restored).toEqual(['direct.txt'])
     expect(await there('direct.txt')).toBe(false)

@@ -173,7 +173,7 @@ describe('a worker', () => {
     expect(await heard).toBe('heard')
   })
 
-  it('stops for good when it is refused', async () => {
+  it('stops permanently when it is refused', async () => {
     const { door } = await openDoor()
     await expect(workOnQueue({ url: door.url, token: 'wrong', handlers })).rejects.toThrow(
       "The queue refused 'claim': The bearer token is missing or wrong.",

@@ -7,7 +7,7 @@ export type Program = {
   readonly after: string
   /** Paths of the sample, and what takes their place. */
   readonly paths?: Readonly<Record<string, string>>
-  /** The sample is no JavaScript: its text is in the variable `sample`. */
+  /** The sample is not JavaScript: its text is in the variable `sample`. */
   readonly asText?: true
 }
 

@@ -1,5 +1,5 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// Runs the programs of the samples, several at a time, and prints what became of each as JSON. Started by
+// Runs the programs of the samples, several at a time, and prints the outcome of each as JSON. Started by
 // samples.test.ts.
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

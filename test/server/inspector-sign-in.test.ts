@@ -148,7 +148,7 @@ describe('the sign-in of a browser', () => {
     expect((await fetch(`${other.url}/v1/sessions`, { headers })).status).toBe(401)
   })
 
-  it('lets a page stay signed in when the server restarts, and signs it out for good', async () => {
+  it('lets a page stay signed in when the server restarts, and signs it out permanently', async () => {
     const first = await start()
     const { cookie, csrf } = await signIn(first)
     const [, value] = cookie.split('=')
@@ -323,7 +323,7 @@ function bodyFor({ content }: RequestBody, { components }: Document): unknown {
   return value(content['application/json']?.schema)
 }
 
-/** What is no business of a session: who the reader is, and whether the server is there. */
+/** What is not a business of a session: who the reader is, and whether the server is there. */
 const openToReaders = ['getInspector', 'signIn', 'signOut', 'getHealth', 'getReadiness', 'getOpenApi']
 
 /** A request with a Host header of its own, which `fetch` does not send. */

@@ -26,8 +26,8 @@ async function outcome(session: Session, command = 'echo went-through'): Promise
 describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
   it.each([
     ['dies', 'the connection was lost before it had answered: it ended with exit code 3'],
-    ['garbage', 'it sent something that is no message of the protocol'],
-    ['half-json', 'it sent something that is no message of the protocol'],
+    ['garbage', 'it sent something that is not a message of the protocol'],
+    ['half-json', 'it sent something that is not a message of the protocol'],
     ['silent', 'it did not answer within 300 ms'],
     ['wrong-id', 'it did not answer within 300 ms'],
     ['number-id', 'it sent an answer without the id of a question'],
@@ -35,7 +35,7 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
     ['error', 'it answered with an error: no idea (-32000)'],
     ['no-result', 'it sent an answer with neither a result nor an error'],
     ['odd-decision', 'its decision is none of allow, block, modify, defer and escalate'],
-    ['no-decision', 'its answer is no decision'],
+    ['no-decision', 'its answer is not a decision'],
     ['flood', 'it sent too many messages that answer nothing'],
     ['long-line', 'it sent a message of more than 1048576 bytes'],
     ['closes-output', 'it closed its output'],
@@ -207,7 +207,7 @@ describe('a question that is under way', { timeout: limit }, () => {
   })
 })
 
-describe('HTTP that is no answer', { timeout: limit }, () => {
+describe('HTTP that is not an answer', { timeout: limit }, () => {
   it.each([
     [401, 'it did not accept the token (HTTP 401)'],
     [302, 'it answered with HTTP 302'],

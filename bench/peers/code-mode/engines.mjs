@@ -10,7 +10,7 @@ export async function openAi() {
   )
   const inputSchema = z.object({ at: z.number() })
   const echo = tool({
-    description: 'Gives back.',
+    description: 'Returns its input.',
     inputSchema,
     execute: async (/** @type {unknown} */ args) => args,
   })
@@ -24,7 +24,7 @@ export async function openTanstack() {
     ['@tanstack/ai-code-mode', '@tanstack/ai-isolate-quickjs', '@tanstack/ai', 'zod'].map(load),
   )
   const at = z.object({ at: z.number() })
-  const definition = { name: 'echo', description: 'Gives back.', inputSchema: at, outputSchema: at }
+  const definition = { name: 'echo', description: 'Returns its input.', inputSchema: at, outputSchema: at }
   const echo = toolDefinition(definition).server(async (/** @type {unknown} */ args) => args)
   const { tool } = createCodeMode({ driver: createQuickJSIsolateDriver(), tools: [echo] })
   return programSide('external_echo', async (typescriptCode) => {

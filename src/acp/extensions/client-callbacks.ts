@@ -61,7 +61,7 @@ export class ClientCallbacks {
     const methods = listIn(guard, 'methods')
     const { timeoutMs, onError } = guard
     const decide = (method: string, params: object): Promise<BudgetDecision> =>
-      // The guard of the session refuses what is no decision.
+      // The guard of the session refuses what is not a decision.
       this.#call(`budget/${method}`, params).then(answerIn) as Promise<BudgetDecision>
     return {
       ...(methods.includes('checkBeforeLlm') && {
@@ -90,12 +90,12 @@ export class ClientCallbacks {
   }
 
   readonly question: QuestionHandler = async (questions, from) =>
-    // The tool that asks refuses what are no answers.
+    // The tool that asks refuses what are not answers.
     answerIn(await this.#call('question', { questions, from })) as QuestionAnswers
 
   hookHandler(id: string): HookHandler {
     return async (event, { signal, attempt }) =>
-      // The hooks of the session refuse what is no answer.
+      // The hooks of the session refuse what is not an answer.
       answerIn(await this.#call('hook', { id, event, attempt }, signal)) as never
   }
 

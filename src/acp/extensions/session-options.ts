@@ -89,7 +89,7 @@ async function transportOf(transport: Params): Promise<AhpTransport> {
       return new UnixSocketTransport(stringIn(transport, 'path'))
     case 'stdio':
       return new StdioTransport(stringIn(transport, 'program'), textsIn(transport, 'args'), {
-        // The transport refuses values that are no strings.
+        // The transport refuses values that are not strings.
         env: recordIn(transport, 'env') as Readonly<Record<string, string>>,
       })
     default:

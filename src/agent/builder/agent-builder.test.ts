@@ -20,7 +20,7 @@ describe('an agent builder', () => {
       expect(() => new AgentBuilder(id, queueModel())).toThrow(TypeError)
   })
 
-  it('takes nothing that is no model', () => {
+  it('takes nothing that is not a model', () => {
     expect(() => new AgentBuilder('a', {} as never)).toThrow(/completion\(\) or answer\(\)/)
   })
 

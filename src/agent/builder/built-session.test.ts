@@ -159,7 +159,7 @@ describe.each(ways)('metadata (%s)', (way) => {
     expect(seen[0]).toMatchObject({ agentId: 'a', metadata: { role: 'inner', tenant: 't' } })
   })
 
-  it.each(['text', ['list'], null, { big: 1n }])('that is no JSON object (%s) is refused', (metadata) => {
+  it.each(['text', ['list'], null, { big: 1n }])('that is not a JSON object (%s) is refused', (metadata) => {
     expect(() => new AgentBuilder('a', queueModel()).metadata(metadata as never)).toThrow(/metadata must be/)
   })
 })

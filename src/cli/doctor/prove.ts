@@ -89,7 +89,7 @@ async function tryAsSelf(backend: SandboxBackend): Promise<Attempt[]> {
     return [
       { backend, user, attempt: 'all', result: 'not applicable', detail: found?.detail ?? 'no sandbox' },
     ]
-  // That commands work is no attempt, unless they do not: then nothing was proven.
+  // That commands work is not an attempt, unless they do not: then nothing was proven.
   const attempts = checks.filter(({ check, held }) => !(held && check === 'commands work inside'))
   return attempts.map(({ check, held, detail, applies }) => ({
     backend,

@@ -79,7 +79,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
     if (after >= used || (!manual && after > limit))
       throw new Error(`a summary brings it from ${used} to ${after} tokens, and ${limit} would fit`)
     await show(state, view, before, after, 'summarised', summaryText(summary))
-    // Whether it really fits shows with the next count; a person's own wish is no measure of that.
+    // Whether it really fits shows with the next count; a person's own wish is not a measure of that.
     if (manual) gauge.failedCompactions = 0
     else gauge.room = limit
     return true

@@ -37,7 +37,7 @@ describe('lines of JSON', () => {
     )
   })
 
-  it('pass over what is no message', () => {
+  it('skip what is not a message', () => {
     const text = 'hello\n\n{"a":1}\n[1]\n{"jsonrpc":"1.0"}\n{"jsonrpc":"2.0","id":1}\r\nnull\n'
     expect(read(Buffer.from(text), []).messages).toEqual([{ jsonrpc: '2.0', id: 1 }])
   })

@@ -5,7 +5,7 @@ import type { Message } from './channel.js'
 export type LineLimits = {
   /** The longest line. */
   readonly maxLineBytes: number
-  /** How much that is no message may come before the next that is one. */
+  /** How much that is not a message may come before the next that is one. */
   readonly maxNoiseBytes: number
 }
 
@@ -15,7 +15,7 @@ export const maxMessageBytes = 10 * 1024 * 1024
 const usual: LineLimits = { maxLineBytes: maxMessageBytes, maxNoiseBytes: 16 * 1024 * 1024 }
 
 /**
- * Reads lines of JSON from a server. What is no message is passed over, up to a limit, since servers print greetings
+ * Reads lines of JSON from a server. What is not a message is skipped, up to a limit, since servers print greetings
  * and warnings where they should not. Gives each message to `take`; says in words when the stream can no longer be
  * read.
  */
@@ -25,7 +25,7 @@ export class LineReader {
   readonly #maxNoiseBytes: number
   readonly #onSkipped: ((line: string) => void) | undefined
   #noise = 0
-  /** Lines that were no messages. */
+  /** Lines that were not messages. */
   skipped = 0
   /** The first skipped line, for error messages. */
   firstSkipped: string | undefined
@@ -57,12 +57,14 @@ export class LineReader {
     this.firstSkipped ??= text.slice(0, 200)
     this.#onSkipped?.(text)
     this.#noise += Buffer.byteLength(text)
-    return this.#noise > this.#maxNoiseBytes ? `it sent ${this.#noise} bytes that are no messages` : undefined
+    return this.#noise > this.#maxNoiseBytes
+      ? `it sent ${this.#noise} bytes that are not messages`
+      : undefined
   }
 }
 
 function parse(text: string): Message | undefined {
-  // Cheap first: what is no object is no message.
+  // Cheap first: what is not an object is not a message.
   if (!/^\s*\{/.test(text)) return undefined
   try {
     const value: unknown = JSON.parse(text)

@@ -80,7 +80,7 @@ describe('the file of an item', () => {
     expect(readdirSync(place)).toEqual(['note.md'])
   })
 
-  it('gives back every item that it was made of', async () => {
+  it('returns every item that it was made of', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -189,8 +189,8 @@ describe('what people do to the files', () => {
   })
 })
 
-describe('what is no item', () => {
-  it('is passed over and reported: links, directories, what is too large or no YAML', async () => {
+describe('what is not an item', () => {
+  it('is skipped and reported: links, directories, what is too large or not YAML', async () => {
     const place = directory()
     const outside = join(directory(), 'secret.md')
     writeFileSync(outside, 'a secret of another user')
@@ -202,7 +202,7 @@ describe('what is no item', () => {
     const store = new FileMemoryStore(place)
     expect([...(await store.list()).keys()]).toEqual(['good'])
     const problems = store.problems().toSorted()
-    expect(problems.map((problem) => problem.split(' is passed over: ')[0])).toEqual([
+    expect(problems.map((problem) => problem.split(' is skipped: ')[0])).toEqual([
       'broken.md',
       'folder.md',
       'large.md',

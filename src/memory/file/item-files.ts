@@ -48,10 +48,10 @@ export class ItemFiles {
 
   problems(): readonly string[] {
     const own = [...this.#seen].flatMap(([name, { problem }]) =>
-      problem === undefined ? [] : [`${name} is passed over: ${problem}.`],
+      problem === undefined ? [] : [`${name} is skipped: ${problem}.`],
     )
     if (this.#leftOut === 0) return own
-    return [`${this.#leftOut} files are passed over: only ${maxFiles} are read.`, ...own]
+    return [`${this.#leftOut} files are skipped: only ${maxFiles} are read.`, ...own]
   }
 
   async #read(): Promise<ReadonlyMap<string, MemoryItem>> {

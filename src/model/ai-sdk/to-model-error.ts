@@ -19,7 +19,7 @@ export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolea
   if (name === 'AI_LoadAPIKeyError' || name === 'LoadAPIKeyError')
     return new ModelError('model_auth', `${nameOf(place)} has no API key: ${messageOf(thrown)}`, facts)
   if (/TypeValidation|JSONParse|EmptyResponseBody|InvalidResponseData|NoContentGenerated/.test(name))
-    return badResponse(place, 'sent what is no answer', emitted, thrown)
+    return badResponse(place, 'sent what is not an answer', emitted, thrown)
   if (/Unsupported|InvalidPrompt|InvalidArgument|NoSuchModel/.test(name))
     return new ModelError(
       'model_request_refused',

@@ -61,7 +61,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
     : await untilEnd(run, startOf(run, startedAt, !replay.over), { hear, clock, breaking })
   clock.stop()
   await answers.end()
-  if (ended.kind === 'result') pool.giveBack(thread)
+  if (ended.kind === 'result') pool.release(thread)
   else await pool.discard(thread)
   const timeoutMs = clock.limitMs()
   const done = { calls: calls.list(), console: lines, limits: { ...limits, timeoutMs } }

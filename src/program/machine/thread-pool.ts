@@ -5,7 +5,7 @@ export interface ThreadPool {
   /** Returns a thread with a fresh sandbox, for one program; waits when all are in use. */
   take(signal: AbortSignal): Promise<ProgramThread>
   /** Returns a thread to the pool after a program that ended well. */
-  giveBack(thread: ProgramThread): void
+  release(thread: ProgramThread): void
   /** Terminates a thread that cannot be reused, or is still working. */
   discard(thread: ProgramThread): Promise<void>
   close(): Promise<void>
@@ -106,7 +106,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
       if (thread !== undefined) return thread
       return waitFor({ signal, requests, grow, maxWaitMs, busy })
     },
-    giveBack(thread) {
+    release(thread) {
       if (closed) void end(thread)
       else void reuse(thread)
     },

@@ -13,7 +13,7 @@ import type { WorkerMethod } from '../serve/worker-protocol.js'
 export interface Queue {
   /** Rejects with a `QueueError` when asking again would not help. */
   ask(method: WorkerMethod, params: object, signal?: AbortSignal): Promise<unknown>
-  /** Settles when the queue is gone for good. */
+  /** Settles when the queue is gone and will not come back. */
   readonly closed: Promise<void>
   close(): void
 }

@@ -42,7 +42,7 @@ describe('cutTexts', () => {
     })
   })
 
-  it('shortens arguments that are no JSON like other texts, and splits no character', () => {
+  it('shortens arguments that are not JSON like other texts, and splits no character', () => {
     const start: AgentEvent = {
       type: 'tool_execution_start',
       toolId: 'c',

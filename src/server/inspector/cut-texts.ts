@@ -32,7 +32,7 @@ function parsedObject(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? value : undefined
   } catch {
-    // Text that is no JSON is shortened like any other.
+    // Text that is not JSON is shortened like any other.
     return undefined
   }
 }

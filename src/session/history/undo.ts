@@ -13,7 +13,7 @@ import { isLink, maxImageBytes, noteChange, type WatchedPlace } from './watched-
 export type FileChangeInfo = {
   readonly path: string
   readonly kind: 'created' | 'modified' | 'removed' | 'unknown'
-  /** Lines that came and went; absent for what is no text, or is not any more what the run left. */
+  /** Lines that came and went; absent for what is not text, or is not any more what the run left. */
   readonly added?: number
   readonly removed?: number
   /** A unified diff from before the run to now, when it was asked for and both are text. */

@@ -45,7 +45,7 @@ export class Journal {
   #closed = false
   #sealed = false
   /** Everything that was handed over is written and the lease is released: it must not be taken again. */
-  #givenBack = false
+  #isReleased = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
   /**
@@ -60,7 +60,7 @@ export class Journal {
   #known: JournalOptions['known']
   /** Whether this process keeps the lease until the session is closed, because it writes. */
   #taken = false
-  /** Settles when the session that was had only to be saved is given back. */
+  /** Settles when the lease that was taken only to save is released. */
   #released: Promise<void> = Promise.resolve()
 
   constructor(options: JournalOptions) {
@@ -159,7 +159,7 @@ export class Journal {
     }
   }
 
-  /** Takes the lease only for this call: the first process that sends a prompt takes it for good. */
+  /** Takes the lease only for this call: the first process that sends a prompt takes it until it closes the session. */
   async #flushCreated(): Promise<void> {
     const log = await this.#open().catch((error: unknown) => {
       // Another process has said something in it since: what was written here is there, and it has nothing of ours to
@@ -191,7 +191,7 @@ export class Journal {
     return !this.isHeld && there !== this.#known.records
   }
 
-  /** What is handed over from now on is not written; the session is still had until it is given back. */
+  /** What is appended from now on is not written; the lease is still held until it is released. */
   seal(): void {
     void this.#writeRest()
     this.#sealed = true
@@ -209,7 +209,7 @@ export class Journal {
     await this.#creation
     await this.#writeRest()
     clearTimeout(this.#soon)
-    this.#givenBack = true
+    this.#isReleased = true
     const log = await this.#log?.catch(() => undefined)
     await log?.close()
   }
@@ -264,7 +264,7 @@ export class Journal {
   }
 
   async #open(): Promise<SessionLog> {
-    if (this.#givenBack) throw new SessionClosedError(this.#options.sessionId)
+    if (this.#isReleased) throw new SessionClosedError(this.#options.sessionId)
     this.#log ??= this.#start().catch((error: unknown) => {
       // Another process may have released it by the next time.
       this.#log = undefined

@@ -59,7 +59,7 @@ export function restrictingRules(state: SessionState | undefined, given: Session
       compileRule(held, 0, anywhere)
       return held.action === 'allow' ? [] : [held]
     } catch {
-      // A log that was written elsewhere may hold anything; what is no rule restricts nothing.
+      // A log that was written elsewhere may hold anything; what is not a rule restricts nothing.
       return []
     }
   })

@@ -144,7 +144,7 @@ function lastText(own: readonly StoredMessage[]): string | undefined {
   return last?.role === 'assistant' ? textOf(last) : undefined
 }
 
-/** Arguments are written as JSON text; long ones were cut, and are no JSON then. */
+/** Arguments are written as JSON text; long ones were cut, and are not JSON then. */
 function valueIn(args: unknown): unknown {
   if (typeof args !== 'string') return args
   try {

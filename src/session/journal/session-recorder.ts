@@ -111,7 +111,7 @@ export class SessionRecorder {
     this.#opened = true
   }
 
-  /** Whether the session was had for writing. */
+  /** Whether the lease of the session was held for writing. */
   get isOpen(): boolean {
     return this.#opened
   }

@@ -47,7 +47,7 @@ function wrongSource(problem: string): TypeError {
 }
 
 function messageProblem(message: unknown): string | undefined {
-  if (!isRecord(message)) return 'is no message'
+  if (!isRecord(message)) return 'is not a message'
   const { role, content } = message
   if (role === 'system') return typeof content === 'string' ? undefined : 'has no text'
   if (role !== 'user' && role !== 'assistant' && role !== 'tool')

@@ -37,7 +37,7 @@ export type ReplayStep =
 /**
  * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It
  * goes step by step as it is read, and the last step is its end or the first difference. Nothing is touched and nothing
- * is written. Throws for a source that is no recording.
+ * is written. Throws for a source that is not a recording.
  *
  * @example
  * for await (const step of replaySession(state)) if (step.type === 'difference') console.log(step.difference.words)

@@ -48,7 +48,7 @@ export class Replay {
     try {
       for (let entry = this.#ahead(); entry !== undefined; entry = this.#ahead()) {
         await this.#runFrom(entry, signal)
-        // A run that took nothing of the recording would take nothing again, for good.
+        // A run that took nothing of the recording would take nothing in every later try.
         if (this.#ahead() === entry)
           throw new Differs({
             position: this.#messages.length,

@@ -373,7 +373,7 @@ describe('redactValue', () => {
     expect(redactValue(value, redact).bytes).toBe(bytes)
   })
 
-  it('gives back what has nothing to rewrite', () => {
+  it('returns what has nothing to rewrite', () => {
     const value = { a: ['x', { b: 'y' }] }
     expect(redactValue(value, redact)).toBe(value)
   })

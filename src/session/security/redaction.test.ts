@@ -88,7 +88,7 @@ describe('redactValue', () => {
     )
   })
 
-  it('gives back what does not change as it is', () => {
+  it('returns what does not change as it is', () => {
     const inner = { b: 'plain' }
     const value = { a: inner, bytes: new Uint8Array([1]), date: new Date(0), list: ['x'] }
     expect(redactValue(value, redact)).toBe(value)

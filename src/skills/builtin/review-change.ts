@@ -30,7 +30,7 @@ Ask of every hunk:
 - **Tests**: which of these would fail if the change were reverted? If none, it is not tested. A test that was loosened or removed needs a reason.
 
 ## 3. Prove it
-For each suspicion find the line that makes it true, or drop it. "Might" without a way to make it happen is no finding. If you may run things, run the smallest thing that shows it.
+For each suspicion find the line that makes it true, or drop it. "Might" without a way to make it happen is not a finding. If you may run things, run the smallest thing that shows it.
 
 ## 4. Report
 Most serious first. For each finding:

@@ -210,7 +210,7 @@ export class FileLog implements SessionLog {
     try {
       releaseLease(files, held)
     } catch (error) {
-      throw storeFailure(error, sessionId, 'given back')
+      throw storeFailure(error, sessionId, 'released')
     } finally {
       files.close(fd)
     }

@@ -46,7 +46,7 @@ export class PresenceUse {
     this.#entry = undefined
     if (entry === undefined) return
     if (this.#isNode) entry.presence.describe(noDetails)
-    // What a node could not give back is still under its id, which no other node can have.
+    // What a node could not release is still under its id, which no other node can have.
     if (this.#isNode && !entry.presence.hasDue) entry.hasNode = false
     if (--entry.users > 0) return
     const key = keyOf(this.#options)

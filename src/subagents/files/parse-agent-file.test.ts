@@ -158,11 +158,11 @@ describe('an agent file', () => {
       'line 2: the field "disalowedTools" is not known; did you mean "disallowedTools"',
     ],
     ['tools that cannot be read', 'tools: [Read, "bash("]', 'tools: '],
-    ['tools that are no list', 'tools: 7', 'tools: a list of tools must be'],
+    ['tools that are not list', 'tools: 7', 'tools: a list of tools must be'],
     ['rules that cannot be read', 'permissions: { deny: ["bash()"] }', 'permissions.deny'],
     ['rules of another kind', 'permissions: { denied: [bash] }', 'permissions has no field "denied"'],
     ['rules that contradict each other', 'permissions: { deny: [bash], allow: [bash] }', 'is in both'],
-    ['steps that are no number', 'max_steps: many', 'max_steps must be'],
+    ['steps that are not number', 'max_steps: many', 'max_steps must be'],
     ['no steps', 'max_steps: 0', 'max_steps must be'],
     ['a mode that does not exist', 'mode: boss', "invalid mode: 'boss' (expected: primary, subagent, all)"],
     [

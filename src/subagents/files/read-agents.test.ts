@@ -48,7 +48,7 @@ describe('readAgentDirectory', () => {
   it('is empty, with a problem, where there is no directory', () => {
     expect(readAgentDirectory(join(base, 'none'), [])).toMatchObject({
       agents: [],
-      problems: [expect.stringContaining('is no directory that can be read')],
+      problems: [expect.stringContaining('is not a directory that can be read')],
     })
   })
 })

@@ -18,7 +18,7 @@ export type ReadAgents = {
  */
 export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
   if (!isDirectory(path)) {
-    const problem = `${path} is no directory that can be read`
+    const problem = `${path} is not a directory that can be read`
     return { agents: [], problems: [problem], unread: [{ names: [], problem }] }
   }
   return readDirectories([{ path, trees: [path] }], known)
@@ -77,9 +77,9 @@ function readDirectories(
   function read({ path, text }: { readonly path: string; readonly text: string }): void {
     const format = /\.md$/i.test(path) ? 'markdown' : 'yaml'
     const stem = stemOf(path)
-    // A README next to agents is no problem. It is one for a caller that wants an agent of its name.
+    // A README next to agents is not a problem. It is one for a caller that wants an agent of its name.
     if (format === 'markdown' && !/^\ufeff?---[ \t]*\r?\n/.test(text)) {
-      const problem = `${path} is no agent: it does not begin with fields between two lines of ---`
+      const problem = `${path} is not an agent: it does not begin with fields between two lines of ---`
       unread.push({ names: [stem], problem, onlyByName: true })
       return
     }
@@ -90,7 +90,7 @@ function readDirectories(
         problems.push(`${path} was left out: there is an agent "${agent.name}" already`)
       else agents.set(agent.name, agent)
     } catch (error) {
-      leaveOut(`${path} is no agent: ${messageOf(error)}`, stem, ...nameWritten(text))
+      leaveOut(`${path} is not an agent: ${messageOf(error)}`, stem, ...nameWritten(text))
     }
   }
 }

@@ -178,7 +178,7 @@ function isHidden({ attributes }: ElementNode): boolean {
 const hiddenStyle =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0+(?:\.0+)?(?:px|r?em|%|pt)?\s*(?:;|!|$))/i
 
-/** A link that another fetch could follow, complete; nothing for scripts, inline data and what is no URL. */
+/** A link that another fetch could follow, complete; nothing for scripts, inline data and what is not a URL. */
 function followable(link: string, baseUrl: string): string {
   if (link.length > 4_000 || !URL.canParse(link, baseUrl)) return ''
   const url = new URL(link, baseUrl)

@@ -9,7 +9,7 @@ const maxAnswerBytes = 2 * 1024 * 1024
 
 export type Endpoint = { readonly name: string; readonly url: URL; readonly hosts: readonly string[] }
 
-/** The address of a service, from what the host configured. Throws `TypeError` for what is no address of one. */
+/** The address of a service, from what the host configured. Throws `TypeError` for what is not an address of one. */
 export function endpoint(name: string, baseUrl: string, path: string): Endpoint {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base === undefined || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
@@ -72,7 +72,7 @@ export async function askForList(
   // A search without results leaves its list out, with some services.
   if (value === undefined || value === null) return []
   throw new WebSearchError(
-    `The search provider ${at.name} answered in a form that is not known: ${path.join('.')} is no list.`,
+    `The search provider ${at.name} answered in a form that is not known: ${path.join('.')} is not a list.`,
   )
 }
 

@@ -35,7 +35,7 @@ export type Place = {
 /** A language or tool that projects are recognised by. */
 export type Kind = {
   readonly id: 'node' | 'rust' | 'python' | 'go' | 'make'
-  /** What the place offers; undefined when it is no such project. `above` is what was found in a directory above. */
+  /** What the place offers; undefined when it is not such a project. `above` is what was found in a directory above. */
   find(place: Place, above: Found | undefined): Found | undefined
 }
 
@@ -53,5 +53,5 @@ export type FoundCheck = {
   readonly definition?: string
 }
 
-/** Of a manifest: more is no manifest. */
+/** Of a manifest: more is not a manifest. */
 export const maxManifestBytes = 1024 * 1024

@@ -39,7 +39,7 @@ export function createOverlayFileSystem(
   maxBytes: number,
 ): OverlayFileSystem {
   const upper = new Map<string, Node>()
-  /** The version of a file on the disk when it was first changed; `link` and `directory` for what is no file. */
+  /** The version of a file on the disk when it was first changed; `link` and `directory` for what is not a file. */
   const bases = new Map<string, string | null>()
   let last: Promise<unknown> = Promise.resolve()
 

@@ -44,7 +44,7 @@ export type Refusal = {
   readonly host: string
   readonly port: number
   readonly rule?: string | undefined
-  /** What else there is to say: the text that was no host, why an address was refused. */
+  /** What else there is to say: the text that was not a host, why an address was refused. */
   readonly detail?: string | undefined
 }
 

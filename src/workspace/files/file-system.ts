@@ -24,7 +24,7 @@ export interface WorkspaceFileSystem {
   read(path: string, start: number, end: number): Promise<Uint8Array>
   /** Creates or replaces a file in a directory that exists. A reader sees the old bytes or the new ones. */
   write(path: string, bytes: Uint8Array, mode: number): Promise<void>
-  /** Creates a directory in one that exists. Another one that is there already is no error. */
+  /** Creates a directory in one that exists. Another one that is there already is not an error. */
   makeDirectory(path: string): Promise<void>
   /** Removes a file, a link or an empty directory. */
   remove(path: string): Promise<void>

@@ -208,7 +208,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.read('no/ne'))).toBe('file_not_found')
   })
 
-  it('refuses what leaves, and what is no path', async () => {
+  it('refuses what leaves, and what is not a path', async () => {
     const files = create({})
     for (const path of [
       '..',

@@ -11,7 +11,7 @@ const maxEntries = 50_000
 
 /**
  * The first file below a directory that fits, or a text that says why the search ended early. Undefined when there is
- * none, and for what is no directory. Links are tested by where they lead, and not followed into directories.
+ * none, and for what is not a directory. Links are tested by where they lead, and not followed into directories.
  */
 export async function findBelow(
   directory: string,

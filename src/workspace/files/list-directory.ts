@@ -64,7 +64,7 @@ async function withSizes(
 
 async function withSize(directory: OpenDirectory, entry: DirectoryEntry): Promise<DirectoryEntry> {
   if (entry.kind !== 'file') return entry
-  // It may be gone by now, or its name may be bytes that are no text; then it is listed without a size.
+  // It may be gone by now, or its name may be bytes that are not text; then it is listed without a size.
   const stat = await lstat(directory.at(entry.name)).catch(tolerate(['ENOENT', 'EACCES'], undefined))
   return stat?.isFile() ? { ...entry, size: stat.size } : entry
 }

@@ -57,7 +57,7 @@ describe('local files', () => {
     expect(await files.readText(at('real', 'a'))).toBe('1')
   })
 
-  it('refuses a root that is no directory', () => {
+  it('refuses a root that is not a directory', () => {
     writeFileSync(at('f'), '')
     expect(() => createLocalFiles({ root: at('f') })).toThrow('is not a directory')
   })

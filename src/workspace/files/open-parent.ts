@@ -69,7 +69,7 @@ export async function openNearest(access: Access, path: ContainedPath, wanted: s
   }
 }
 
-/** Says why the way ends here, when something is there that is no directory we can open. */
+/** Says why the way ends here, when something is there that is not a directory we can open. */
 function explainBlocked(path: ContainedPath, stat: Stats | undefined, blocked: string | undefined): void {
   if (stat === undefined) return
   if (stat.isSymbolicLink()) throw new PathOutsideError(path.asWritten, nowhere)

@@ -18,7 +18,7 @@ export interface QuickLook {
    * are left out.
    */
   names(path: string): readonly string[]
-  /** The text of a small file; undefined when there is none, or it is no plain file inside the root. */
+  /** The text of a small file; undefined when there is none, or it is not a plain file inside the root. */
   text(path: string, maxBytes: number): string | undefined
 }
 

@@ -182,7 +182,7 @@ describe('the instructions of a project', () => {
     expect(problems).toEqual([expect.stringMatching(/b\/AGENTS\.md was not read: the 10 bytes .* used up/)])
   })
 
-  it('that are no UTF-8 are read as far as they are text, within the limit', async () => {
+  it('that are not UTF-8 are read as far as they are text, within the limit', async () => {
     const root = await directory({
       'AGENTS.md': new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff, 0x62, ...Array(20).fill(0xff)]),
     })

@@ -109,7 +109,7 @@ async function readPlain(
     const buffer = Buffer.alloc(maxBytes + 4)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
     const text = new TextDecoder().decode(buffer.subarray(0, bytesRead), { stream: bytesRead > maxBytes })
-    // Bytes that are no UTF-8 take more room as text than they took in the file.
+    // Bytes that are not UTF-8 take more room as text than they took in the file.
     const cut = bytesRead > maxBytes || Buffer.byteLength(text) > maxBytes
     return { text: (cut ? headOf(text, maxBytes) : text).trim(), truncated: cut }
   } finally {

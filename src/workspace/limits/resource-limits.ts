@@ -23,7 +23,7 @@ export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
   )
 }
 
-/** Limits of a file that can only lower those of the host. What is no number is left out. */
+/** Limits of a file that can only lower those of the host. What is not a number is left out. */
 export function stricterLimits(host: ResourceLimits | undefined, stated: ResourceLimits): ResourceLimits {
   const own = { ...defaultLimits(), ...host }
   return Object.fromEntries(

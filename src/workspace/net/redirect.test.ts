@@ -68,7 +68,7 @@ describe('followRedirect', () => {
     expect(up?.target).toBe('https://a.example/')
   })
 
-  it('says so when the location is no URL', () => {
+  it('says so when the location is not a URL', () => {
     expect(() => followRedirect(here, 302, 'http://[', request)).toThrow('not a URL')
   })
 })

@@ -4,7 +4,7 @@ import { NetError } from './errors.js'
 export type TimeLimit = {
   /** Aborts when time is up or the caller gives up. */
   readonly signal: AbortSignal
-  /** Settles with the work, or rejects as soon as the limit is met: name resolution, for one, cannot be called off. */
+  /** Settles with the work, or rejects as soon as the limit is met. Name resolution, for one, cannot be cancelled. */
   race<T>(work: Promise<T>): Promise<T>
   /** Why it ended, once it has. */
   ended(): NetError | undefined

@@ -36,9 +36,9 @@ export interface RuleFiles {
   readonly workspaceFile: string
   load(scope: Scope): Promise<LoadedRules>
   /**
-   * Adds a rule that the user agreed to for good. Throws {@link RuleFileError}, and writes nothing, when the file would
-   * then say anything but what it said before and this rule. `scope` is what the rules' examples are tried in; absent:
-   * the workspace itself.
+   * Adds a rule that the user agreed to permanently. Throws {@link RuleFileError}, and writes nothing, when the file
+   * would then contain anything but what it contained before and this rule. The examples of the rules are tried in
+   * `scope`; absent: the workspace itself.
    */
   add(rule: Rule, scope?: Scope): Promise<void>
   /**

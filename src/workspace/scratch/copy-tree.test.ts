@@ -39,7 +39,7 @@ describe('a copy of a directory in the scratch directory', () => {
     await expect(lstat(path)).rejects.toThrow('ENOENT')
   })
 
-  it('leaves out links wherever they lead, and what is no plain file', async () => {
+  it('leaves out links wherever they lead, and what is not a plain file', async () => {
     await files('.', { 'secret.txt': 'secret', 'from/a.md': 'a' })
     await symlink(join(base, 'secret.txt'), join(base, 'from/link'))
     await symlink(base, join(base, 'from/up'))

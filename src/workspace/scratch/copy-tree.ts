@@ -53,7 +53,10 @@ class Copy {
       if (kind === 'directory' && depth < deepest) await this.directory(inner, join(to, name), depth + 1)
       else if (kind === 'file') await this.#file(inner, join(to, name))
       else
-        this.#leaveOut(inner, kind === 'symlink' ? 'it is a link' : 'it is no plain file, or lies too deep')
+        this.#leaveOut(
+          inner,
+          kind === 'symlink' ? 'it is a link' : 'it is not a plain file, or lies too deep',
+        )
     }
   }
 

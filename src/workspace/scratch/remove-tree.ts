@@ -76,7 +76,7 @@ async function emptyByHandle(pinned: FileHandle): Promise<void> {
 
 type Keep = (from: string, name: string) => Promise<void>
 
-/** Removes every entry of a directory that is no full directory, and hands those on. */
+/** Removes every entry of a directory that is not a full directory, and hands those on. */
 async function emptyOnce(directory: FileHandle, full: Keep): Promise<void> {
   const names: string[] = []
   for await (const entry of await opendir(`/proc/self/fd/${directory.fd}/.`)) names.push(entry.name)

@@ -24,7 +24,7 @@ export type IgnoreTree = {
  * not look inside).
  *
  * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules
- * apply all the same.
+ * still apply.
  */
 export function createIgnoreTree(
   top: string,

@@ -333,7 +333,7 @@ describe('a search that takes too long', () => {
     expect(outcome.incomplete).toContain('300 ms')
   })
 
-  it('is called off by its caller, with every process it has', async () => {
+  it('is cancelled by its caller, with every process it has', async () => {
     const slow = join(root, 'slow-rg')
     const started = join(root, 'started')
     writeFileSync(slow, `#!/bin/sh\nsleep 61.5 &\n: > "${started}"\nsleep 61.5\n`, { mode: 0o755 })

@@ -210,7 +210,7 @@ function failed(errorText: string): SearchError {
 }
 
 /**
- * Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is passed over: no other tool could name
+ * Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is skipped: no other tool could name
  * it.
  */
 function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {

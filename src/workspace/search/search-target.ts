@@ -90,7 +90,7 @@ function locate(root: string, path: string): { real: string; kind: 'file' | 'dir
   }
 }
 
-/** An unreadable root is no reason to go about it the weaker way. */
+/** An unreadable root is not a reason to go about it the weaker way. */
 function methodFor(root: string): OpenMethod {
   try {
     return bestMethod(root)

@@ -105,7 +105,7 @@ describe('the sweep', () => {
     expect(await sweepLedgers(place)).toBe(0)
   })
 
-  it('ignores files that are no ledger', async () => {
+  it('ignores files that are not ledger', async () => {
     writeFileSync(join(place, 'x.ledger'), 'group 1 1\n')
     writeFileSync(join(place, 'y.ledger'), '')
     expect(await sweepLedgers(place)).toBe(0)

@@ -7,7 +7,7 @@ export type ProcessEntry = {
   readonly pgid: number
   /** `Z` and `X` are dead already: they only wait for their parent to notice. */
   readonly state: string
-  /** In clock ticks since boot. With the pid it names one process for good, although pids are used again. */
+  /** In clock ticks since boot. With the pid it names one process permanently, although pids are used again. */
   readonly startTime: string
 }
 

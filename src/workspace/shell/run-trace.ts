@@ -35,7 +35,7 @@ export type EndOptions = { readonly graceMs: number; readonly killMs: number } &
 
 /**
  * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a
- * process may fork while it is being looked for). Gives back what could not be killed: nothing, unless the kernel holds
+ * process may fork while it is being looked for). Returns what could not be killed: nothing, unless the kernel holds
  * on to it.
  */
 export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {

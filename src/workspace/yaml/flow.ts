@@ -84,7 +84,7 @@ function readMap(source: SourceText, offset: number, depth: number): Read {
         at = item.end
       }
     }
-    if (typeof key.value === 'object' && key.value !== null) throw source.problem('a key that is no text')
+    if (typeof key.value === 'object' && key.value !== null) throw source.problem('a key that is not text')
     setKey(source, map, String(key.value), value)
     at = afterComma(source, at, '}')
   }

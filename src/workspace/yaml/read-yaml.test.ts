@@ -173,7 +173,7 @@ describe('the reader of YAML', () => {
     ['a tab for blanks', 'a:\n\tb: 1', 2, 'tab'],
     ['a quote without its end', 'a: 1\nb: "open\n', 2, 'never closed'],
     ['a bracket without its end', 'a: [1, 2', 1, 'never closed|expected'],
-    ['a line that is no field', 'a: 1\njust words', 2, 'just words'],
+    ['a line that is not a field', 'a: 1\njust words', 2, 'just words'],
     ['a field that is indented too far', 'a: 1\n  b: 2', 2, 'looks like a field'],
     ['a second document', 'a: 1\n---\nb: 2', 2, 'second document'],
     ['a list', '- a\n- b', 2, 'fields are expected'],

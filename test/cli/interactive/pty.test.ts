@@ -90,7 +90,7 @@ describe.runIf(hasScript)('the exit code of a command whose terminal is closed',
     { how: 'asks a question', argv: [], press: 'run `touch x`\r', sees: 'no, with a' },
     { how: 'shows a pager', argv: [], press: 'run `touch x`\r', sees: 'no, with a', last: 'v' },
     { how: 'asks for trust', argv: ['trust'], press: '', sees: '[y/N]' },
-  ])('is no crash when it $how', async ({ argv, press, sees, last = '' }) => {
+  ])('is not a crash when it $how', async ({ argv, press, sees, last = '' }) => {
     const place = await openPlace({ 'capstan.acl': 'max_tool_rounds = 3\n' })
     const words = argv.length > 0 ? argv : ['--model', 'offline']
     const file = join(place.root, 'code')

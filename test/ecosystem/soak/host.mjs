@@ -95,7 +95,7 @@ const served = await agent.serveAgentDir(join(place, 'agent'), join(place, 'work
   },
 })
 
-/** Types of nodes that are no data of the program. */
+/** Types of nodes that are not data of the program. */
 const ofEngine = new Set(['code', 'hidden', 'object shape'])
 const runs = Math.ceil(rounds / roundsPerRun)
 const heap = []

@@ -65,7 +65,7 @@ async function attack(
   })
   await session.close()
   const records = (await store.read('victim'))?.records ?? []
-  // What the model said is in the log as well: only what is no part of a call counts.
+  // What the model said is in the log as well: only what is not part of a call counts.
   const others = records.filter(({ type, data }) => {
     const text = JSON.stringify(data)
     return type === 'session' || (text.includes('"role"') && text.includes(mark))

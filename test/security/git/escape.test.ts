@@ -73,7 +73,7 @@ function userLooksAround(): void {
       git -c user.name=Ann -c user.email=ann@example.test -C "$place" $words
     done
   done; true`
-  // Many places are no repository, or a broken one: what counts is what ran.
+  // Many places are not a repository, or a broken one: what counts is what ran.
   execFileSync('sh', ['-c', script, 'sh', root], { stdio: 'ignore', env: userEnvironment() })
 }
 

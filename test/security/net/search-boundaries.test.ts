@@ -125,7 +125,7 @@ describe('SEC-023: patterns that take for ever', () => {
     expect(turns).toBeGreaterThan(1)
   })
 
-  it('are called off with their caller', async () => {
+  it('are cancelled with their caller', async () => {
     write('W/line.txt', `${'a'.repeat(40)}!\n`)
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 100)

@@ -131,7 +131,7 @@ describe('rule patterns', () => {
     // Measured below 5 ms each; the bound is for shared machines.
   })
 
-  it('SEC-046 an empty list of hosts is no network', () => {
+  it('SEC-046 an empty list of hosts allows no network', () => {
     expect(
       grantsHost(
         createGrant({ scope, tools: [{ net: { hosts: ['*'] } }], ceiling: { net: { hosts: [] } } }),

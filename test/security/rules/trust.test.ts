@@ -42,7 +42,7 @@ describe('rules found in a repository', () => {
     expect(act([...own, ...rules], 'git push')).toBe('deny')
   })
 
-  it('SEC-140 a policy that is not enabled is no policy', () => {
+  it('SEC-140 a policy that is not enabled is not a policy', () => {
     expect(compilePolicy({ enabled: false, allow: ['*'], defaultDecision: 'allow' })).toMatchObject({
       rules: [],
       defaultDecision: 'ask',

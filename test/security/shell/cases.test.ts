@@ -248,7 +248,7 @@ describe('shell structure (1.5)', () => {
     "cat <<'E'\n$(rm x)\nE",
     'cat <<\\E\n$(rm x)\nE',
     'ls # ; rm x',
-  ])('SEC-061, SEC-067, SEC-079: %j is no false alarm', async (command) =>
+  ])('SEC-061, SEC-067, SEC-079: %j is not a false alarm', async (command) =>
     expect(await decide(command)).toBe('allow'),
   )
 

@@ -87,7 +87,7 @@ describe('subagents', () => {
     }
     expect(text).toContain('at most 64 may be')
     expect(most).toBeLessThanOrEqual(64)
-    // All of them were given back.
+    // All of them were released.
     expect((await session.tasks([{ agent: 'general', prompt: 'level 2' }])).exitCode).toBe(0)
   })
 

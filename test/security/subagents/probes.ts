@@ -1,4 +1,4 @@
-/** Calls that tell policies apart, and what became of each. */
+/** Calls that tell policies apart, and the outcome of each. */
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { PermissionPolicy } from '../../../src/authority/policy.js'

@@ -33,7 +33,7 @@ class HttpLink(Link):
     def __init__(self, url: str, token: Optional[str], timeout: float) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CapstanError(f"{url!r} is no address of a server: it must begin with http:// or https://.", "bad_url")
+            raise CapstanError(f"{url!r} is not an address of a server: it must begin with http:// or https://.", "bad_url")
         self._parts = parts
         self._token = token
         self._timeout = timeout

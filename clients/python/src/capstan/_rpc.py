@@ -82,7 +82,7 @@ class Connection:
             await self._ended.wait()
 
     def _send(self, message: Dict[str, Any]) -> None:
-        # Serialized here, so that a value that is no JSON is an error of its caller.
+        # Serialized here, so that a value that is not JSON is an error of its caller.
         text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"))
         self._outbox.put(text.encode("utf-8", "surrogatepass") + b"\n")
 
@@ -113,7 +113,7 @@ class Connection:
                 try:
                     message = json.loads(line)
                 except ValueError:
-                    self._problem = f"It wrote {line[:200]!r} to its standard output, which is no JSON."
+                    self._problem = f"It wrote {line[:200]!r} to its standard output, which is not JSON."
                     self._process.kill()
                     return
                 try:

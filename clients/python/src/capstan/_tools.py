@@ -267,7 +267,7 @@ def as_tool(value: Any) -> Tool:
         return value
     if callable(value):
         return Tool(value)
-    raise TypeError(f"{value!r} is no tool: use a function, or @tool.")
+    raise TypeError(f"{value!r} is not a tool: use a function, or @tool.")
 
 
 def _bare(hint: Any) -> Any:

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** What became of a webhook request. */
+/** The outcome of a webhook request. */
 export type WebhookOutcome =
   | { readonly status: 202; readonly data: string }
   | { readonly status: 400 | 401 | 405 | 409 | 413 | 429 }
@@ -33,7 +33,7 @@ export class Webhook {
     const given = request.headers.get('capstan-signature') ?? ''
     const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN
     const now = this.#now()
-    // A request of before the start may have been accepted by the process before.
+    // A request from before the start may have been accepted by the previous process.
     const isFresh = now - sentAt <= toleranceMs && sentAt + 999 >= this.#startedAt
     // One that is dated far ahead could be sent again to the process after this one.
     if (!isFresh || !(sentAt - now <= maxAheadMs) || given.length > maxHeaderLength) return { status: 401 }
