@@ -12,23 +12,25 @@ const answer = `data: ${JSON.stringify({
   usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
 })}\n\ndata: [DONE]\n\n`
 
-/** A provider that accepts so many requests in each window, says how many are left, and refuses the others. */
+/**
+ * A provider that accepts so many requests in each window, says how many are left, and refuses the others. What a window
+ * has left can be used later, so that a request counts for the window it was sent in, also when it arrives after that.
+ */
 async function limitedProvider(most: number, windowMs: number) {
-  let startedAt = 0
-  let used = 0
+  let startedAt = performance.now()
+  let allowed = most
   const counts = { served: 0, refused: 0 }
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       const now = performance.now()
-      if (now - startedAt >= windowMs) [startedAt, used] = [now, 0]
+      if (now - startedAt >= windowMs) [startedAt, allowed] = [now, allowed + most]
       const resetMs = Math.ceil(windowMs - (now - startedAt))
-      used += 1
-      const isServed = used <= most
+      const isServed = counts.served < allowed
       counts[isServed ? 'served' : 'refused'] += 1
       response.writeHead(isServed ? 200 : 429, {
         'content-type': isServed ? 'text/event-stream' : 'application/json',
         'x-ratelimit-limit-requests': String(most),
-        'x-ratelimit-remaining-requests': String(Math.max(0, most - used)),
+        'x-ratelimit-remaining-requests': String(Math.min(most, allowed - counts.served)),
         'x-ratelimit-reset-requests': `${resetMs}ms`,
         ...(!isServed && { 'retry-after-ms': String(resetMs) }),
       })

@@ -7,7 +7,7 @@ import type { SandboxBackend } from '../../../src/workspace/sandbox/backends.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { createLocalShell, type LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
-import { asNormalUser, compileShell } from './support/compiled.js'
+import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
 import { serveHost } from './support/host.js'
 
 const mebibyte = 1024 * 1024
@@ -145,10 +145,11 @@ describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary 
           const place = workplace()
           for (const directory of [place, join(place, 'work')]) {
             chmodSync(directory, 0o755)
-            chownSync(directory, 65_534, 65_534)
+            chownSync(directory, normalUser, normalUser)
           }
           const shell = { ...shellOptions(place, backend), limits: limitsFor(ended) }
-          const lines = await host.ask({ shell, runs: [{ command, timeoutMs: minutes }, 'echo alive'] })
+          const runs = [{ command, timeoutMs: minutes }, 'echo alive']
+          const lines = await host.ask({ shell, runs, env: { HOME: place } })
           const outcomes = lines.flatMap(({ outcome }): ShellOutcome[] =>
             outcome === undefined ? [] : [outcome],
           )

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
-import { asNormalUser, compileShell } from './support/compiled.js'
+import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
 import { type Host, type HostRequest, serveHost } from './support/host.js'
 import { describeWithEachSandbox } from './support/needs-bubblewrap.js'
 
@@ -31,7 +31,7 @@ const users = [
     front: [] as readonly string[],
     uid: process.getuid?.() ?? 0,
   },
-  ...(asNormalUser === undefined ? [] : [{ who: 'as a normal user', front: asNormalUser, uid: 65_534 }]),
+  ...(asNormalUser === undefined ? [] : [{ who: 'as a normal user', front: asNormalUser, uid: normalUser }]),
 ]
 
 for (const { who, front, uid } of users) {
@@ -301,15 +301,16 @@ for (const { who, front, uid } of users) {
 
     it('SEC-133 limits of a process hold: size of a file, open files, processes', async () => {
       const limits = { fileBytes: 100_000, openFiles: 30, processes: 40 }
-      const { output } = await runOne(
+      const { output, limit } = await runOne(
         `(head -c 1000000 /dev/zero > big) >/dev/null 2>&1; stat -c %s big
          sh -c 'i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done' 2>/dev/null; set -- /proc/[0-9]*; echo $#`,
         { limits },
       )
       const [size, count] = output.match(/^\d+$/gm) ?? []
       expect(Number(size)).toBeLessThanOrEqual(100_352)
-      // The kernel does not count root's processes: only a cgroup could.
-      if (uid !== 0) expect(Number(count)).toBeLessThan(45)
+      // The kernel does not count root's processes: only a cgroup could. On a slow machine the command is ended before it
+      // has counted.
+      if (uid !== 0 && limit?.limit !== 'processes') expect(Number(count)).toBeLessThan(45)
     })
 
     it('SEC-137 the directory a command runs in never widens what it can write', async () => {

@@ -22,6 +22,14 @@ export function compileShell(): { readonly directory: string; remove(): void } {
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) }
 }
 
+/**
+ * The id of a normal user for these tests, and of no other process: the kernel counts the processes of a user, and
+ * refuses new ones above a limit.
+ */
+export const normalUser = 100_000 + (process.pid % 100_000)
+
 /** The words in front of a command that run it as a normal user; none when we are one. */
 export const asNormalUser: readonly string[] | undefined =
-  process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'] : undefined
+  process.getuid?.() === 0
+    ? ['setpriv', `--reuid=${normalUser}`, `--regid=${normalUser}`, '--clear-groups', '--']
+    : undefined
