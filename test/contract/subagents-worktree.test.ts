@@ -115,7 +115,8 @@ describe('a task with isolation: worktree', () => {
     await expect.poll(ownTrees).toHaveLength(1)
     stopping.abort()
     await task
-    expect(ownTrees()).toEqual([])
+    // A call that was aborted is answered before git has ended, on a slow machine.
+    await expect.poll(ownTrees).toEqual([])
   })
 })
 
