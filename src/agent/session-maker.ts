@@ -26,6 +26,7 @@ import { defaultInstructionNames } from '../workspace/instructions/read-instruct
 import { AgentModels } from './agent-models.js'
 import type { AgentConfig } from './config/index.js'
 import { secretsOf } from './config/index.js'
+import { sessionNetwork } from './config/session-network.js'
 
 import { OpenSessions } from './open-sessions.js'
 import type { SessionModules } from './session-modules.js'
@@ -213,7 +214,7 @@ export class SessionMaker {
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, reasoningEffort, llmApiTimeoutMs } = this.#config
     const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
-    const { extensionTools, sandbox, commandLimits } = this.#config
+    const { extensionTools, sandbox, commandLimits, network } = this.#config
     return omitUndefined({
       maxToolRounds,
       maxParallelTasks,
@@ -228,6 +229,7 @@ export class SessionMaker {
       extensionTools,
       sandbox,
       commandLimits,
+      network: sessionNetwork(network),
       goal: configuredGoal(this.#config.goal),
       sessionStore: this.store,
       ...this.#memory,

@@ -301,6 +301,8 @@ const kernelChecks: Readonly<Record<string, Check>> = {
         host: is('string'),
         header: is('string'),
         value: either(is('string'), is('function')),
+        file: is('string'),
+        prefix: is('string'),
         plainHttp: is('boolean'),
       }),
     ),

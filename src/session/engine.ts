@@ -92,7 +92,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     limits: options.commandLimits,
     network: options.network,
     env: options.env,
-    closed: options.sessionStore?.paths,
+    closed: [...(options.sessionStore?.paths ?? []), ...secretFiles(options)],
   }
   if (backend !== undefined) {
     const { openBackendWorkspace } = await import('../workspace/backend/open-backend.js')
@@ -105,6 +105,11 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     places: kernel.places.current,
     copyOf: copiedBy(kernel),
   })
+}
+
+/** Files with values that the proxy of the sandbox adds to requests. */
+function secretFiles({ network }: SessionKernel['options']): string[] {
+  return (network?.secrets ?? []).flatMap(({ file }) => file ?? [])
 }
 
 /** The workspaces of its parents that a session works on a copy of: their rules apply to the same paths in it. */

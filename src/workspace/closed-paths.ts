@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isInside } from './inside.js'
 
-/** Files and directories of the host, such as a session store, that no tool and no command may read or change. */
+/** Files and directories of the host, such as a session store or a secret, that no tool and no command may open. */
 export type ClosedPaths = {
   /** Real paths. */
   readonly paths: readonly string[]
@@ -25,7 +25,7 @@ export function closePaths(given: readonly string[], roots: readonly string[]): 
 }
 
 export const closedReason =
-  'sessions are stored there, and what is stored decides what later sessions know: tools and commands have no access to it'
+  'sessions are stored there, or a secret of the host: tools and commands have no access to it'
 
 /** Where a path leads, or would if it existed: links of the directories that exist are followed. */
 function realPathOf(path: string): string {

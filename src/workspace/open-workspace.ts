@@ -8,19 +8,13 @@ import type { ToolRuntime } from '../tool/runtime.js'
 import type { CommitOutcome, DiscardOutcome } from './backend/backend.js'
 import { WorkspaceBackendError } from './backend/errors.js'
 import { type ClosedPaths, closePaths } from './closed-paths.js'
-import type { CheckHost, NetworkRequest, NetworkRules } from './egress/index.js'
+import { checkHostBy } from './egress/check-host.js'
+import type { NetworkRequest, NetworkRules } from './egress/index.js'
 import { findBelow } from './files/find-below.js'
 import { followLinks } from './files/follow-links.js'
 import { createLocalFiles, type LocalFiles, type WorkspaceFiles } from './files/index.js'
 import { resourceLimits } from './limits/resource-limits.js'
-import {
-  type AllowPrivate,
-  createGuardedFetch,
-  NetError,
-  privateAccess,
-  resolveChecked,
-  systemResolver,
-} from './net/index.js'
+import { type AllowPrivate, createGuardedFetch, privateAccess } from './net/index.js'
 import { type DoctorCheck, doctor, type SandboxMode, type SandboxOptions } from './sandbox/index.js'
 import { createScratch, defaultScratchBase, type Scratch } from './scratch/index.js'
 import { createLocalSearch } from './search/index.js'
@@ -281,12 +275,7 @@ function commonShellOptions(
 
 function openShell(common: CommonShellOptions, scratch: Scratch, options: WorkspaceOptions): LocalShell {
   const { allowHosts = [], allowPrivate, ...rules } = options.network ?? {}
-  const policyFor = privateAccess(allowPrivate)
-  const checkHost: CheckHost = async (host, port) => {
-    const [first] = await resolveChecked(host, policyFor(host, port), systemResolver)
-    if (first === undefined) throw new NetError('net_unresolved', `The host name "${host}" has no address.`)
-    return first
-  }
+  const checkHost = checkHostBy(privateAccess(allowPrivate))
   return createLocalShell({
     ...common,
     // No hosts: no network at all, never all of it.

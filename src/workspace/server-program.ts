@@ -3,9 +3,10 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { checkHostBy } from './egress/check-host.js'
 import type { CheckHost } from './egress/index.js'
 import { type ResourceLimits, resourceLimits } from './limits/resource-limits.js'
-import { NetError, privateAccess, resolveChecked, systemResolver } from './net/index.js'
+import { privateAccess } from './net/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
 import { directoryInside } from './shell/working-directory.js'
 
@@ -125,10 +126,5 @@ function writableOf(root: string, writable: readonly string[]): { writable?: rea
 
 /** A host that was named outright is meant, wherever it is; what a pattern covers must be public. */
 function checkFor(allowHosts: readonly string[]): CheckHost {
-  const policyFor = privateAccess(allowHosts.filter((host) => !host.includes('*')))
-  return async (host, port) => {
-    const [first] = await resolveChecked(host, policyFor(host, port), systemResolver)
-    if (first === undefined) throw new NetError('net_unresolved', `The host name "${host}" has no address.`)
-    return first
-  }
+  return checkHostBy(privateAccess(allowHosts.filter((host) => !host.includes('*'))))
 }

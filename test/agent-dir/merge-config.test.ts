@@ -34,6 +34,34 @@ describe('the configuration of a directory over that of the host', () => {
         },
       },
     ],
+    [
+      'opens no host, and adds no secret, authority or private address',
+      { network: { allowHosts: ['a.example'], readOnly: ['r.example'] } },
+      {
+        network: {
+          allowHosts: ['a.example', 'evil.example'],
+          allowPrivate: true,
+          readOnly: false,
+          gitFetch: true,
+          secrets: [{ host: 'evil.example', value: 'of-the-host' }],
+          certificates: '/evil.pem',
+          limits: { maxUploadBytes: 9 },
+        },
+      },
+      { network: { allowHosts: ['a.example'], readOnly: ['r.example'] } },
+    ],
+    [
+      'has no network where the host has none',
+      {},
+      { network: { allowHosts: ['evil.example'] } },
+      { network: {} },
+    ],
+    [
+      'closes hosts, and makes more of them read-only',
+      { network: { allowHosts: ['a.example', 'b.example'], readOnly: ['a.example'], gitFetch: true } },
+      { network: { allowHosts: ['a.example'], readOnly: true, gitFetch: false } },
+      { network: { allowHosts: ['a.example'], readOnly: true, gitFetch: false } },
+    ],
     ['sets what the host has not', {}, { thinkingBudget: 5 }, { thinkingBudget: 5 }],
     [
       'returns no tools that the host has removed',

@@ -8,6 +8,7 @@ import type { VertexAccess } from '../../model/vertex/vertex-endpoint.js'
 import type { LaneMode } from '../../queue/lane.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
 import type { Lane } from '../../tool/lane.js'
+import type { NetworkLimits } from '../../workspace/egress/network-options.js'
 import type { ResourceLimits } from '../../workspace/limits/resource-limits.js'
 import type { SandboxMode } from '../../workspace/sandbox/choose.js'
 
@@ -39,6 +40,8 @@ export type AgentConfig = {
   readonly sandbox?: SandboxMode
   /** Limits of each command. */
   readonly commandLimits?: CommandLimitsConfig
+  /** What commands can reach on the network. */
+  readonly network?: NetworkConfig
   readonly maxParallelTasks?: number
   readonly autoParallel?: boolean
   readonly autoDelegation?: AutoDelegationConfig
@@ -59,6 +62,29 @@ export type AgentConfig = {
 }
 
 export type CommandLimitsConfig = { readonly [L in keyof ResourceLimits]?: number }
+
+export type NetworkConfig = {
+  readonly allowHosts?: readonly string[]
+  readonly allowPrivate?: boolean | readonly string[]
+  readonly readOnly?: boolean | readonly string[]
+  readonly gitFetch?: boolean
+  readonly secrets?: readonly HostSecretConfig[]
+  /** The path of a PEM file. */
+  readonly certificates?: string
+  readonly limits?: NetworkLimitsConfig
+}
+
+export type HostSecretConfig = {
+  readonly host: string
+  readonly value?: string
+  /** A path. */
+  readonly file?: string
+  readonly header?: string
+  readonly prefix?: string
+  readonly plainHttp?: boolean
+}
+
+export type NetworkLimitsConfig = { readonly [L in keyof NetworkLimits]?: number }
 
 export const storageBackends = ['memory', 'file', 'sqlite', 'postgres', 'custom'] as const
 export type StorageBackend = (typeof storageBackends)[number]

@@ -2,16 +2,17 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import { stricterLimits } from '../../workspace/limits/resource-limits.js'
 import type { SandboxMode } from '../../workspace/sandbox/choose.js'
 import type { AgentConfig } from './config.js'
+import { stricterNetwork } from './stricter-network.js'
 
 /**
  * How commands are confined, when a file that came with a workspace or an agent says something too: it can only make it
  * stricter. Where the host says nothing, the defaults are the host's.
  */
 export function stricterConfinement(
-  host: Pick<AgentConfig, 'sandbox' | 'commandLimits'>,
-  own: Pick<AgentConfig, 'sandbox' | 'commandLimits'>,
-): Partial<Pick<AgentConfig, 'sandbox' | 'commandLimits'>> {
-  const { sandbox, commandLimits } = own
+  host: Pick<AgentConfig, Confining>,
+  own: Pick<AgentConfig, Confining>,
+): Pick<AgentConfig, Confining> {
+  const { sandbox, commandLimits, network } = own
   return omitUndefined({
     // Stated even if it is the default: what the file says must not come through.
     sandbox:
@@ -22,8 +23,12 @@ export function stricterConfinement(
       commandLimits === undefined
         ? host.commandLimits
         : (stricterLimits(host.commandLimits, commandLimits) as AgentConfig['commandLimits']),
+    // Stated even if the host has none, for the same reason.
+    network: network === undefined ? host.network : (stricterNetwork(host.network, network) ?? {}),
   })
 }
+
+type Confining = 'sandbox' | 'commandLimits' | 'network'
 
 function isStricter(host: SandboxMode, own: SandboxMode): boolean {
   const strictness = (mode: SandboxMode): number =>

@@ -19,6 +19,7 @@ import { budgetGuard, readBudget } from './budget.js'
 import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
 import { type ChosenSession, chooseSession } from './choose-session.js'
 import { readLimits } from './command-limits.js'
+import { readNetwork } from './command-network.js'
 import { readDuration } from './duration.js'
 import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
@@ -48,7 +49,7 @@ export type Prepared = {
 
 /** Reads the options of {@link import('./session-flags.js').sessionFlags}. Throws before anything is started. */
 export async function prepare(args: Args, io: Io): Promise<Prepared> {
-  const options = optionsOf(args)
+  const stated = optionsOf(args)
   const userDir = userDirOf(io)
   const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
   const settings = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
@@ -66,7 +67,8 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const chosen = await chooseSession(args, store, workspace)
   const agent = await Agent.create(withoutStore(config), { env: io.env, cwd: io.cwd, userDir })
   const given: SessionOptions = omitUndefined({
-    ...options,
+    ...stated,
+    network: readNetwork(args, config, io),
     budgetGuard: guard,
     model: model.model,
     fallbackModels: fallbackModels.length > 0 ? fallbackModels : undefined,
@@ -125,7 +127,6 @@ function optionsOf(args: Args): SessionOptions {
   // An invalid rule is reported before anything else happens.
   compilePolicy(policy)
   const timeout = args.value('timeout')
-  const hosts = args.values('allow-host')
   return omitUndefined({
     permissionPolicy: allow.length + deny.length + ask.length > 0 ? policy : undefined,
     mode: modeNames.find((name) => name === args.value('mode')),
@@ -133,7 +134,6 @@ function optionsOf(args: Args): SessionOptions {
       (how) => how === args.value('sandbox'),
     ),
     commandLimits: readLimits(args.values('limit')),
-    network: hosts.length > 0 ? { allowHosts: hosts } : undefined,
     maxToolRounds: args.count('max-rounds'),
     maxExecutionTimeMs: timeout === undefined ? undefined : readDuration('timeout', timeout),
   })

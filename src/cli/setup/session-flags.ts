@@ -56,6 +56,19 @@ export const sandboxFlags: readonly OptionSpec[] = [
     repeatable: true,
     summary: 'Let sandboxed commands connect to this host',
   },
+  {
+    name: 'read-only-host',
+    value: 'host',
+    repeatable: true,
+    summary: 'Let only GET and HEAD pass to this allowed host, or to all with "*"',
+  },
+  { name: 'git-fetch', summary: 'Let git read from read-only hosts' },
+  {
+    name: 'host-secret',
+    value: 'host=env:name',
+    repeatable: true,
+    summary: 'Add the token of a variable, or of a file (host=file:path), to requests to this host',
+  },
 ]
 
 /** What tools are allowed to do. */

@@ -1,9 +1,14 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
 import { HostSecretError } from './errors.js'
 import { type HostRule, plainHost, ruleFor } from './host-rules.js'
 import type { HostSecret } from './network-options.js'
 
-/** A secret with the rule for the host that gets it. */
-export type BoundSecret = HostSecret & { readonly rule: HostRule }
+/** A secret with the rule for the host that gets it, and its value. */
+export type BoundSecret = HostSecret & {
+  readonly rule: HostRule
+  readonly value: NonNullable<HostSecret['value']>
+}
 
 /** Reads the entries once, before a command can use them. */
 export function bindSecrets(secrets: readonly HostSecret[] = []): readonly BoundSecret[] {
@@ -15,10 +20,24 @@ export function bindSecrets(secrets: readonly HostSecret[] = []): readonly Bound
     checkHeader(secret)
     return {
       ...secret,
+      value: readValueOf(secret),
       header: secret.header.toLowerCase(),
       rule: { text: secret.host, host, below: false, ports: port === undefined ? usual : [Number(port)] },
     }
   })
+}
+
+/** The value of a secret, or a function that reads it from its file for each request. */
+function readValueOf({ host, value, file, prefix = '' }: HostSecret): BoundSecret['value'] {
+  if (file === undefined && value !== undefined && prefix === '') return value
+  if (file === undefined || value !== undefined)
+    throw new HostSecretError(host, 'needs either a value or a file, and a prefix only with a file')
+  if (!isAbsolute(file)) throw new HostSecretError(host, 'names a file that is not an absolute path')
+  return async () => {
+    const text = (await readFile(file, 'utf8')).trim()
+    if (!isHeaderValue(text)) throw new HostSecretError(host, notForHeaders)
+    return `${prefix}${text}`
+  }
 }
 
 /** These frame a message or name its destination. */
@@ -36,8 +55,13 @@ function checkHeader({ host, header, value }: HostSecret): void {
   // Not with the functions of Node: their errors hold the value, and sessions that use no network would load `http`.
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(header) || notForSecrets.has(header.toLowerCase()))
     throw new HostSecretError(host, `cannot set the header ${JSON.stringify(header)}`)
-  if (typeof value === 'string' && !/^[\t\x20-\x7e\x80-\xff]+$/.test(value))
-    throw new HostSecretError(host, 'has a value that no header can have: it is empty or has a line break')
+  if (typeof value === 'string' && !isHeaderValue(value)) throw new HostSecretError(host, notForHeaders)
+}
+
+const notForHeaders = 'has a value that no header can have: it is empty or has a line break'
+
+function isHeaderValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]+$/.test(text)
 }
 
 /** Those of the secrets that a request to this host and port gets. */

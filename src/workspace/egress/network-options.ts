@@ -20,7 +20,14 @@ export type HostSecret = {
   /** The name of the header, such as `authorization`. It replaces one that the command sends. */
   readonly header: string
   /** The whole value of the header, such as `Bearer …`; a function is called for each request. */
-  readonly value: string | (() => string | Promise<string>)
+  readonly value?: string | (() => string | Promise<string>) | undefined
+  /**
+   * The absolute path of a file with the value, in place of `value`. It is read for each request, spaces and line
+   * breaks around it are removed, and no tool and no command can open it.
+   */
+  readonly file?: string | undefined
+  /** What is sent in front of the content of `file`, such as `Bearer `. */
+  readonly prefix?: string | undefined
   /** Sends it over plain http too. */
   readonly plainHttp?: boolean | undefined
 }

@@ -34,6 +34,7 @@ import {
 } from '../kinds.js'
 import { manifest } from './manifest-table.js'
 import { mcpServers } from './mcp-table.js'
+import { network } from './network-table.js'
 import { providers } from './provider-table.js'
 import { queue } from './queue-table.js'
 
@@ -192,6 +193,7 @@ export const agentShape: Shape<AgentConfig> = {
     'how commands are confined: `required` or the name of a sandbox refuses commands without it (default: "auto")',
   ),
   commandLimits: field(group(commandLimits), 'limits of each command'),
+  network: field(group(network), 'what commands in the sandbox can reach'),
   maxParallelTasks: field(whole(1), 'maximum number of tasks that run at the same time'),
   autoParallel: field(flag, 'takes precedence over `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
   autoDelegation: field(group(autoDelegation), 'when work is delegated to subagents'),

@@ -71,13 +71,13 @@ export async function startGitServer(address: string): Promise<GitServer> {
 }
 
 /** A key for tests, which protects nothing, and its certificate. */
-const key = `-----BEGIN PRIVATE KEY-----
+export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgbddsn5tuMIKM+bT1
 4MGjiOW9B026++HOHtbXNkVSeuOhRANCAASq7eKbPSpKkNo9fM5dgfttyS6C/+x2
 /siHyOTsGYlq+XwQSdYrh6lXuhE2Af/J3rWjDqk9g0W9ub22wEUhYL0V
 -----END PRIVATE KEY-----
 `
-const cert = `-----BEGIN CERTIFICATE-----
+export const cert = `-----BEGIN CERTIFICATE-----
 MIIBkTCCATagAwIBAgIUf6zthH2LcrhXak6sE+66778jTn4wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJMTI3LjAuMC4yMCAXDTI2MTExNjE2MzQ1OVoYDzIxMjYxMDIz
 MTYzNDU5WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjIwWTATBgcqhkjOPQIBBggqhkjO
