@@ -7,7 +7,7 @@ import { join } from 'node:path'
  * V8 without the optimising compiler, in one thread, with fixed seeds: it decides by time when and what to optimise, so that
  * counts of two runs would differ by more than what is looked for. What is counted is the code as a process of few rounds executes it.
  */
-const steady = ['--no-opt', '--single-threaded', '--hash-seed=1', '--random-seed=1']
+export const steady = ['--no-opt', '--single-threaded', '--hash-seed=1', '--random-seed=1']
 const program = 'bench/compare/counted.mjs'
 
 /** @typedef {{ name: string, count: (args: readonly string[], cwd: string) => number }} Counter */

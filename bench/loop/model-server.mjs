@@ -11,7 +11,8 @@ import { geminiEvents } from './gemini-wire.mjs'
 /**
  * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
  * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls, `/parallel-20/…` makes 20 calls in one answer,
- * `/search-437/…` calls a tool of many by its number, after a search where there is one. `taken` returns the requests and their bytes
+ * `/search-437/…` calls a tool of many by its number, after a search where there is one; with `/at-once/` after it, a streamed answer is
+ * sent in one piece. `taken` returns the requests and their bytes
  * since it was last asked, and when the first came.
  * @typedef {{ url: string, lastBody: () => Promise<string>, stop: () => void }} ModelServer
  */
@@ -65,7 +66,10 @@ function serve() {
       if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))
       else if (lastBody.includes('"stream":true')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        for (const event of eventsFor(wanted)) response.write(`data: ${named(event)}\n\n`)
+        const lines = eventsFor(wanted).map((event) => `data: ${named(event)}\n\n`)
+        // In one piece where instructions are counted: how often a stream is read then does not depend on the clock.
+        const pieces = request.url?.includes('/at-once/') ? [lines.join('')] : lines
+        for (const piece of pieces) response.write(piece)
         response.end('data: [DONE]\n\n')
       } else {
         response.writeHead(200, { 'content-type': 'application/json' })

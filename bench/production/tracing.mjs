@@ -1,64 +1,109 @@
-// Rounds of a run without telemetry, and with a tracer of the host.
-import { existsSync } from 'node:fs'
+// What telemetry adds to a round: by CPU time of blocks of runs in turn, by samples of the main thread, and by instructions.
+import { mkdtempSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { compare, comparisonArea } from '../loop/compare.mjs'
+import { instructionCounter, steady } from '../compare/instructions.mjs'
 import { hostOptions } from '../loop/host-options.mjs'
-import { printTable } from '../report.mjs'
+import { figure, printTable } from '../report.mjs'
+import { medianInterval } from './median-interval.mjs'
+import { telemetryOf } from './tracers.mjs'
 
-// Short pieces of work in many pairs: the speed of a shared machine changes more slowly than from one to the next.
-const count = 10
+/** Of one run; each has an answer without a call as its last round. */
+const calls = 10
+const rounds = calls + 1
+const root = join(import.meta.dirname, '../..')
+
+/** @typedef {import('../loop/workplace.mjs').Workplace} Workplace */
+/** @typedef {{ kind: import('./tracers.mjs').Kind, name: string }} Contender */
+
+/** @type {readonly Contender[]} */
+const contenders = [
+  { kind: 'off', name: 'telemetry off' },
+  { kind: 'off', name: 'off a second time: the error of the method' },
+  { kind: 'empty', name: 'on, a tracer and a meter that do nothing: the part of Capstan' },
+  { kind: 'sdk', name: 'on, the SDK of OpenTelemetry: everything' },
+]
 
 /**
- * @param {import('../loop/workplace.mjs').Workplace} workplace
- * @param {{ rounds: number, warmUps: number }} options
+ * @param {Workplace} workplace
+ * @param {{ blocks: number, runs: number, warmUps: number, count: boolean }} options
  */
-export async function measureTracing({ root, agentFor }, { rounds, warmUps }) {
-  const plan = `rounds-${count}`
-  const off = await agentFor(plan)
-  const on = await agentFor(plan, { telemetry: recordingTelemetry() })
-  const sdk = sdkTelemetry()
-  const real = sdk && (await agentFor(plan, { telemetry: sdk }))
-  const rounded = (/** @type {import('capstan').Agent} */ agent) => async () => {
-    const session = agent.session(root, hostOptions)
-    const { toolCallsCount } = await session.send('Read all of it.')
-    if (toolCallsCount !== count) throw new Error(`${toolCallsCount} files were read`)
-    await session.close()
-  }
-  const rows = await compare(
-    [
-      { name: 'telemetry off', run: rounded(off) },
-      { name: 'off a second time, as a control', run: rounded(await agentFor(plan)) },
-      { name: 'on, a tracer that stores spans', run: rounded(on) },
-      ...(real === undefined ? [] : [{ name: 'on, the SDK of OpenTelemetry', run: rounded(real) }]),
-    ],
-    { rounds, warmUps, pieces: count },
-  )
-  const explanation = `Runs of ${count} rounds, one \`read\` each: two spans and two durations a round and one of each a run, with all attributes; times for one round. The median ratio of ${rounds} pairs varies by about ${Math.round((125 / Math.sqrt(rounds)) * spreadOf(rows[2]))} %.`
-  const area = comparisonArea('Telemetry', explanation, rows)
-  const shares = [
-    await sampledShare('a tracer that stores spans', rounded(on), rounds),
-    ...(real === undefined ? [] : [await sampledShare('the SDK of OpenTelemetry', rounded(real), rounds)]),
-  ]
+export async function measureTracing(workplace, { blocks, runs, warmUps, count }) {
+  /** @type {import('capstan').Agent[]} */
+  const agents = []
+  for (const { kind } of contenders)
+    agents.push(await workplace.agentFor(`rounds-${calls}`, telemetryOf(kind)))
+  const once = (/** @type {number} */ at) => runOf(agents[at], workplace.root)
+  const blocked = await timedBlocks(once, { blocks, runs, warmUps })
+  const shares = []
+  for (const at of [2, 3])
+    shares.push(await sampledShare(contenders[at]?.name ?? '', () => once(at), blocks * runs))
   return {
-    areas: [area, shareArea(shares)],
-    ratio: rows[2]?.ratio.median ?? Number.NaN,
-    share: shares[0]?.all ?? Number.NaN,
+    areas: [blockArea(blocked, { blocks, runs }), shareArea(shares), ...(count ? countArea(workplace) : [])],
+    control: blocked[1]?.ratio,
+    own: blocked[2]?.ratio,
+    all: blocked[3]?.ratio,
   }
 }
 
-/**
- * One standard deviation of the ratios, taken from the values between which eight of ten lie.
- * @param {import('../loop/compare.mjs').Comparison | undefined} row
- */
-function spreadOf(row) {
-  return row === undefined ? 0 : (row.ratio.p90 - row.ratio.p10) / 2.56
+/** @param {import('capstan').Agent | undefined} agent @param {string} directory */
+async function runOf(agent, directory) {
+  const session = agent?.session(directory, hostOptions)
+  const result = await session?.send('Read all of it.')
+  if (result?.toolCallsCount !== calls) throw new Error(`${result?.toolCallsCount} files were read`)
+  await session?.close()
 }
 
 /**
- * The share of the busy time of the main thread in which a function of telemetry is on the stack, from samples. Other
- * work of the machine slows both parts alike, so that this is steadier than the ratio of two runs.
+ * Each contender has its turn in every block. The ratios within a block are compared: what slows the machine down for longer than a
+ * block falls on all.
+ * @param {(at: number) => Promise<void>} once
+ * @param {{ blocks: number, runs: number, warmUps: number }} options
+ */
+async function timedBlocks(once, { blocks, runs, warmUps }) {
+  globalThis.gc?.()
+  /** @type {number[][]} */
+  const costs = contenders.map(() => [])
+  for (let block = -warmUps; block < blocks; block++) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      // None goes first in every block.
+      const at = (turn + Math.abs(block)) % contenders.length
+      const before = process.cpuUsage()
+      for (let run = 0; run < runs; run++) await once(at)
+      const { user, system } = process.cpuUsage(before)
+      if (block >= 0) costs[at]?.push((user + system) / 1000 / runs / rounds)
+    }
+  }
+  return contenders.map(({ name }, at) => {
+    const own = costs[at] ?? []
+    const ratios = own.map((cost, block) => cost / (costs[0]?.[block] ?? Number.NaN))
+    return { name, cpu: medianInterval(own), ratio: medianInterval(ratios) }
+  })
+}
+
+/**
+ * @param {Awaited<ReturnType<typeof timedBlocks>>} rows
+ * @param {{ blocks: number, runs: number }} options
+ */
+function blockArea(rows, { blocks, runs }) {
+  const title = 'Telemetry'
+  const explanation = `CPU time of a round, in ${blocks} blocks of ${runs} runs with ${rounds} rounds each (two spans and two durations a round, one of each a run). Ratio to the round without telemetry: the median of all blocks, and the interval that holds it with 95 % confidence.`
+  printTable(
+    title,
+    explanation,
+    ['', 'CPU ratio', '95 %', 'ms CPU'],
+    rows.map(({ name, cpu, ratio }) => [
+      name,
+      ratio.median.toFixed(4),
+      `${ratio.low.toFixed(4)}–${ratio.high.toFixed(4)}`,
+      figure(cpu.median),
+    ]),
+  )
+  return { title, explanation, rows }
+}
+
+/**
+ * The share of the busy time of the main thread in which a function of telemetry is on the stack, from samples.
  * @param {string} name @param {() => Promise<unknown>} run @param {number} times
  */
 async function sampledShare(name, run, times) {
@@ -75,12 +120,11 @@ async function sampledShare(name, run, times) {
   const micros = { idle: 0, other: 0, capstan: 0, tracer: 0 }
   for (const [at, id] of samples.entries()) micros[kinds.get(id) ?? 'other'] += timeDeltas[at] ?? 0
   const busy = micros.other + micros.capstan + micros.tracer
-  const own = micros.capstan / (busy - micros.tracer)
   return {
     name,
-    own,
+    own: micros.capstan / busy,
     all: (micros.capstan + micros.tracer) / busy,
-    microsARound: micros.capstan / times / count,
+    microsARound: (micros.capstan + micros.tracer) / times / rounds,
   }
 }
 
@@ -100,7 +144,7 @@ function kindsOf(nodes) {
     const above = kinds.get(parents.get(id) ?? -1) ?? 'other'
     const { url, functionName } = callFrame
     if (functionName === '(idle)') kinds.set(id, 'idle')
-    else if (/@opentelemetry/.test(url) || (above === 'capstan' && url.endsWith('tracing.mjs')))
+    else if (/@opentelemetry/.test(url) || (above === 'capstan' && url.endsWith('tracers.mjs')))
       kinds.set(id, 'tracer')
     else if (above === 'other' && /session-spans/.test(url)) kinds.set(id, 'capstan')
     else kinds.set(id, above)
@@ -116,7 +160,7 @@ function shareArea(rows) {
   printTable(
     title,
     explanation,
-    ['', 'Capstan', 'with tracer', 'µs a round in Capstan'],
+    ['', 'Capstan', 'with tracer', 'µs a round'],
     rows.map(({ name, own, all, microsARound }) => [
       name,
       `${(own * 100).toFixed(2)} %`,
@@ -127,47 +171,32 @@ function shareArea(rows) {
   return { title, explanation, rows }
 }
 
-/** Stores spans as an exporter gets them, and nothing else: what Capstan itself adds. */
-function recordingTelemetry() {
-  let spans = 0
-  /** @type {object[]} */
-  let stored = []
-  return {
-    tracer: {
-      startSpan(/** @type {string} */ name, /** @type {{ attributes?: object }} */ options = {}) {
-        const place = {
-          traceId: '1'.repeat(32),
-          spanId: String(++spans).padStart(16, '0'),
-          traceFlags: 1,
-        }
-        const span = { name, attributes: { ...options.attributes }, startedAt: Date.now(), endedAt: 0 }
-        return {
-          setAttributes: (/** @type {object} */ more) => Object.assign(span.attributes, more),
-          setStatus: () => undefined,
-          spanContext: () => place,
-          end: () => {
-            span.endedAt = Date.now()
-            stored.push(span)
-            if (stored.length >= 512) stored = []
-          },
-        }
-      },
-    },
-    meter: { createHistogram: () => ({ record: () => undefined }) },
+/** Instructions do not depend on the load of the machine. @param {Workplace} workplace */
+function countArea({ server, root: directory, place }) {
+  const counter = instructionCounter()
+  if (counter === undefined) {
+    console.log('\nInstructions are not counted: there is neither `perf stat` with counters nor valgrind.')
+    return []
   }
-}
-
-/** The SDK with its batching processor, where the packages of the ecosystem tests are installed. */
-function sdkTelemetry() {
-  const packages = join(import.meta.dirname, '../../.build/ecosystem/node_modules')
-  if (!existsSync(join(packages, '@opentelemetry/sdk-trace-base'))) return undefined
-  const load = createRequire(join(packages, 'entry.js'))
-  const { BasicTracerProvider, BatchSpanProcessor } = load('@opentelemetry/sdk-trace-base')
-  const exporter = {
-    export: (/** @type {unknown} */ _spans, /** @type {(result: { code: number }) => void} */ done) =>
-      done({ code: 0 }),
-    shutdown: async () => undefined,
+  const [fewer, more] = [4, 24]
+  const millions = (/** @type {string} */ kind) => {
+    const of = (/** @type {number} */ runs) => {
+      const own = mkdtempSync(join(place, 'counted-'))
+      const program = ['bench/production/counted.mjs', kind, server.url, directory, own, String(runs)]
+      return counter.count([...steady, ...program], root) / 1e6
+    }
+    return (of(more) - of(fewer)) / (more - fewer) / rounds
   }
-  const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] })
-  return { tracer: provider.getTracer('bench') }
+  const counted = contenders.map(({ kind, name }) => ({ name, round: millions(kind) }))
+  const off = counted[0]?.round ?? Number.NaN
+  const rows = counted.map((row) => ({ ...row, ratio: row.round / off }))
+  const title = 'Instructions of a round'
+  const explanation = `Millions, counted by ${counter.name}, V8 without its optimising compiler.`
+  printTable(
+    title,
+    explanation,
+    ['', 'millions', 'ratio'],
+    rows.map(({ name, round, ratio }) => [name, figure(round), ratio.toFixed(4)]),
+  )
+  return [{ title, explanation, rows }]
 }
