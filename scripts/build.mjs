@@ -197,6 +197,7 @@ export function sourceDigest() {
       'load-stages',
       'mcp-shims',
       'neutral-part',
+      'stable-shapes',
     ].map((name) => `scripts/${name}.mjs`),
     'scripts/load-stages.json',
   ]

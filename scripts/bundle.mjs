@@ -14,6 +14,7 @@ import { breakLines } from './break-lines.mjs'
 import { exportedNames } from './exported-names.mjs'
 import { fileOfModule, loadStages } from './load-stages.mjs'
 import { neutralPart } from './neutral-part.mjs'
+import { stableShapes } from './stable-shapes.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -230,6 +231,7 @@ export async function bundleLibrary(modules, target, { oneByOne = false } = {}) 
   asScripts(files, { isHot, immutable: [neutral.partName] })
   for (const file of files) {
     writeFileSync(file, neutral.linked(readFileSync(file, 'utf8')))
+    stableShapes(file)
     breakLines(file)
   }
   const scriptEntries = scripts.flatMap(({ fileName, facadeModuleId }) => {
@@ -242,7 +244,10 @@ export async function bundleLibrary(modules, target, { oneByOne = false } = {}) 
     mkdirSync(dirname(join(target, entry)), { recursive: true })
     writeFileSync(join(target, entry), neutral.entryModule(entry, exportedNames(resolve(modules, entry))))
   }
-  for (const { fileName } of esModules) breakLines(join(target, fileName))
+  for (const { fileName } of esModules) {
+    stableShapes(join(target, fileName))
+    breakLines(join(target, fileName))
+  }
   return [...esModules, ...scripts]
 }
 
@@ -276,7 +281,10 @@ export async function bundleCommand(modules, target) {
   })
   const files = command.map(({ fileName }) => join(target, 'cli', fileName))
   asScripts(files, { importWith: 'importModule' })
-  for (const file of files) breakLines(file)
+  for (const file of files) {
+    stableShapes(file)
+    breakLines(file)
+  }
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
   return [...command, ...(await buildInspector(join(target, 'inspector')))]
 }
