@@ -30,7 +30,7 @@ const options = {
       : { toolCalls: calls.map(([name, n]) => ({ id: `call_${n}`, name, args: { n } })) }
   }),
 }
-const session = order.resumes ? resumed() : agent.session(workspace, { sessionId: 'killed', ...options })
+const session = order.resumes ? await resumed() : agent.session(workspace, { sessionId: 'killed', ...options })
 if (order.external) await session.setLaneHandler('execute', { mode: 'external', timeoutMs: 60_000 })
 const { url } = await session.serveQueue({ token })
 say({ url })
@@ -47,9 +47,9 @@ if (direct !== undefined) {
 }
 
 /** The session of an earlier process, which may have been killed before it had written anything. */
-function resumed() {
+async function resumed() {
   try {
-    return agent.resumeSession('killed', options)
+    return await agent.openSession('killed', options)
   } catch (error) {
     if (error.code !== 'session_not_found') throw error
     return agent.session(workspace, { sessionId: 'killed', ...options })

@@ -1,7 +1,7 @@
 /** A session with workers whose process is killed: what another process finds of its tasks and dead letters. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   Agent,
@@ -12,12 +12,14 @@ import {
   type SessionOptions,
   SqliteSessionStore,
 } from '../../src/index.js'
+import { PostgresSessionStore } from '../../src/store/postgres/postgres-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { isRecord, type JsonObject } from '../../src/tool/json.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
 import { factor } from '../support/fault-factor.js'
 import { type Host, startHost } from '../support/host-process.js'
+import { hasPostgres, postgresSchema } from '../support/postgres.js'
 
 const token = 'a-token-for-this-test-alone'
 const external: QueueConfig = {
@@ -35,13 +37,20 @@ type Order = {
   readonly external?: boolean
 }
 
-describe.each<[string, (place: string) => SessionStore]>([
-  ['file', (place) => new FileSessionStore(place)],
-  ['sqlite', (place) => new SqliteSessionStore(place)],
-])('a session with workers that is killed, with the store "%s"', (backend, openStore) => {
+describe.each<[string, (place: string) => SessionStore, (base: string) => Promise<string>]>([
+  ['file', (place) => new FileSessionStore(place), async (base) => join(base, 'user', 'sessions')],
+  ['sqlite', (place) => new SqliteSessionStore(place), async (base) => join(base, 'user', 'sessions')],
+  [
+    'postgres',
+    (place) => new PostgresSessionStore(JSON.parse(place)),
+    async () => JSON.stringify(await postgresSchema()),
+  ],
+])('a session with workers that is killed, with the store "%s"', (backend, openStore, makePlace) => {
+  beforeEach(({ skip }) => skip(backend === 'postgres' && !hasPostgres()))
+
   async function place() {
     const { base, root, userDir } = await makeWorkspace()
-    const where = join(base, 'user', 'sessions')
+    const where = await makePlace(base)
     const start = (order: Order & { readonly resumes?: boolean }): Host => {
       const common = { backend, place: where, workspace: root, userDir, token, rounds: [], config: external }
       const host = startHost('queue/restart-host.mjs', { ...common, ...order })
@@ -53,7 +62,7 @@ describe.each<[string, (place: string) => SessionStore]>([
       whenDone(async () => store.close?.())
       const agent = await Agent.create({}, { userDir, env: {} })
       whenDone(() => agent.close())
-      return agent.resumeSession('killed', {
+      return agent.openSession('killed', {
         sessionStore: store,
         sandbox: 'off',
         permissionPolicy: { allow: ['move', 'look'] },
