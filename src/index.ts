@@ -27,7 +27,7 @@ export type {
 } from './hooks/index.js'
 export { HookError, hookEventNames } from './hooks/index.js'
 export type { AskAnswer, AskHandler, AskRequest } from './loop/ask.js'
-export type { BudgetDecision, BudgetGuard, GuardUsage } from './loop/budget.js'
+export type { BudgetDecision, BudgetGuard, BudgetRequest, GuardUsage } from './loop/budget.js'
 export {
   BudgetExhaustedError,
   MaxTurnsError,

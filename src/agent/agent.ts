@@ -92,6 +92,11 @@ export class Agent {
     return this.#telemetry?.meter
   }
 
+  /** The limits of tenants and of the queue in the configuration, for workers. */
+  get clusterConfig(): AgentConfig['cluster'] {
+    return this.#config.cluster
+  }
+
   /** The parsed configuration, with every secret masked. */
   describe(): Record<string, unknown> {
     return describeConfig(this.#config)

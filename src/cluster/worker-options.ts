@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.js'
-import type { RunQueue, TenantLimits } from '../run-queue/run-queue.js'
+import type { RunQueue, RunRetention, TenantLimits } from '../run-queue/run-queue.js'
 import type { SessionOptions } from '../session/options.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { ClusterKey } from './signed-answer.js'
@@ -32,7 +32,10 @@ export type WorkerOptions = {
   readonly lanes?: readonly string[] | undefined
   /** How many runs of one tenant are active in the cluster. All workers must have the same limits. */
   readonly tenantLimits?: TenantLimits | undefined
+  /** What a tenant can use. Absent, like `tenantLimits`: the block `cluster` of the configuration of the agent. */
   readonly tenantQuotas?: TenantQuotas | undefined
+  /** How long the queue stores runs that have ended; 30 days and 100,000 runs unless given. */
+  readonly retention?: { readonly [Limit in keyof RunRetention]?: number | undefined } | undefined
   /** Options of every session. */
   readonly session?: SessionOptions | undefined
   /** Checks answers to approvals; see `RunClientOptions.clusterKey`. */

@@ -1,8 +1,10 @@
 import { hostname } from 'node:os'
-import type { QueueMember, RunClaim, WakeReason } from '../run-queue/run-queue.js'
+import type { QueueMember, RunClaim, RunRetention, WakeReason } from '../run-queue/run-queue.js'
 import { ClaimedRun, type ClaimOutcome } from './claimed-run.js'
 import { claimWaits, reportQueue } from './queue-metrics.js'
+import { removeEndedRuns } from './run-retention.js'
 import { AnswerCheck, clusterKey } from './signed-answer.js'
+import { workerLimits } from './worker-limits.js'
 import type { WorkerMetrics, WorkerOptions } from './worker-options.js'
 
 const defaultPollMs = 1_000
@@ -20,6 +22,7 @@ const maxRetryMs = 5_000
  */
 export class Worker {
   readonly #options: WorkerOptions
+  readonly #retention: RunRetention
   readonly #answers: AnswerCheck
   readonly #active = new Map<ClaimedRun, Promise<void>>()
   readonly #counts = {
@@ -35,6 +38,7 @@ export class Worker {
   }
   readonly #waited: ReturnType<typeof claimWaits>
   #endReport: () => void = () => undefined
+  #endRetention: () => void = () => undefined
   #member: QueueMember | undefined
   #poll: NodeJS.Timeout | undefined
   #filling: Promise<void> | undefined
@@ -47,7 +51,9 @@ export class Worker {
     if (!Number.isInteger(slots) || slots < 1) throw new TypeError('slots must be a positive integer.')
     if (Object.keys(options.workspaces).length === 0)
       throw new TypeError('A worker needs at least one workspace.')
-    this.#options = options
+    const limits = workerLimits(options, options.agent.clusterConfig)
+    this.#options = { ...options, ...limits }
+    this.#retention = limits.retention
     this.#answers = new AnswerCheck(clusterKey(options.queue, options.clusterKey), options.now ?? Date.now)
     this.#waited = claimWaits(options.agent.meter, (error) => this.#report(error))
   }
@@ -74,7 +80,9 @@ export class Worker {
       this.#wake('work')
       this.#wake('messages')
     }, pollMs)
-    this.#endReport = reportQueue(this.#options.agent.meter, queue, (error) => this.#report(error))
+    const report = (error: unknown): void => this.#report(error)
+    this.#endReport = reportQueue(this.#options.agent.meter, queue, report)
+    this.#endRetention = removeEndedRuns(queue, this.#retention, report)
     this.#fill()
   }
 
@@ -94,6 +102,7 @@ export class Worker {
   async #drain(deadlineMs: number): Promise<void> {
     clearInterval(this.#poll)
     this.#endReport()
+    this.#endRetention()
     const leave = (): Promise<unknown> =>
       Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
     // At once: an active run must not begin another round. A claim that is on its way is released after it.

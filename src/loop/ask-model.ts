@@ -13,6 +13,7 @@ import { applyCompletionRequest, applyCompletionResponse } from '../tool/middlew
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
+import type { BudgetRequest } from './budget.js'
 import { checkAnswer } from './check-answer.js'
 import { type Ask, compactConversation } from './compaction/compact.js'
 import { gaugeOf } from './context-gauge.js'
@@ -108,10 +109,11 @@ async function askThis(
   const admission = parts.circuits?.of(model).admit(parts.now())
   let ended = false
   let watch: RequestWatch | undefined
+  const estimated = estimateTokens(request)
+  const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
+  const judged = { model: labelOf(model), price: model.facts.price, maxTokens: request.maxTokens }
   try {
-    const estimated = estimateTokens(request)
-    const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
-    if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected), signal)
+    if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected, judged), signal)
     await observe(state, 'generate_start', () => ({
       prompt: state.goal,
       system_prompt: request.instructions ?? '',
@@ -137,8 +139,8 @@ async function askThis(
     admission?.worked()
     state.answeredBy = model
     countTokens(state, usageOf(answered.usage), estimated)
-    const answer = held ? await replaceAnswer(state, model, request, answered) : answered
-    const { usage, spent } = spend(state, model, answer.usage)
+    const answer = held ? await replaceAnswer(state, model, request, answered, judged) : answered
+    const { usage, spent } = spend(state, model, answer.usage, judged)
     if (held) emitAnswer(state, answer)
     if (spent !== undefined) await unlessAborted(spent, signal)
     const taken = parts.answered?.(answer)
@@ -157,6 +159,8 @@ async function askThis(
   } catch (error) {
     if (!ended) watch?.failed(error)
     if (!ended && admission !== undefined) noteFailure(state, model, admission, error)
+    // A model that had begun to answer is paid for what it was sent.
+    if (!ended) await parts.budget?.abandoned(heard.any ? expected : 0, judged)
     throw error
   }
 }
@@ -287,11 +291,12 @@ function spend(
   state: RunState,
   model: Model,
   used: ModelAnswer['usage'],
+  judged: BudgetRequest,
 ): { readonly usage: Usage; readonly spent: Promise<void> | undefined } {
   const usage = countAnswer(state, used)
   const costUsd = model.facts.price && costOf(used, model.facts.price)
   if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
-  return { usage, spent: state.parts.budget?.afterModel(usage, costUsd, labelOf(model)) }
+  return { usage, spent: state.parts.budget?.afterModel(usage, costUsd, judged) }
 }
 
 /** The answer after `onCompletionResponse`: choice, usage and message id are those of the response that it returned. */
@@ -300,6 +305,7 @@ async function replaceAnswer(
   model: Model,
   request: CompletionRequest,
   answer: ModelAnswer,
+  judged: BudgetRequest,
 ): Promise<ModelAnswer> {
   const { middleware = [] } = state.parts
   const response = toResponse(answer)
@@ -309,7 +315,7 @@ async function replaceAnswer(
     return isUnchanged(replaced, response, answer) ? answer : answerFrom(model, answer, replaced)
   } catch (error) {
     // The answer was paid for, whatever middleware makes of it.
-    void spend(state, model, answer.usage).spent?.catch(() => undefined)
+    void spend(state, model, answer.usage, judged).spent?.catch(() => undefined)
     throw error
   }
 }

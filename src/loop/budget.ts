@@ -1,3 +1,4 @@
+import type { ModelPrice } from '../model/model.js'
 import { messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { BudgetExhaustedError } from './errors.js'
@@ -31,10 +32,29 @@ export type GuardUsage = Usage & {
   readonly costUsd?: number | undefined
 }
 
+/** A request to a model. A guard gets the same object before the request and when it has ended. */
+export type BudgetRequest = {
+  /** `provider/model`. */
+  readonly model: string
+  /** Absent when the model's price is not known. */
+  readonly price?: ModelPrice | undefined
+  /** The largest answer that the request allows; absent when it sets no limit. */
+  readonly maxTokens?: number | undefined
+}
+
 /** Decides what a session may spend. Every method may be left out, and may be async. */
 export interface BudgetGuard {
-  checkBeforeLlm?(sessionId: string, estimatedTokens: number): BudgetDecision | Promise<BudgetDecision>
-  recordAfterLlm?(sessionId: string, usage: GuardUsage): void | Promise<void>
+  checkBeforeLlm?(
+    sessionId: string,
+    estimatedTokens: number,
+    request?: BudgetRequest,
+  ): BudgetDecision | Promise<BudgetDecision>
+  recordAfterLlm?(sessionId: string, usage: GuardUsage, request?: BudgetRequest): void | Promise<void>
+  /**
+   * Called in place of `recordAfterLlm` when a request has no answer: it was denied, has failed, or was cancelled.
+   * `estimatedTokens` is 0 unless the model had begun to answer.
+   */
+  abandonLlm?(sessionId: string, estimatedTokens: number, request?: BudgetRequest): void | Promise<void>
   checkBeforeTool?(sessionId: string, toolName: string): BudgetDecision | Promise<BudgetDecision>
   /** How long a check may take. */
   readonly timeoutMs?: number | undefined
@@ -44,9 +64,10 @@ export interface BudgetGuard {
 
 export interface Budget {
   /** Throws {@link BudgetExhaustedError}. */
-  beforeModel(estimatedTokens: number): Promise<void>
-  /** `model` is `provider/model`. */
-  afterModel(usage: Usage, costUsd: number | undefined, model: string): Promise<void>
+  beforeModel(estimatedTokens: number, request: BudgetRequest): Promise<void>
+  afterModel(usage: Usage, costUsd: number | undefined, request: BudgetRequest): Promise<void>
+  /** The request has no answer. `estimatedTokens`: what it may have cost anyway. */
+  abandoned(estimatedTokens: number, request: BudgetRequest): Promise<void>
   /** Returns the reason when the tool must not be called. */
   beforeTool(toolName: string): Promise<string | undefined>
 }
@@ -91,23 +112,24 @@ export function createBudget(
     emit({ type: 'budget_threshold_hit', resource, kind: 'hard', message: reason })
     return { resource, reason }
   }
+  const report = async (reported: (guard: BudgetGuard) => void | Promise<void>): Promise<void> => {
+    const now = guard()
+    if (now === undefined) return
+    try {
+      await inTime(reported(now), now.timeoutMs ?? guardTimeoutMs)
+    } catch (error) {
+      emit({ type: 'notice', source: 'budget', message: `The budget guard failed: ${messageOf(error)}` })
+    }
+  }
   return {
-    async beforeModel(estimatedTokens) {
-      const refusal = await judge((now) => now.checkBeforeLlm?.(sessionId, estimatedTokens))
+    async beforeModel(estimatedTokens, request) {
+      const refusal = await judge((now) => now.checkBeforeLlm?.(sessionId, estimatedTokens, request))
       if (refusal !== undefined) throw new BudgetExhaustedError(refusal.resource, refusal.reason)
     },
-    async afterModel(usage, costUsd) {
-      const now = guard()
-      if (now?.recordAfterLlm === undefined) return
-      try {
-        await inTime(
-          now.recordAfterLlm(sessionId, guardUsage(usage, costUsd)),
-          now.timeoutMs ?? guardTimeoutMs,
-        )
-      } catch (error) {
-        emit({ type: 'notice', source: 'budget', message: `The budget guard failed: ${messageOf(error)}` })
-      }
-    },
+    afterModel: (usage, costUsd, request) =>
+      report((now) => now.recordAfterLlm?.(sessionId, guardUsage(usage, costUsd), request)),
+    abandoned: (estimatedTokens, request) =>
+      report((now) => now.abandonLlm?.(sessionId, estimatedTokens, request)),
     async beforeTool(toolName) {
       const refusal = await judge((now) => now.checkBeforeTool?.(sessionId, toolName))
       return refusal && `Budget exhausted on '${refusal.resource}': ${refusal.reason}`

@@ -3,6 +3,7 @@ import type { ClaimOptions, TenantLimits } from '../run-queue/run-queue.js'
 import type { Run } from '../store/postgres/database.js'
 import { inTransaction } from '../store/postgres/jobs.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
+import type { LaneJobs } from './lane-jobs.js'
 import { groupOf, isHeldUp, jobQueueOf, nowMs, type RunRow, runColumns } from './run-rows.js'
 
 /** The node that claims, and the queue that it claims from. */
@@ -10,7 +11,7 @@ export type ClaimPlace = {
   readonly node: number
   readonly schema: string
   readonly boss: PgBoss
-  lockSessions(run: Run, sessionIds: readonly string[]): Promise<void>
+  readonly jobs: Pick<LaneJobs, 'lockSessions'>
 }
 
 /**
@@ -96,14 +97,14 @@ async function fetchJobs(
 /** Gives the runs of jobs to the node, unless another run of the session comes first. The jobs are done with. */
 async function claimJobs(
   run: Run,
-  { boss, schema, node, lockSessions }: ClaimPlace,
+  { boss, schema, node, jobs: lanes }: ClaimPlace,
   queue: string,
   jobs: readonly string[],
   ready: readonly RunRow[],
 ): Promise<readonly RunRow[]> {
   await boss.deleteJob(queue, [...jobs], { db: inTransaction(run) })
   if (ready.length === 0) return []
-  await lockSessions(run, [...new Set(ready.map(({ session_id: sessionId }) => sessionId))])
+  await lanes.lockSessions(run, [...new Set(ready.map(({ session_id: sessionId }) => sessionId))])
   const runIds = ready.map(({ run_id: runId }) => runId)
   const claimed = await run<RunRow>({
     name: 'capstan_claim',

@@ -16,6 +16,7 @@ import { lockSpace, noDetails, settleMs } from '../store/postgres/presence.js'
 import { PresenceUse } from '../store/postgres/shared-presence.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
 import { claimRuns, lockClaims } from './claim-runs.js'
+import type { LaneJobs } from './lane-jobs.js'
 import { isHeldUp, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
 export type MemberOptions = {
@@ -25,12 +26,7 @@ export type MemberOptions = {
   readonly schema: string
   readonly maxWaitMs: number
   readonly boss: PgBoss
-  ensureLane(lane: string): Promise<void>
-  lockSessions(run: Run, sessionIds: readonly string[]): Promise<void>
-  /** Gives a job to the next run of a session. */
-  advance(run: Run, sessionId: string): Promise<void>
-  /** Gives a job to each of these runs. */
-  send(run: Run, rows: readonly RunRow[]): Promise<void>
+  readonly jobs: LaneJobs
   changed(runId: string): void
   left(): void
 }
@@ -93,7 +89,7 @@ export class PostgresMember implements QueueMember {
 
   async claim({ lanes, max, tenantLimits }: ClaimOptions): Promise<readonly RunClaim[]> {
     const { database, schema } = this.#options
-    for (const lane of lanes) await this.#options.ensureLane(lane)
+    for (const lane of lanes) await this.#options.jobs.ensureLane(lane)
     const wasUnsure = this.#isUnsure
     // Until the answer is here: a claim whose answer is lost can have been made.
     this.#isUnsure = true
@@ -146,7 +142,7 @@ export class PostgresMember implements QueueMember {
     const { database, schema } = this.#options
     const sessionId = encodeText(claim.run.sessionId)
     const isSettled = await database.transaction(async (run, attempt) => {
-      await this.#options.lockSessions(run, [sessionId])
+      await this.#options.jobs.lockSessions(run, [sessionId])
       const [row] = await run<RunRow>({
         name: 'capstan_settle',
         text: `update ${schema}.queue_runs r set
@@ -174,7 +170,7 @@ export class PostgresMember implements QueueMember {
         if (row.state !== 'waiting')
           await run({ text: `delete from ${schema}.queue_messages where run_id = $1`, values: [row.run_id] })
       }
-      await this.#options.advance(run, sessionId)
+      await this.#options.jobs.advance(run, sessionId)
       return true
     })
     this.#forget(claim)
@@ -359,7 +355,7 @@ export class PostgresMember implements QueueMember {
       values: [[...nodes]],
     })
     if (rows.length === 0) return
-    await this.#options.send(run, rows)
+    await this.#options.jobs.send(run, rows)
     for (const row of rows) this.#options.changed(row.run_id)
     await run({
       text: `insert into ${schema}.counters as c (name, tokens) values ('capstan:takeovers', $1)
@@ -376,8 +372,8 @@ export class PostgresMember implements QueueMember {
         where ${isParked(schema)} limit 100`,
     })
     for (const { session_id: sessionId } of rows) {
-      await this.#options.lockSessions(run, [sessionId])
-      await this.#options.advance(run, sessionId)
+      await this.#options.jobs.lockSessions(run, [sessionId])
+      await this.#options.jobs.advance(run, sessionId)
     }
   }
 }

@@ -27,6 +27,38 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
     // Many round trips, which take long on a busy machine.
   }, 600_000)
 
+  it('removes runs that have ended by age and number, and no others', async () => {
+    const { url, schema } = await postgresSchema()
+    const queue = new PostgresRunQueue({ url, schema })
+    onTestFinished(() => queue.close())
+    const member = await join(queue)
+    const states = ['dead', 'completed', 'failed', 'cancelled', 'completed'] as const
+    for (const [at, state] of states.entries()) {
+      await queue.submit(submission(`r${at}`))
+      await queue.post(`r${at}`, { id: 'm', body: {} })
+      const [claim] = await member.claim({ lanes: ['default'], max: 1 })
+      if (claim !== undefined) await member.settle(claim, { state })
+    }
+    for (const id of ['active', 'queued']) await queue.submit(submission(id))
+    await member.claim({ lanes: ['default'], max: 1 })
+    // The first one ended seven hours ago, the last one three.
+    const hour = 3_600_000
+    await runSql(url, `update ${schema}.queue_runs set updated_at = updated_at - (8 - ord) * ${hour}`)
+    await queue.count('tenant/a/b/2020-01-31', { id: 'past', tokens: 1, costUsd: 0 })
+    await queue.count('tenant/a/2020-01', { id: 'month', tokens: 1, costUsd: 0 })
+    const ids = async () => (await queue.list()).runs.map(({ runId }) => runId)
+    // A list that a reader has begun continues after a removal.
+    const { next } = await queue.list({ limit: 3 })
+    expect(await queue.removeEnded({ maxAgeMs: 100 * hour, maxRuns: 2 })).toBe(2)
+    expect(await ids()).toEqual(['queued', 'active', 'r4', 'r3', 'r0'])
+    expect((await queue.list({ cursor: next })).runs.map(({ runId }) => runId)).toEqual(['r3', 'r0'])
+    expect(await queue.removeEnded({ maxAgeMs: 3.5 * hour, maxRuns: 2 })).toBe(2)
+    expect(await ids()).toEqual(['queued', 'active', 'r4'])
+    expect(await queue.removeEnded({ maxAgeMs: 3.5 * hour, maxRuns: 2 })).toBe(0)
+    for (const name of ['tenant/a/b/2020-01-31', 'tenant/a/2020-01'])
+      expect(await queue.count(name)).toEqual({ tokens: 0, costUsd: 0 })
+  })
+
   it('shares one row, one heartbeat and its connections with the store of its process', async () => {
     const { url: admin, schema } = await postgresSchema()
     const role = `r_${schema}`

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionStore } from '../store/session-store.js'
 import { claimable } from './claimable.js'
+import { isPastPeriod } from './counter-period.js'
 import { QueueLog, type QueueState, type StoredRun } from './queue-log.js'
 import type {
   CancelOutcome,
   ClaimOptions,
   ClusterStatus,
+  CounterAddition,
+  CounterLimits,
   CounterTotals,
   LaneStatus,
   LiveEvent,
@@ -14,18 +17,20 @@ import type {
   QueuedRun,
   QueuedRunState,
   QueueMember,
+  Reservation,
   RunClaim,
   RunFilter,
   RunMessage,
   RunPage,
   RunQueue,
+  RunRetention,
   RunSubmission,
   Settlement,
   SubmitOutcome,
   TenantScope,
   WakeReason,
 } from './run-queue.js'
-import { isOpenRun } from './run-queue.js'
+import { isOpenRun, isReached, minRetentionMs } from './run-queue.js'
 
 /** The options of {@link InProcessRunQueue}. */
 export type InProcessRunQueueOptions = {
@@ -196,10 +201,23 @@ export class InProcessRunQueue implements RunQueue {
     }
   }
 
-  async count(name: string, add?: CounterTotals & { readonly id: string }): Promise<CounterTotals> {
-    const { state, log } = await this.#open()
-    const before = state.counters.get(name) ?? { tokens: 0, costUsd: 0 }
-    if (add === undefined) return before
+  async count(name: string, add?: CounterAddition): Promise<CounterTotals> {
+    const opened = await this.#open()
+    if (add !== undefined) return this.#add(opened, name, add)
+    return totalsOf(opened, name)
+  }
+
+  async reserve(name: string, add: CounterAddition, limits: CounterLimits): Promise<Reservation> {
+    const opened = await this.#open()
+    const totals = totalsOf(opened, name)
+    const isKnown = opened.state.additions.has(add.id)
+    if (!isKnown && isReached(totals, limits)) return { isReserved: false, totals }
+    // It changes the totals at once: nothing else runs between the look and the addition.
+    return { isReserved: true, totals: await this.#add(opened, name, add) }
+  }
+
+  async #add({ state, log }: Opened, name: string, add: CounterAddition): Promise<CounterTotals> {
+    const before = totalsOf({ state }, name)
     const now = this.#now()
     for (const [id, atMs] of state.additions)
       if (atMs < now - rememberedMs) state.additions.delete(id)
@@ -207,13 +225,33 @@ export class InProcessRunQueue implements RunQueue {
     if (state.additions.has(add.id)) {
       // The first one may still be on its way to the disk.
       await log.write([])
-      return state.counters.get(name) ?? before
+      return totalsOf({ state }, name)
     }
     const totals = { tokens: before.tokens + add.tokens, costUsd: before.costUsd + add.costUsd }
     state.additions.set(add.id, now)
     state.counters.set(name, totals)
     await log.writeTotals(state)
     return totals
+  }
+
+  async removeEnded({ maxAgeMs, maxRuns }: RunRetention): Promise<number> {
+    const opened = await this.#open()
+    const now = this.#now()
+    const old = [...opened.state.runs.values()]
+      .filter((run) => !isOpenRun(run) && run.updatedAtMs < now - minRetentionMs)
+      .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs)
+    const recent = [...opened.state.runs.values()].filter(
+      (run) => !isOpenRun(run) && run.state !== 'dead' && run.updatedAtMs >= now - minRetentionMs,
+    ).length
+    let left = Math.max(0, maxRuns - recent)
+    const removed = old.filter(
+      ({ state, updatedAtMs }) => updatedAtMs < now - maxAgeMs || (state !== 'dead' && --left < 0),
+    )
+    for (const { runId } of removed) opened.state.runs.delete(runId)
+    for (const name of opened.state.counters.keys())
+      if (isPastPeriod(name, now)) opened.state.counters.delete(name)
+    await opened.log.remove(removed)
+    return removed.length
   }
 
   async join(description: NodeDescription): Promise<QueueMember> {
@@ -450,6 +488,10 @@ type Opened = { readonly log: QueueLog; readonly state: QueueState }
 function find({ state }: Opened, runId: string, scope: TenantScope): StoredRun | undefined {
   const run = state.runs.get(runId)
   return run !== undefined && isVisible(run, scope) ? run : undefined
+}
+
+function totalsOf({ state }: Pick<Opened, 'state'>, name: string): CounterTotals {
+  return state.counters.get(name) ?? { tokens: 0, costUsd: 0 }
 }
 
 /** The run of a claim, as long as the claim holds. */

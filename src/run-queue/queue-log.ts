@@ -11,6 +11,8 @@ const queueLogId = 'capstan-run-queue'
 /** A run as the log has it. */
 export type StoredRun = PlacedRun & { readonly messages: readonly RunMessage[] }
 
+type RemovedRun = { readonly runId: string; readonly isRemoved: true }
+
 /** Everything that the log has. */
 export type QueueState = {
   readonly runs: Map<string, StoredRun>
@@ -20,8 +22,6 @@ export type QueueState = {
   takeovers: number
 }
 
-/** Ended runs beyond this number are removed when the log is opened. */
-const maxEndedRuns = 1_000
 /** How many ids of additions to counters a later process knows. */
 const savedAdditions = 100
 
@@ -58,7 +58,12 @@ export class QueueLog {
 
   /** Resolves when the changes survive the process and a power cut. */
   write(runs: readonly StoredRun[]): Promise<void> {
-    return this.#append(runs.map(runRecord))
+    return this.#append(runs.map((run) => runRecord(run)))
+  }
+
+  /** Removes runs: a later process does not find them. */
+  remove(runs: readonly StoredRun[]): Promise<void> {
+    return this.#append(runs.map((run) => runRecord(run, { runId: run.runId, isRemoved: true })))
   }
 
   writeTotals(state: QueueState): Promise<void> {
@@ -80,7 +85,8 @@ export class QueueLog {
   }
 }
 
-function runRecord(run: StoredRun): SessionRecord {
+/** `queued` is what a later process reads: the run, or that it was removed. */
+function runRecord(run: StoredRun, queued: object = run): SessionRecord {
   const { runId, sessionId, submittedAtMs, updatedAtMs } = run
   const row: RunRow & { readonly queued: JsonObject } = {
     id: runId,
@@ -91,7 +97,7 @@ function runRecord(run: StoredRun): SessionRecord {
     createdAtMs: submittedAtMs,
     updatedAtMs,
     // Plain data, which is written as JSON right away.
-    queued: run as unknown as JsonObject,
+    queued: queued as JsonObject,
   }
   return { type: 'run', data: row }
 }
@@ -113,17 +119,19 @@ function stateOf(records: readonly SessionRecord[]): QueueState {
   for (const record of records) {
     if (record.type === 'run') {
       const stored = storedRun(record.data)
-      if (stored !== undefined) state.runs.set(stored.runId, stored)
+      if (stored === undefined) continue
+      if ('isRemoved' in stored) state.runs.delete(stored.runId)
+      else state.runs.set(stored.runId, stored)
     } else if (record.type === 'session') takeTotals(state, record.data.options ?? {})
   }
   return state
 }
 
-function storedRun(row: RunRow): StoredRun | undefined {
+function storedRun(row: RunRow): StoredRun | RemovedRun | undefined {
   const queued = 'queued' in row ? row.queued : undefined
   // It was written by `runRecord`.
   return isRecord(queued) && typeof queued['runId'] === 'string'
-    ? (queued as unknown as StoredRun)
+    ? (queued as unknown as StoredRun | RemovedRun)
     : undefined
 }
 
@@ -145,11 +153,8 @@ function takeTotals(state: QueueState, { counters, takeovers, additions }: JsonO
   }
 }
 
-/** The last row of each run, without the oldest runs that have ended. */
+/** The last row of each run. */
 function shortened(records: readonly SessionRecord[], now: () => number): readonly SessionRecord[] {
   const state = stateOf(records)
-  const all = [...state.runs.values()]
-  const ended = all.filter(({ state }) => ['completed', 'failed', 'cancelled'].includes(state))
-  const dropped = new Set(ended.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).slice(0, -maxEndedRuns))
-  return [sessionRecord(totalsOf(state), now()), ...all.filter((run) => !dropped.has(run)).map(runRecord)]
+  return [sessionRecord(totalsOf(state), now()), ...[...state.runs.values()].map((run) => runRecord(run))]
 }

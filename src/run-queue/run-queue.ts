@@ -148,6 +148,33 @@ export type ClusterStatus = {
 /** Sums under one name: what a tenant has used in a period. */
 export type CounterTotals = { readonly tokens: number; readonly costUsd: number }
 
+/** The sums that are not to be exceeded. Absent: no limit. */
+export type CounterLimits = { readonly [Unit in keyof CounterTotals]?: number | undefined }
+
+/** Whether a total has reached its limit. */
+export function isReached(totals: CounterTotals, limits: CounterLimits): boolean {
+  return (['tokens', 'costUsd'] as const).some(
+    (unit) => totals[unit] >= (limits[unit] ?? Number.POSITIVE_INFINITY),
+  )
+}
+
+/** An addition to a counter, which is made once for each id. */
+export type CounterAddition = CounterTotals & { readonly id: string }
+
+/** The outcome of a reservation. `totals`: what was counted before a refusal, or with the reservation. */
+export type Reservation = { readonly isReserved: boolean; readonly totals: CounterTotals }
+
+/** How long a queue stores runs that have ended. */
+export type RunRetention = {
+  /** Runs that ended longer ago are removed, dead ones too. */
+  readonly maxAgeMs: number
+  /** Of completed, failed and cancelled runs, only so many stay, the newest ones. */
+  readonly maxRuns: number
+}
+
+/** Runs that ended less than this time ago stay: their readers, and clients that send a request again, need them. */
+export const minRetentionMs = 10 * 60_000
+
 /** A run that this node executes, until it is settled or another node takes it over. */
 export type RunClaim = { readonly run: QueuedRun; readonly attempt: number }
 
@@ -224,7 +251,18 @@ export interface RunQueue {
    * Adds to a counter, once for each id of an addition, and returns its totals. Without an addition it only reads them.
    * An id is remembered for 10 minutes at least.
    */
-  count(name: string, add?: CounterTotals & { readonly id: string }): Promise<CounterTotals>
+  count(name: string, add?: CounterAddition): Promise<CounterTotals>
+  /**
+   * Adds to a counter as `count` does, unless one of its totals has reached its limit already. Of any number of
+   * reservations at the same time, whichever nodes make them, none is added after a limit is reached. The same id has
+   * the same outcome.
+   */
+  reserve(name: string, add: CounterAddition, limits: CounterLimits): Promise<Reservation>
+  /**
+   * Removes runs that have ended, the oldest first, and counters of past periods. The logs of their sessions stay.
+   * Returns how many runs were removed; a queue can remove a part of them with each call.
+   */
+  removeEnded(retention: RunRetention): Promise<number>
   join(node: NodeDescription): Promise<QueueMember>
   /** Asks a node to take no more runs and to end. False when there is no such node. */
   drain(nodeId: string): Promise<boolean>

@@ -83,12 +83,12 @@ export class SpendingAccount {
   counted(budget: Budget, activeRun: () => Ledger | undefined): Budget {
     return {
       ...budget,
-      afterModel: (usage, costUsd, model) => {
-        const spent = { model, usage, ...omitUndefined({ costUsd }) }
+      afterModel: (usage, costUsd, request) => {
+        const spent = { model: request.model, usage, ...omitUndefined({ costUsd }) }
         this.total.add(spent)
         const ledger = activeRun() ?? this.#outside
         ledger.add(spent)
-        return budget.afterModel(usage, costUsd, model)
+        return budget.afterModel(usage, costUsd, request)
       },
     }
   }

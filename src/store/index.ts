@@ -54,6 +54,8 @@ export {
   type OpenLogOptions,
   type SessionInfo,
   type SessionLog,
+  type SessionMail,
+  type SessionMailbox,
   type SessionStore,
   type StoredSession,
 } from './session-store.js'

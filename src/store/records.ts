@@ -292,6 +292,8 @@ export type RunTrigger = {
   /** In milliseconds: when it was due, whenever it started. */
   readonly fired_at: number
   readonly schedule_id: string
+  /** The id of the webhook request, when several nodes can have received it. */
+  readonly delivery?: string
 }
 
 /** One run of a session. A later row with the same id updates it. */

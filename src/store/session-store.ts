@@ -80,10 +80,25 @@ export interface SessionStore {
   /** Returns a large content by its digest. */
   readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined>
   readBlobSync?(sessionId: string, digest: string): Uint8Array | undefined
+  /** Passes messages between the processes of this store, for stores whose processes are on several machines. */
+  readonly mailbox?: SessionMailbox
   /** The time of the store in milliseconds since 1970, for stores whose processes have clocks that can differ. */
   now?(): Promise<number>
   /** Releases the store's resources. */
   close?(): Promise<void>
+}
+
+/** A message for the process that holds a session. */
+export type SessionMail = { readonly id: string; readonly body: string }
+
+/** Messages for the process that holds a session, from any process of the store. */
+export interface SessionMailbox {
+  /** Adds a message, once for each id until its time has passed. Returns false when the id is known. */
+  post(sessionId: string, mail: SessionMail & { readonly expiresAtMs: number }): Promise<boolean>
+  /** Returns the messages that were not taken, the oldest first. */
+  waiting(sessionId: string): Promise<readonly SessionMail[]>
+  /** Marks a message as taken. Its id stays known until its time has passed. */
+  take(sessionId: string, id: string): Promise<void>
 }
 
 /** Returns the new records of a session from the current ones. */

@@ -7,18 +7,19 @@ export type SharedTokens = { readonly limitTokens: number; consumedTokens: numbe
 /** A budget with one more limit. It is a soft one: what is being asked when the tokens are used up is answered. */
 export function sharedBudget(budget: Budget, tokens: SharedTokens): Budget {
   return {
-    async beforeModel(estimatedTokens) {
+    async beforeModel(estimatedTokens, request) {
       if (tokens.consumedTokens >= tokens.limitTokens)
         throw new BudgetExhaustedError(
           'budgetTokens',
           `${tokens.consumedTokens} of ${tokens.limitTokens} tokens are used up`,
         )
-      await budget.beforeModel(estimatedTokens)
+      await budget.beforeModel(estimatedTokens, request)
     },
-    afterModel(usage, costUsd, model) {
+    afterModel(usage, costUsd, request) {
       tokens.consumedTokens += usage.totalTokens
-      return budget.afterModel(usage, costUsd, model)
+      return budget.afterModel(usage, costUsd, request)
     },
+    abandoned: (estimatedTokens, request) => budget.abandoned(estimatedTokens, request),
     beforeTool: (toolName) => budget.beforeTool(toolName),
   }
 }

@@ -392,6 +392,36 @@ const checks: Readonly<Record<string, Check>> = {
     same(await queue.count('tenant/day'), all)
   },
 
+  async 'no reservation is made after a limit is reached, however many there are at once'(queue) {
+    const limits = { tokens: 25, costUsd: 9 }
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        queue.reserve('tenant/day', { id: `reservation ${n}`, tokens: 10, costUsd: 1 }, limits),
+      ),
+    )
+    same(made.filter(({ isReserved }) => isReserved).length, 3)
+    const all = { tokens: 30, costUsd: 3 }
+    same(await queue.count('tenant/day'), all)
+    // One whose answer was lost is made again: it has the same outcome, and is counted once.
+    const known = made.findIndex(({ isReserved }) => isReserved)
+    const again = { id: `reservation ${known}`, tokens: 10, costUsd: 1 }
+    same(await queue.reserve('tenant/day', again, limits), { isReserved: true, totals: all })
+    same((await queue.reserve('tenant/day', { ...again, id: 'new' }, limits)).isReserved, false)
+    await queue.count('tenant/day', { id: 'correction', tokens: -10, costUsd: -1 })
+    same((await queue.reserve('tenant/day', { ...again, id: 'later' }, limits)).totals, all)
+    same((await queue.reserve('tenant/day', { ...again, id: 'cost' }, { costUsd: 3 })).isReserved, false)
+    same((await queue.reserve('tenant/day', { ...again, id: 'free' }, {})).isReserved, true)
+  },
+
+  async 'runs that have just ended, and open ones, are not removed'(queue) {
+    for (const id of ['done', 'active', 'queued']) await queue.submit(run(id))
+    const member = await join(queue)
+    await member.settle(await claimOne(member), { state: 'completed' })
+    await claimOne(member)
+    same(await queue.removeEnded({ maxAgeMs: 0, maxRuns: 0 }), 0)
+    same((await queue.list()).runs.length, 3)
+  },
+
   async 'nodes and lanes are shown, and a node is asked to drain'(queue) {
     const member = await join(queue)
     await queue.submit(run('a'))

@@ -128,9 +128,11 @@ describe('what was fired', () => {
     ...{ createdAtMs: 0, updatedAtMs: 0, trigger: { source, fired_at, schedule_id: 'x' } },
   })
 
+  const due = (fired_at: number) => row(fired_at).trigger
+
   it('is known by its time, and covers what was due before it', () => {
     const fired = new FiredTimes([row(1_000), row(3_000), row(9_000, 'api')])
-    expect([1_000, 2_000, 3_000, 4_000, 9_000].map((time) => fired.has(time, 5_000))).toEqual([
+    expect([1_000, 2_000, 3_000, 4_000, 9_000].map((time) => fired.has(due(time), 5_000))).toEqual([
       true,
       true,
       true,
@@ -143,14 +145,25 @@ describe('what was fired', () => {
   it('long ago is forgotten one by one, and covered by what came since', () => {
     const fired = new FiredTimes(Array.from({ length: 3_000 }, (_, at) => row(at * 1_000)))
     expect(fired.latest).toBe(2_999_000)
-    expect(fired.has(5_000, 3_000_000)).toBe(true)
-    expect(fired.has(3_000_000, 3_000_000)).toBe(false)
+    expect(fired.has(due(5_000), 3_000_000)).toBe(true)
+    expect(fired.has(due(3_000_000), 3_000_000)).toBe(false)
+  })
+
+  it('for a wake-up or a message covers no other one', () => {
+    const other = { source: 'wake_up' as const, fired_at: 3_000, schedule_id: 'x' }
+    const message = { ...other, source: 'webhook' as const, delivery: 'one' }
+    const fired = new FiredTimes([row(9_000), { ...row(1), trigger: other }, { ...row(2), trigger: message }])
+    expect(fired.has(other, 9_000)).toBe(true)
+    expect(fired.has({ ...other, fired_at: 2_000 }, 9_000)).toBe(false)
+    expect(fired.has({ ...message, fired_at: 8_000 }, 9_000)).toBe(true)
+    expect(fired.has({ ...message, delivery: 'two' }, 9_000)).toBe(false)
+    expect(fired.latest).toBe(9_000)
   })
 
   it('by a node whose clock ran far ahead stops no other node', () => {
     const ahead = 5_000 + toleranceMs + 1
     const fired = new FiredTimes([row(ahead)])
-    expect(fired.has(4_000, 5_000)).toBe(false)
-    expect(fired.has(ahead, 5_000)).toBe(true)
+    expect(fired.has(due(4_000), 5_000)).toBe(false)
+    expect(fired.has(due(ahead), 5_000)).toBe(true)
   })
 })

@@ -6,6 +6,7 @@ import { RunClient } from '../../src/cluster/run-client.js'
 import { Worker } from '../../src/cluster/worker.js'
 import type { WorkerOptions } from '../../src/cluster/worker-options.js'
 import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index.js'
+import { tenantCounter } from '../../src/run-queue/counter-period.js'
 import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
 import type { RunMessage, RunQueue } from '../../src/run-queue/run-queue.js'
 import type { RunEvent } from '../../src/session/run-events.js'
@@ -13,7 +14,7 @@ import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { notingTool } from '../persistence/kept.js'
-import { hasPostgres, postgresSchema } from '../support/postgres.js'
+import { hasPostgres, postgresSchema, runSql } from '../support/postgres.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 const closing: (() => Promise<void>)[] = []
@@ -21,9 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-type Place = {
-  readonly store: SessionStore
-  readonly queue: RunQueue
+type Place = Backend & {
   readonly ledger: { readonly begun: string[]; readonly done: string[] }
   worker(
     steps: (ScriptedStep | string)[],
@@ -32,12 +31,21 @@ type Place = {
   ): Promise<Worker>
 }
 
-type Backend = { readonly store: SessionStore; readonly queue: RunQueue }
+type Backend = {
+  readonly store: SessionStore
+  readonly queue: RunQueue
+  /** Makes everything in the queue an hour older. */
+  age(): Promise<void>
+}
 
 function inProcess(store: SessionStore = new MemorySessionStore()): Backend {
-  const queue = new InProcessRunQueue({ store })
+  let aheadMs = 0
+  const queue = new InProcessRunQueue({ store, now: () => Date.now() + aheadMs })
   closing.push(() => queue.close())
-  return { store, queue }
+  const age = async (): Promise<void> => {
+    aheadMs += 3_600_000
+  }
+  return { store, queue, age }
 }
 
 async function inPostgres(): Promise<Backend> {
@@ -48,16 +56,20 @@ async function inPostgres(): Promise<Backend> {
     () => store.close(),
     () => queue.close(),
   )
-  return { store, queue }
+  const age = async (): Promise<void> => {
+    await runSql(options.url, `update ${options.schema}.queue_runs set updated_at = updated_at - 3600000`)
+  }
+  return { store, queue, age }
 }
 
 async function place(backend: () => Backend | Promise<Backend>): Promise<Place> {
   const base = realpathSync(temporaryDirectory())
-  const { store, queue } = await backend()
+  const { store, queue, age } = await backend()
   const ledger = { begun: [], done: [] }
   return {
     store,
     queue,
+    age,
     ledger,
     async worker(steps, more = {}, gate) {
       const agent = await Agent.create({}, { userDir: join(base, 'user') })
@@ -481,6 +493,106 @@ describe.each(backends)('quotas of tenants of a queue in $name', ({ backend }) =
     })
     for (let at = 0; at < 2; at++)
       await untilState(gold, (await gold.submit({ prompt: 'x' })).runId, 'completed')
+  })
+})
+
+describe.each(backends)(
+  'quotas of tenants that send many requests at once, with a queue in $name',
+  ({ backend }) => {
+    const counter = () => tenantCounter('a', Date.now(), 'day')
+
+    it('let no request begin after the quota is reserved, and count what was used in the end', async () => {
+      const { store, queue, worker } = await place(backend)
+      let release = (): void => undefined
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      let asked = 0
+      const model = scriptedModel(async () => {
+        asked += 1
+        await held
+        return { text: 'done', usage: { inputTokens: 900, outputTokens: 100 } }
+      })
+      // A request reserves 4,096 tokens for its answer, and what it sends.
+      await worker([], { slots: 8, tenantQuotas: { default: { tokens: 10_000 } }, session: { model } })
+      const client = new RunClient({ store, queue, tenantId: 'a' })
+      const runs = await Promise.all(Array.from({ length: 8 }, () => client.submit({ prompt: 'x' })))
+      const states = async () => {
+        const all = await Promise.all(runs.map(async ({ runId }) => (await client.get(runId))?.state))
+        return all.toSorted()
+      }
+      const failed = async () => (await states()).filter((state) => state === 'failed').length
+      await expect.poll(async () => asked + (await failed()), { timeout: 60_000 }).toBe(8)
+      expect(asked).toBeGreaterThan(0)
+      expect(asked).toBeLessThanOrEqual(3)
+      release()
+      await expect
+        .poll(async () => (await states()).filter((state) => state === 'completed').length, {
+          timeout: 60_000,
+        })
+        .toBe(asked)
+      expect(await queue.count(counter())).toEqual({ tokens: asked * 1_000, costUsd: 0 })
+    })
+
+    it('refuse a model without a price when they are in dollars', async () => {
+      const { store, queue, worker } = await place(backend)
+      await worker(['never'], { tenantQuotas: { default: { costUsd: 1 } } })
+      const client = new RunClient({ store, queue, tenantId: 'a' })
+      const { runId } = await client.submit({ prompt: 'x' })
+      await untilState(client, runId, 'failed')
+      expect((await collect(client.events(runId))).at(-1)?.event).toMatchObject({
+        type: 'error',
+        error: expect.stringMatching(/tenant_cost.*the price of the model '.+' is not known/s),
+      })
+    })
+
+    it('count nothing for a request that failed before the model answered', async () => {
+      const { store, queue, worker } = await place(backend)
+      const model = scriptedModel(() => {
+        throw new Error('no model')
+      })
+      const session = { model, retry: { maxRetries: 0 } }
+      await worker([], { tenantQuotas: { default: { tokens: 100_000 } }, session })
+      const client = new RunClient({ store, queue, tenantId: 'a' })
+      await untilState(client, (await client.submit({ prompt: 'x' })).runId, 'failed')
+      expect(await queue.count(counter())).toEqual({ tokens: 0, costUsd: 0 })
+    })
+
+    it('are those of the configuration, when the worker has no others', async () => {
+      const { store, queue, worker } = await place(backend)
+      const agent = await Agent.create(
+        'cluster { tenant { max_tokens = 1 } tiers { gold { max_tokens = 9000 } } }',
+      )
+      closing.push(() => agent.close())
+      await worker(['one', 'two', 'three', 'four'], { agent })
+      for (const [tier, ends] of [
+        [undefined, 'failed'],
+        ['gold', 'completed'],
+      ] as const) {
+        const client = new RunClient({ store, queue, tenantId: tier ?? 'plain', tier })
+        await untilState(client, (await client.submit({ prompt: 'x' })).runId, 'completed')
+        await untilState(client, (await client.submit({ prompt: 'x' })).runId, ends)
+      }
+    })
+  },
+)
+
+describe.each(backends)('a run that was removed from a queue in $name', ({ backend }) => {
+  it('is not executed again when its request is sent again with the same key', async () => {
+    const { store, queue, worker, age } = await place(backend)
+    await worker(['done'])
+    const client = new RunClient({ store, queue })
+    const request = { prompt: 'x', idempotencyKey: 'once' }
+    const first = await client.submit(request)
+    await untilState(client, first.runId, 'completed')
+    await age()
+    expect(await queue.removeEnded({ maxAgeMs: 1_800_000, maxRuns: 10 })).toBe(1)
+    expect(await client.get(first.runId)).toBeUndefined()
+    const second = await client.submit(request)
+    expect(second).toEqual({ ...first, isNew: true })
+    // The model has no second answer.
+    await untilState(client, first.runId, 'completed')
+    expect((await collect(client.events(first.runId))).at(-1)?.event).toMatchObject({ type: 'agent_end' })
   })
 })
 

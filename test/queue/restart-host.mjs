@@ -30,7 +30,9 @@ const options = {
       : { toolCalls: calls.map(([name, n]) => ({ id: `call_${n}`, name, args: { n } })) }
   }),
 }
-const session = order.resumes ? await resumed() : agent.session(workspace, { sessionId: 'killed', ...options })
+const session = order.resumes
+  ? await resumed()
+  : agent.session(workspace, { sessionId: 'killed', ...options })
 if (order.external) await session.setLaneHandler('execute', { mode: 'external', timeoutMs: 60_000 })
 const { url } = await session.serveQueue({ token })
 say({ url })

@@ -56,6 +56,8 @@ export type AgentConfig = {
   readonly search?: SearchConfig
   /** What the runs of every session work towards. */
   readonly goal?: GoalConfig
+  /** Limits of tenants and of what the queue of a cluster stores, for workers. */
+  readonly cluster?: ClusterConfig
   /** Sends telemetry over OTLP. */
   readonly telemetry?: OtlpConfig
   readonly mcpServers: readonly McpServerConfig[]
@@ -163,6 +165,23 @@ export type GoalConfig = {
   readonly maxTimeMs?: number
   readonly maxCostUsd?: number
 }
+
+export type ClusterConfig = {
+  /** What each tenant can use. */
+  readonly tenant?: TenantConfig
+  /** Other values for the tenants of a tier, by its name. */
+  readonly tiers?: Readonly<Record<string, TenantConfig>>
+  readonly quotaPeriod?: 'day' | 'month'
+  readonly retention?: RunRetentionConfig
+}
+
+export type TenantConfig = {
+  readonly maxActiveRuns?: number
+  readonly maxTokens?: number
+  readonly maxCostUsd?: number
+}
+
+export type RunRetentionConfig = { readonly maxAgeDays?: number; readonly maxRuns?: number }
 
 export type MemoryConfig = {
   readonly tools?: boolean

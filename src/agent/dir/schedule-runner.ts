@@ -3,6 +3,8 @@ import { RunError } from '../../loop/errors.js'
 import { SessionClosedError } from '../../session/errors.js'
 import type { Session } from '../../session/session.js'
 import { StoreError } from '../../store/errors.js'
+import type { RunTrigger } from '../../store/records.js'
+import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { fnv1a } from '../../tool/fnv1a.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
@@ -19,6 +21,8 @@ export type ScheduleRunnerParts = {
   readonly sessionId: string
   /** Identifies this directory, for the random delay of fires. */
   readonly place: string
+  /** The store of the session. One with a mailbox has other nodes that serve the same schedule. */
+  readonly store?: SessionStore | undefined
   readonly clock: ScheduleClock
   readonly open: OpenSession
   emit(event: ServeEvent): void
@@ -36,6 +40,8 @@ type Fire = {
   readonly source?: TriggerSource
   /** What came with the trigger, for the model to read as data. */
   readonly data?: string
+  /** The id of the message that has the data, when any node can make the fire. */
+  readonly delivery?: string
   done?(report: FireReport): void
 }
 
@@ -67,6 +73,8 @@ export class ScheduleRunner {
   #last: FireReport | undefined
   #reopen = false
   #files: FileWatch | undefined
+  /** The last error of a look at the store, which is reported once. */
+  #lookError: string | undefined
 
   constructor(parts: ScheduleRunnerParts) {
     this.#parts = parts
@@ -133,6 +141,17 @@ export class ScheduleRunner {
     })
   }
 
+  /** Looks for what is due now. */
+  look(): void {
+    const changed = this.#changed
+    this.#changed = new AbortController()
+    changed.abort()
+  }
+
+  #isAtWork(): boolean {
+    return this.#atWork || this.#waiting.length > 0
+  }
+
   /** Fires because of a trigger, by the rule for overlaps. False when the fire was skipped. */
   trigger(source: TriggerSource, data: string): boolean {
     const fire = { firedAtMs: this.#parts.clock.now(), manual: false, source, data }
@@ -149,9 +168,7 @@ export class ScheduleRunner {
     this.#files = watchOf(parts)
     this.#reopen ||= reopen
     this.#begin()
-    const changed = this.#changed
-    this.#changed = new AbortController()
-    changed.abort()
+    this.look()
   }
 
   /**
@@ -176,6 +193,9 @@ export class ScheduleRunner {
       const { schedule, clock } = this.#parts
       const now = clock.now()
       const { catchUp } = schedule.definition
+      // A look that came during this round wakes the sleep after it.
+      const { signal: changed } = this.#changed
+      await this.#lookAtStore()
       this.#wake(now)
       await this.#lookAtFiles()
       const due = dueTimes({ times: schedule.times, cursor: this.#cursor, now, catchUp })
@@ -184,8 +204,34 @@ export class ScheduleRunner {
       for (const firedAtMs of due.fires) this.#due({ firedAtMs, manual: false }, due.fires.length > 1)
       const next = earliest(schedule.times.next(this.#from(now)), this.#session.wakeUps?.next())
       const until = (next ?? Number.POSITIVE_INFINITY) - clock.now()
-      const most = this.#files === undefined ? maxSleepMs : lookMs
-      await clock.sleep(Math.max(1, Math.min(until, most)), this.#changed.signal)
+      const most = this.#files === undefined && !this.#hasOthers() ? maxSleepMs : lookMs
+      await clock.sleep(Math.max(1, Math.min(until, most)), changed)
+    }
+  }
+
+  /** Whether other nodes can have something for this one to do. */
+  #hasOthers(): boolean {
+    const { store, schedule } = this.#parts
+    const { webhookSecret, wakeUps } = schedule.definition
+    return store?.mailbox !== undefined && (webhookSecret !== undefined || wakeUps !== undefined)
+  }
+
+  /** Requests that any node has accepted, and wake-ups that the model of another node has asked for. */
+  async #lookAtStore(): Promise<void> {
+    const { store, sessionId, clock } = this.#parts
+    if (store === undefined || !this.#hasOthers() || this.#isAtWork()) return
+    try {
+      await this.#session.readWakeUps(store, sessionId)
+      // One at a time: the others stay for a node that is free.
+      const [mail] = (await store.mailbox?.waiting(sessionId)) ?? []
+      if (mail === undefined || this.#isAtWork()) return
+      const { id: delivery, body: data } = mail
+      this.#waiting.push({ firedAtMs: clock.now(), manual: false, source: 'webhook', data, delivery })
+      this.#begin()
+    } catch (error) {
+      const message = messageOf(error)
+      if (message !== this.#lookError) this.#notice(`The store could not be looked at: ${message}`)
+      this.#lookError = message
     }
   }
 
@@ -202,7 +248,7 @@ export class ScheduleRunner {
   /** Not while a fire runs: its own changes do not fire it again. */
   async #lookAtFiles(): Promise<void> {
     const files = this.#files
-    if (files === undefined || this.#atWork || this.#waiting.length > 0) return
+    if (files === undefined || this.#isAtWork()) return
     try {
       const changed = await files.look()
       if (changed === undefined) return
@@ -225,7 +271,7 @@ export class ScheduleRunner {
 
   #due(fire: Fire, isMadeUp: boolean): boolean {
     const { overlap } = this.#parts.schedule.definition
-    const busy = this.#atWork || this.#waiting.length > 0
+    const busy = this.#isAtWork()
     const isSkipped = busy && !isMadeUp && (overlap === 'skip' || this.#waiting.length > 0)
     if (isSkipped) this.#skip(fire, 'overlap')
     else this.#waiting.push(fire)
@@ -291,7 +337,7 @@ export class ScheduleRunner {
     const { clock, schedule, emit } = this.#parts
     const { definition, times } = schedule
     const { signal } = this.#stopping
-    const { firedAtMs, manual, source: trigger, data } = fire
+    const { firedAtMs, manual, source: trigger, data, delivery } = fire
     if (!manual && trigger === undefined && definition.jitterMs > 0)
       await clock.sleep(this.#jitter(firedAtMs), signal)
     const startedAtMs = clock.now()
@@ -300,23 +346,34 @@ export class ScheduleRunner {
     try {
       if (signal.aborted) return this.#skip(fire, 'stopped')
       let session: Session
-      if (manual || trigger !== undefined) session = await held.take()
+      const source = trigger ?? (manual ? 'api' : 'schedule')
+      const made: RunTrigger = {
+        ...{ source, fired_at: firedAtMs, schedule_id: definition.name },
+        ...omitUndefined({ delivery }),
+      }
+      if (manual || trigger === 'file' || (trigger === 'webhook' && delivery === undefined))
+        session = await held.take()
       else {
-        const claim = await held.claim(firedAtMs, times.next(clock.now()) ?? Number.POSITIVE_INFINITY, signal)
-        if (claim.outcome !== 'claimed') return this.#skip(fire, claim.outcome)
+        const until = delivery === undefined ? (times.next(clock.now()) ?? Number.POSITIVE_INFINITY) : 0
+        const claim = await held.claim(made, until, signal)
+        if (delivery !== undefined && claim.outcome === 'made') await this.#taken(delivery)
+        // The node that has the session makes the fire of a message.
+        if (delivery !== undefined && claim.outcome !== 'claimed') return
+        if (claim.outcome !== 'claimed')
+          return this.#skip(fire, claim.outcome === 'made' ? 'elsewhere' : claim.outcome)
         session = claim.session
       }
       // Stopped while the session was claimed: nothing has happened, and another node can make this fire.
       if (signal.aborted) return this.#skip(fire, 'stopped')
       const { name, prompt } = definition
-      const source = trigger ?? (manual ? 'api' : 'schedule')
-      const run = held.begin(session, prompt, { source, fired_at: firedAtMs, schedule_id: name }, data)
+      const run = held.begin(session, prompt, made, data)
       runId = run.id
       emit({ type: 'schedule_fired', schedule: name, firedAtMs, runId })
       // The error is reported where the result is awaited.
       run.result.catch(() => undefined)
       for await (const event of run.stream) emit({ type: 'schedule_event', schedule: name, event })
       const result = await run.result
+      if (delivery !== undefined) await this.#taken(delivery)
       this.#end(fire, { status: 'completed', runId, result }, startedAtMs)
     } catch (error) {
       // A session that lost its lease takes no more prompts; the next fire reads the log again.
@@ -324,6 +381,12 @@ export class ScheduleRunner {
       const status = wasCancelled(error) ? 'cancelled' : 'failed'
       this.#end(fire, { status, error, ...omitUndefined({ runId }) }, startedAtMs)
     }
+  }
+
+  /** The log of the session has the fire of this message. */
+  async #taken(delivery: string): Promise<void> {
+    const { store, sessionId } = this.#parts
+    await store?.mailbox?.take(sessionId, delivery)
   }
 
   #skip(fire: Fire, reason: SkipReason): void {

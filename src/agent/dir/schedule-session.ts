@@ -1,10 +1,12 @@
 import type { ActiveRun } from '../../session/active-run.js'
+import { load } from '../../session/journal/restore.js'
 import { readRequest } from '../../session/request.js'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { startRun } from '../../session/start-run.js'
 import { SessionLockedError, StoreError } from '../../store/errors.js'
 import type { RunRow, RunTrigger } from '../../store/records.js'
+import type { SessionStore } from '../../store/session-store.js'
 import { visibleText } from '../../toolbox/untrusted-text.js'
 import { FiredTimes } from './fired-times.js'
 import type { ScheduleClock } from './schedule-clock.js'
@@ -21,7 +23,11 @@ export type OpenedSession = {
 /** Opens the session. Aborting the signal closes it, also while it is being opened. */
 export type OpenSession = (signal: AbortSignal) => Promise<OpenedSession>
 
-export type Claim = { readonly session: Session; readonly outcome: 'claimed' | 'elsewhere' | 'stopped' }
+/** `made`: the log has this fire. `elsewhere`: another node has the session for longer than one can wait. */
+export type Claim = {
+  readonly session: Session
+  readonly outcome: 'claimed' | 'made' | 'elsewhere' | 'stopped'
+}
 
 /**
  * How long another node can hold the session before a fire counts as made there. Longer than the lease of a dead node.
@@ -41,6 +47,8 @@ export class ScheduleSession {
   #closing = new AbortController()
   #fired = new FiredTimes()
   #wakeUps: WakeUps | undefined
+  /** How many records there were when the wake-ups were read. */
+  #readRecords: number | undefined
 
   constructor(open: OpenSession, clock: ScheduleClock) {
     this.#open = open
@@ -90,20 +98,24 @@ export class ScheduleSession {
    * session, until `giveUpAt` or for as long as the lease of a dead node can last. While it is claimed, no other node
    * can make the same fire.
    */
-  async claim(firedAt: number, giveUpAt: number, signal: AbortSignal): Promise<Claim> {
+  async claim(trigger: RunTrigger, giveUpAt: number, signal: AbortSignal): Promise<Claim> {
     const until = Math.min(giveUpAt, this.#clock.now() + patienceMs)
     let pause = firstPauseMs
     for (let reopened = 0; ; ) {
       const session = await this.open()
       try {
         await kernelOf(session).recorder?.open()
-        const made = this.#fired.has(firedAt, this.#clock.now())
-        return { session, outcome: made ? 'elsewhere' : 'claimed' }
+        const isMade = this.#fired.has(trigger, this.#clock.now())
+        return { session, outcome: isMade ? 'made' : 'claimed' }
       } catch (error) {
         if (error instanceof SessionLockedError) {
           if (signal.aborted) return { session, outcome: 'stopped' }
           const left = until - this.#clock.now()
-          if (left <= 0) return { session, outcome: 'elsewhere' }
+          if (left <= 0) {
+            // The next look reads what that node has written.
+            this.#readRecords = undefined
+            return { session, outcome: 'elsewhere' }
+          }
           await this.#clock.sleep(Math.min(pause, left), signal)
           pause = Math.min(pause * 2, maxPauseMs)
         } else if (error instanceof StoreError && reopened < maxReopened) {
@@ -131,7 +143,7 @@ export class ScheduleSession {
 
   /** Starts the run of a fire. The prompt of a file goes to the model, and is never a slash command. */
   begin(session: Session, prompt: string, trigger: RunTrigger, data?: string): ActiveRun {
-    if (trigger.source === 'schedule') this.#fired.add(trigger.fired_at)
+    this.#fired.add(trigger)
     this.#wakeUps?.begun(trigger.source)
     const request = readRequest(prompt)
     const times = `scheduled for: ${timeText(trigger.fired_at)}\nnow: ${timeText(this.#clock.now())}`
@@ -141,6 +153,19 @@ export class ScheduleSession {
       content: [...request.message.content, { type: 'text' as const, text: context }],
     }
     return startRun(kernelOf(session), { ...request, message, trigger, verbatim: true })
+  }
+
+  /** Reads the wake-ups that another node has written to the log since the last look. */
+  async readWakeUps(store: SessionStore, sessionId: string): Promise<void> {
+    const isHolder = this.#session !== undefined && kernelOf(this.#session).recorder?.isOpen === true
+    if (this.#wakeUps === undefined || isHolder) return
+    const count = await store.countRecords?.(sessionId)
+    if (count === this.#readRecords) return
+    const state = await load(store, sessionId)
+    if (state === undefined) return
+    this.#readRecords = count
+    const messages = state.order.map(({ message }) => message)
+    this.#wakeUps.restore(messages, state.runs.values())
   }
 
   async close(): Promise<void> {

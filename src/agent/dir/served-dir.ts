@@ -12,7 +12,7 @@ import { ScheduleRunner, type ScheduleRunnerParts } from './schedule-runner.js'
 import type { OpenedSession } from './schedule-session.js'
 import type { FireReport, ScheduleStatus, ServeEvent, ServeListener } from './serve-events.js'
 import type { ServingOptions } from './serve-options.js'
-import { Webhook } from './triggers/webhook.js'
+import { seenByAll, Webhook } from './triggers/webhook.js'
 
 /** The contents of the directory at one time, and a function that opens the session of a schedule. */
 export type Edition = {
@@ -141,11 +141,17 @@ export class ServedDir implements AgentDirHandle {
     if (runner === undefined || hook === undefined) return answer(404, 'unknown')
     const outcome = await hook.accept(request)
     if (outcome.status !== 202) return answer(outcome.status, refusals[outcome.status])
+    // Any node can make its fire, after the one that runs.
+    if (this.#edition.store?.mailbox !== undefined) {
+      runner.look()
+      return answer(202, 'accepted')
+    }
     return runner.trigger('webhook', outcome.data) ? answer(202, 'accepted') : answer(409, 'busy')
   }
 
   /** The webhook of a schedule; one with the same secret remembers what it has seen. */
-  #hook({ definition: { name, webhookSecret } }: Schedule, { secretOf }: Edition): void {
+  #hook(schedule: Schedule, { secretOf, store }: Edition): void {
+    const { name, webhookSecret } = schedule.definition
     if (webhookSecret === undefined) {
       this.#hooks.delete(name)
       return
@@ -157,7 +163,15 @@ export class ServedDir implements AgentDirHandle {
         `The webhook of '${name}' needs a secret of at least ${minSecretLength} characters in the environment variable ${webhookSecret}.`,
       )
     if (this.#hooks.get(name)?.secret !== secret)
-      this.#hooks.set(name, { secret, hook: new Webhook(name, secret, () => this.#parts.clock.now()) })
+      this.#hooks.set(name, {
+        secret,
+        hook: new Webhook(
+          name,
+          secret,
+          () => this.#parts.clock.now(),
+          store?.mailbox && seenByAll(store.mailbox, sessionIdOf(schedule)),
+        ),
+      })
   }
 
   reload(): Promise<boolean> {
@@ -214,6 +228,7 @@ export class ServedDir implements AgentDirHandle {
       schedule,
       sessionId: sessionIdOf(schedule),
       place: workspace,
+      store: edition.store,
       clock,
       open: (signal) => edition.open(schedule, signal, () => clock.now()),
       emit: (event) => this.#emit(event),

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
+import { workerLimits } from '../../cluster/worker-limits.js'
 import type { TenantQuotas } from '../../cluster/worker-options.js'
 import type { Args } from '../args.js'
 import { clusterKeyOf, connect, databaseOf } from '../cluster/connect.js'
@@ -46,6 +47,16 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       summary: 'How long a run that waits for a user keeps its slot (default: 10s)',
     },
     {
+      name: 'keep-runs',
+      value: 'duration',
+      summary: 'How long the queue stores runs that have ended (default: 720h)',
+    },
+    {
+      name: 'max-ended-runs',
+      value: 'n',
+      summary: 'Runs that have ended that the queue stores at most (default: 100000)',
+    },
+    {
       name: 'drain',
       value: 'duration',
       summary: 'How long rounds can take to finish after the stop (default: 30s)',
@@ -65,12 +76,20 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
     const drain = args.value('drain')
     const drainMs = drain === undefined ? 30_000 : readDuration('drain', drain)
     const clusterKey = clusterKeyOf(io)
+    const keepRuns = args.value('keep-runs')
     const suspendAfter = args.value('suspend-after')
     const given = {
       slots: args.count('slots'),
       lanes: args.has('lane') ? args.values('lane') : undefined,
-      tenantLimits: { default: args.count('tenant-limit'), tiers: tiersOf(args) },
+      tenantLimits:
+        args.has('tenant-limit') || args.has('tier-limit')
+          ? { default: args.count('tenant-limit'), tiers: tiersOf(args) }
+          : undefined,
       tenantQuotas: tenantQuotasOf(args),
+      retention: {
+        maxAgeMs: keepRuns === undefined ? undefined : readDuration('keep-runs', keepRuns),
+        maxRuns: args.count('max-ended-runs', 0),
+      },
       name: args.value('name'),
       suspendAfterMs: suspendAfter === undefined ? undefined : readDuration('suspend-after', suspendAfter),
     }
@@ -78,7 +97,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
     const [first = '.'] = Object.values(workspaces)
     const prepared = await prepare(args.with({ directory: first, store: 'none' }), io)
     try {
-      if (given.tenantQuotas !== undefined) checkPrice(given.tenantQuotas, prepared)
+      checkPrice(workerLimits(given, prepared.config.cluster).tenantQuotas, prepared)
       for (const note of [...prepared.warnings, ...prepared.notes])
         await write(io.stderr, `${safeLine(note, 500)}\n`)
       const cluster = await connect(args, io).catch((error: unknown) => {
@@ -120,8 +139,8 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
 }
 
 /** A quota in dollars would never be used up with a model that costs nothing as far as is known. */
-function checkPrice(quotas: TenantQuotas, { model, config }: Prepared): void {
-  if (!hasCostQuota(quotas) || priceOf(model, config) !== undefined) return
+function checkPrice(quotas: TenantQuotas | undefined, { model, config }: Prepared): void {
+  if (quotas === undefined || !hasCostQuota(quotas) || priceOf(model, config) !== undefined) return
   throw new UsageError(
     'A quota in dollars needs the price of the model, which is not known.',
     'Give the quota in tokens (--tenant-quota 200k), or declare the model with its cost in a configuration.',

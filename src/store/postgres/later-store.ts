@@ -18,6 +18,11 @@ export function postgresStoreLater(url: string): SessionStore {
     delete: async (sessionId) => (await load()).delete(sessionId),
     rewrite: async (sessionId, edit) => (await load()).rewrite(sessionId, edit),
     readBlob: async (sessionId, digest) => (await load()).readBlob(sessionId, digest),
+    mailbox: {
+      post: async (sessionId, mail) => (await load()).mailbox.post(sessionId, mail),
+      waiting: async (sessionId) => (await load()).mailbox.waiting(sessionId),
+      take: async (sessionId, id) => (await load()).mailbox.take(sessionId, id),
+    },
     now: async () => (await load()).now(),
     close: async () => (await loading)?.close(),
   }

@@ -7,6 +7,7 @@ import type {
   OpenLogOptions,
   SessionInfo,
   SessionLog,
+  SessionMailbox,
   SessionStore,
   StoredSession,
 } from '../session-store.js'
@@ -15,6 +16,7 @@ import { Database } from './database.js'
 import { keepingAlive } from './driver.js'
 import { encodeBatch, encodeInfo, mergeInfo, parseInfo, RecordRows, type StoredInfo } from './encode.js'
 import { acquire, assertFree, type Head, lockHead } from './leases.js'
+import { PostgresMailbox } from './mailbox.js'
 import { PostgresLog } from './postgres-log.js'
 import { type RecordRow, storedSession } from './read-records.js'
 import { checkSchema, quoted } from './schema.js'
@@ -69,6 +71,7 @@ export type SessionFilter = {
  */
 export class PostgresSessionStore implements SessionStore {
   readonly backend = 'postgres'
+  readonly mailbox: SessionMailbox
   readonly #schemaName: string
   readonly #schema: string
   readonly #database: Database
@@ -97,6 +100,7 @@ export class PostgresSessionStore implements SessionStore {
       maxWaitMs,
     })
     this.#queue = new AppendQueue(this.#database, this.#schema)
+    this.mailbox = new PostgresMailbox(() => this.#ready(), this.#schema)
   }
 
   /** Returns the sessions, newest first: all of them, or those that a filter selects. */

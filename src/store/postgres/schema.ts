@@ -246,9 +246,34 @@ const waitingRuns = `
 create index queue_runs_waiting on queue_runs (not_before) where state = 'waiting';
 `
 
+/** Finds the runs that have ended, the oldest first. */
+const endedRuns = `
+create index queue_runs_ended on queue_runs (updated_at) where state in ('completed', 'failed', 'cancelled', 'dead');
+`
+
+/**
+ * Messages for the process that holds a session, from others. The row of one that was taken stays until its time, so
+ * that the same message is not accepted again.
+ */
+const mailbox = `
+create table mail (
+  n bigint generated always as identity primary key,
+  session_id text collate "C" not null,
+  id text collate "C" not null,
+  body text not null,
+  expires_at bigint not null,
+  is_taken boolean not null default false,
+  unique (session_id, id)
+);
+create index mail_waiting on mail (session_id, n) where not is_taken;
+create index mail_by_time on mail (expires_at);
+`
+
 /** The steps from an empty schema to the current one. */
 export const schemaSteps: readonly SchemaStep[] = [
   { oldestCode: 1, sql: firstSchema },
   { oldestCode: 1, sql: runQueue },
   { oldestCode: 1, sql: waitingRuns },
+  { oldestCode: 1, sql: endedRuns },
+  { oldestCode: 1, sql: mailbox },
 ]

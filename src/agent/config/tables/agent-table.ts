@@ -5,14 +5,17 @@ import { sandboxBackends } from '../../../workspace/sandbox/backends.js'
 import {
   type AgentConfig,
   type AutoDelegationConfig,
+  type ClusterConfig,
   type CommandLimitsConfig,
   type GoalConfig,
   type MemoryConfig,
   type RetryConfig,
+  type RunRetentionConfig,
   type SearchConfig,
   type SearchEngineConfig,
   storageBackends,
   type TaskSchedulerConfig,
+  type TenantConfig,
 } from '../config.js'
 import { field, type Shape } from '../field.js'
 import {
@@ -143,6 +146,30 @@ const goal: Shape<GoalConfig> = {
   maxCostUsd: field(amount(), 'maximum cost in US dollars (default: none)'),
 }
 
+const tenant: Shape<TenantConfig> = {
+  maxActiveRuns: field(whole(1), 'runs of one tenant that are active at the same time (default: no limit)'),
+  maxTokens: field(whole(1), 'tokens of one tenant in a period (default: no limit)'),
+  maxCostUsd: field(
+    amount(),
+    'US dollars of one tenant in a period; needs models whose price is known (default: no limit)',
+  ),
+}
+
+const runRetention: Shape<RunRetentionConfig> = {
+  maxAgeDays: field(
+    amount(),
+    'days after which a run that has ended is removed from the queue (default: 30)',
+  ),
+  maxRuns: field(whole(0), 'maximum number of ended runs in the queue (default: 100000)'),
+}
+
+const cluster: Shape<ClusterConfig> = {
+  tenant: field(group(tenant), 'what each tenant can use in the whole cluster'),
+  tiers: field(groups(tenant), 'a block for each tier, named like it: other values for its tenants'),
+  quotaPeriod: field(word(['day', 'month']), 'period of tokens and dollars, in UTC (default: "day")'),
+  retention: field(group(runRetention), 'how long the queue stores runs that have ended'),
+}
+
 const telemetry: Shape<OtlpConfig> = {
   endpoint: field(
     address,
@@ -214,6 +241,7 @@ export const agentShape: Shape<AgentConfig> = {
   taskScheduler: field(group(taskScheduler), 'limits for tasks of the agent'),
   search: field(group(search), 'web search'),
   goal: field(group(goal), 'what runs work towards until it is reached once'),
+  cluster: field(group(cluster), 'limits of tenants and of the queue, for workers of a cluster'),
   telemetry: field(group(telemetry), 'send telemetry over OTLP; an empty block uses the defaults'),
   mcpServers: field(mcpServers, 'MCP server whose tools are offered; its label is its name', 'mcpServer'),
 }

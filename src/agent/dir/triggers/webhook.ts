@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { SessionMail, SessionMailbox } from '../../../store/session-store.js'
 
 /** The outcome of a webhook request. */
 export type WebhookOutcome =
@@ -8,23 +9,21 @@ export type WebhookOutcome =
 /**
  * Checks the requests of one webhook. A request has the headers `capstan-timestamp`, in seconds, and
  * `capstan-signature`: `v1=` and the hexadecimal HMAC-SHA256 of the timestamp, the name of the schedule and the body,
- * with a line feed after each of the first two. One that is older than five minutes, more than a minute ahead, from
- * before this process served, or was seen before is refused.
+ * with a line feed after each of the first two. One that is older than five minutes, more than a minute ahead, or was
+ * seen before is refused. So is one from before this process served, unless a database remembers what was seen.
  */
 export class Webhook {
   readonly #name: string
   readonly #secret: string
   readonly #now: () => number
-  readonly #startedAt: number
-  /** Signatures of accepted requests, with the time at which they are too old anyway. */
-  readonly #seen = new Map<string, number>()
+  readonly #seen: SeenRequests
 
   /** @param name of the schedule: several schedules can have the same secret */
-  constructor(name: string, secret: string, now: () => number) {
+  constructor(name: string, secret: string, now: () => number, seen: SeenRequests = seenHere(now)) {
     this.#name = name
     this.#secret = secret
     this.#now = now
-    this.#startedAt = now()
+    this.#seen = seen
   }
 
   async accept(request: Request): Promise<WebhookOutcome> {
@@ -33,8 +32,7 @@ export class Webhook {
     const given = request.headers.get('capstan-signature') ?? ''
     const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN
     const now = this.#now()
-    // A request from before the start may have been accepted by the previous process.
-    const isFresh = now - sentAt <= toleranceMs && sentAt + 999 >= this.#startedAt
+    const isFresh = now - sentAt <= toleranceMs && sentAt + 999 >= this.#seen.sinceMs
     // One that is dated far ahead could be sent again to the process after this one.
     if (!isFresh || !(sentAt - now <= maxAheadMs) || given.length > maxHeaderLength) return { status: 401 }
     const body = await readBytes(request)
@@ -44,18 +42,47 @@ export class Webhook {
     const a = Buffer.from(given)
     const b = Buffer.from(expected)
     if (a.length !== b.length || !timingSafeEqual(a, b)) return { status: 401 }
-    for (const [signature, until] of this.#seen) if (until < now) this.#seen.delete(signature)
-    if (this.#seen.has(expected)) return { status: 409 }
-    // Forgetting one would let it be sent again.
-    if (this.#seen.size >= maxSeen) return { status: 429 }
     let data: string
     try {
       data = new TextDecoder('utf-8', { fatal: true }).decode(body)
     } catch {
       return { status: 400 }
     }
-    this.#seen.set(expected, sentAt + toleranceMs)
-    return { status: 202, data }
+    const untilMs = sentAt + toleranceMs
+    const status = await this.#seen.add({ id: expected, body: data, expiresAtMs: untilMs })
+    return status === 202 ? { status, data } : { status }
+  }
+}
+
+/** The requests that were accepted. */
+export type SeenRequests = {
+  /** Requests of before this time may have been accepted by a process whose memory is lost. */
+  readonly sinceMs: number
+  /** Remembers a request until its time. 409: it was seen before. 429: no more can be remembered. */
+  add(request: SessionMail & { readonly expiresAtMs: number }): Promise<202 | 409 | 429>
+}
+
+/** Requests that this process has accepted. */
+function seenHere(now: () => number): SeenRequests {
+  const seen = new Map<string, number>()
+  return {
+    sinceMs: now(),
+    async add({ id, expiresAtMs }) {
+      for (const [known, until] of seen) if (until < now()) seen.delete(known)
+      if (seen.has(id)) return 409
+      // Forgetting one would let it be sent again.
+      if (seen.size >= maxSeen) return 429
+      seen.set(id, expiresAtMs)
+      return 202
+    },
+  }
+}
+
+/** Requests that any process of a store has accepted. The one that has the session of the schedule fires for them. */
+export function seenByAll(mailbox: SessionMailbox, sessionId: string): SeenRequests {
+  return {
+    sinceMs: 0,
+    add: async (request) => ((await mailbox.post(sessionId, request)) ? 202 : 409),
   }
 }
 

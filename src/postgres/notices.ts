@@ -1,0 +1,104 @@
+import type { WakeReason } from '../run-queue/run-queue.js'
+import type { Database, Run } from '../store/postgres/database.js'
+import type { ConnectionOptions } from '../store/postgres/driver.js'
+import { decodeText } from '../store/postgres/text.js'
+import { Listener } from './listener.js'
+
+/** A node of this process that is woken by notifications. */
+export type Woken = { readonly node: number; wake(reason: WakeReason): void }
+
+export type NoticesOptions = {
+  readonly database: Database
+  /** A connection without a pooler, which can listen. */
+  readonly direct: ConnectionOptions
+  readonly channel: string
+}
+
+/** Notifications between the processes of a queue. One can be lost, so nodes and readers also look. */
+export class Notices {
+  readonly nodes = new Set<Woken>()
+  readonly #options: NoticesOptions
+  readonly #listener: Listener
+  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #changed = new Set<string>()
+  #notifying: NodeJS.Timeout | undefined
+
+  constructor(options: NoticesOptions) {
+    this.#options = options
+    this.#listener = new Listener({
+      connection: options.direct,
+      channel: options.channel,
+      onMessage: (payload) => this.#receive(payload),
+      onMissed: () => this.#receive('all'),
+    })
+  }
+
+  /** Listens from now on. */
+  start(): Promise<void> {
+    return this.#listener.start()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#notifying)
+    await this.#listener.close()
+  }
+
+  /** Calls back when a run has new events or another state. */
+  watch(runId: string, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(runId) ?? new Set()
+    this.#watchers.set(runId, watchers)
+    watchers.add(onChange)
+    void this.start()
+    return () => {
+      watchers.delete(onChange)
+      if (watchers.size === 0 && this.#watchers.get(runId) === watchers) this.#watchers.delete(runId)
+    }
+  }
+
+  /** Wakes all nodes, or one, when the transaction is committed. */
+  async wake(run: Run, reason: WakeReason, node?: number | null): Promise<void> {
+    const notice: Notice = { node: node ?? undefined, reason }
+    await run({ text: 'select pg_notify($1, $2)', values: [this.#options.channel, JSON.stringify(notice)] })
+  }
+
+  /** Announces that a run has new events or another state: at most once in 10 ms, for all runs together. */
+  markChanged(runId: string): void {
+    this.#changed.add(runId)
+    this.#notifying ??= setTimeout(() => this.#announce(), notifyAfterMs).unref()
+  }
+
+  #announce(): void {
+    this.#notifying = undefined
+    const { database, channel } = this.#options
+    const payload = JSON.stringify({ runs: [...this.#changed] })
+    this.#changed.clear()
+    const short = Buffer.byteLength(payload) < maxPayload ? payload : 'all'
+    database.query({ text: 'select pg_notify($1, $2)', values: [channel, short] }, 0).catch(() => {
+      // Readers look from time to time.
+    })
+  }
+
+  #receive(payload: string): void {
+    const { runs, node, reason }: Notice = payload === 'all' ? {} : JSON.parse(payload)
+    if (payload === 'all') {
+      for (const watchers of this.#watchers.values()) for (const watcher of [...watchers]) watcher()
+      for (const one of this.nodes) for (const each of wakeReasons) one.wake(each)
+    }
+    for (const runId of runs ?? [])
+      for (const watcher of [...(this.#watchers.get(decodeText(runId)) ?? [])]) watcher()
+    if (reason !== undefined)
+      for (const one of this.nodes) if (node === undefined || node === one.node) one.wake(reason)
+  }
+}
+
+type Notice = {
+  readonly runs?: readonly string[]
+  readonly node?: number | undefined
+  readonly reason?: WakeReason | undefined
+}
+
+/** After a gap a node looks at everything but `drain`, which it finds when it claims. */
+const wakeReasons: readonly WakeReason[] = ['work', 'messages', 'cancel']
+const notifyAfterMs = 10
+/** Postgres accepts less than 8,000 bytes. */
+const maxPayload = 7_900
