@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { ecosystem, slow, tierOf, tiers } from './scripts/tiers.mjs'
+import { ecosystem, nextAiSdk, slow, tierOf, tiers } from './scripts/tiers.mjs'
 
 // Node reads these certificates whenever it starts, which takes three times as long as the rest of its start, and the
 // tests start it thousands of times. Only what downloads packages gets them back (test/support/download-environment.mjs).
@@ -42,7 +43,8 @@ class TierSequencer extends BaseSequencer {
 
 /** Files share one process: importing the sources again for each of them took longer than running them. */
 const shared = { isolate: false } as const
-const built = { ...shared, globalSetup: 'test/support/global-setup.mjs' } as const
+const built = { ...shared, globalSetup: ['test/support/global-setup.mjs'] }
+const withUserPackages = { ...shared, globalSetup: [...built.globalSetup, 'test/ecosystem/global-setup.mjs'] }
 
 const separateTiers: TestProjectInlineConfiguration[] = [
   { extends: true, test: { ...shared, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow } },
@@ -51,50 +53,56 @@ const separateTiers: TestProjectInlineConfiguration[] = [
     test: { ...built, name: 'contract', include: ['test/**/*.test.ts'], exclude: [...slow, ecosystem] },
   },
   { extends: true, test: { ...built, name: 'slow', include: slow } },
+  ecosystemTier([ecosystem]),
 ]
 
-/**
- * A worker keeps what it has imported only for files of the same project, so `npm test` runs the three tiers as one
- * project: with three of them every worker imports the sources three times.
- */
-const together: TestProjectInlineConfiguration = {
-  extends: true,
-  test: { ...built, name: 'together', include: ['{src,test}/**/*.test.ts'], exclude: [ecosystem] },
+/** The tests of models of the AI SDK run a second time there, with the next major version of its packages. */
+function ecosystemTier(include: readonly string[]): TestProjectInlineConfiguration {
+  const hooks = pathToFileURL(resolve('test/support/typescript.mjs'))
+  hooks.searchParams.set('ai-sdk-from', pathToFileURL(resolve('.build/ecosystem/package.json')).href)
+  return {
+    extends: true,
+    test: {
+      ...withUserPackages,
+      execArgv: [...options, '--import', hooks.href],
+      name: 'ecosystem',
+      include: [...include, 'src/model/ai-sdk/*.test.ts'],
+    },
+  }
 }
+
+/**
+ * A worker keeps what it has imported only for files of the same project, so `npm test` runs the tiers as one project:
+ * with several of them every worker imports the sources several times.
+ */
+const together: TestProjectInlineConfiguration[] = [
+  {
+    extends: true,
+    test: {
+      ...withUserPackages,
+      name: 'together',
+      include: ['{src,test}/**/*.test.ts'],
+      exclude: [nextAiSdk],
+    },
+  },
+  ecosystemTier([nextAiSdk]),
+]
 
 export default defineConfig({
   test: {
     // Most tests wait for processes, sockets and disks more than they compute. The tiers follow each other without a
     // pause.
-    maxWorkers: cores + 1,
+    maxWorkers: cores + 2,
     execArgv: isNative ? [...options, '--import', resolve('test/support/typescript.mjs')] : options,
     // Generous: a machine that is busy with other work takes ten times as long.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Its default of one second is too short on a busy machine.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 120_000 } },
     experimental: isNative ? { viteModuleRunner: false, nodeLoader: false } : throughVite,
     // `npm run test:times`
     setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
     sequence: { sequencer: TierSequencer },
-    projects: [
-      ...(process.env['TIERS'] === 'together' ? [together] : separateTiers),
-      {
-        extends: true,
-        // The tests of models of the AI SDK run a second time, with the next major version of its packages.
-        resolve: {
-          alias: [{ find: /^(@ai-sdk\/\w+)$/, replacement: resolve('.build/ecosystem/node_modules/$1') }],
-        },
-        test: {
-          ...shared,
-          // Only vitest's own module runner knows aliases.
-          execArgv: options,
-          experimental: throughVite,
-          name: 'ecosystem',
-          include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
-          globalSetup: ['test/support/global-setup.mjs', 'test/ecosystem/install.ts'],
-        },
-      },
-    ],
+    projects: process.env['TIERS'] === 'together' ? together : separateTiers,
   },
 })

@@ -31,12 +31,16 @@ export const slow = [
 /** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
 export const ecosystem = 'test/ecosystem/**/*.test.ts'
 
+/** Those of them that import another version of packages that the repository has too. */
+export const nextAiSdk = 'test/ecosystem/ai-sdk-packages.test.ts'
+
 /** In the order in which they run. The small files of `unit` come last, so that no worker waits long for another. */
 export const tiers = ['ecosystem', 'contract', 'slow', 'unit']
 
 /** @param {string} file from the root of the repository, with forward slashes @param {string} project the vitest project that runs it */
 export function tierOf(file, project) {
   if (project !== 'together') return project
+  if (expressionOf(ecosystem).test(file)) return 'ecosystem'
   if (slow.some((pattern) => expressionOf(pattern).test(file))) return 'slow'
   return file.startsWith('src/') ? 'unit' : 'contract'
 }

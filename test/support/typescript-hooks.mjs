@@ -9,6 +9,8 @@ import { transformSync } from 'rolldown/utils'
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const base = pathToFileURL(`${root}/`).href
 const compiled = join(root, '.build/test-modules')
+/** The sources get the packages of the AI SDK from there, if not from the dependencies of the repository. */
+const aiSdkFrom = new URL(import.meta.url).searchParams.get('ai-sdk-from')
 const compiler = JSON.parse(readFileSync(join(root, 'node_modules/rolldown/package.json'), 'utf8')).version
 
 /** @typedef {{ url: string, format?: string | null, shortCircuit?: boolean }} Resolved */
@@ -23,6 +25,8 @@ export function resolve(given, context, next) {
   const { parentURL } = context
   // vitest imports each test file by a URL of its own.
   const specifier = given.replace('%3Fvitest=', '?vitest=')
+  if (aiSdkFrom !== null && specifier.startsWith('@ai-sdk/') && isSource(clean(parentURL ?? '')))
+    return next(specifier, { ...context, parentURL: aiSdkFrom })
   if (parentURL === undefined || !/^(?:\.|file:)/.test(specifier) || parentURL.includes('/node_modules/'))
     return next(specifier, context)
   const { pathname, search } = new URL(specifier, parentURL)
@@ -74,9 +78,14 @@ function copyOf(source, search, parentURL) {
  * @returns {object | Promise<object>}
  */
 export function load(url, context, next) {
-  const clean = url.replace(/\?.*$/, '')
-  if (!isSource(clean)) return next(url, context)
-  return { format: 'module', source: compile(fileURLToPath(clean)), shortCircuit: true }
+  const file = clean(url)
+  if (!isSource(file)) return next(url, context)
+  return { format: 'module', source: compile(fileURLToPath(file)), shortCircuit: true }
+}
+
+/** Without the query. @param {string} url */
+function clean(url) {
+  return url.replace(/\?.*$/, '')
 }
 
 /** @param {string} file */

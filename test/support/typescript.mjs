@@ -4,10 +4,11 @@ import nodeModule from 'node:module'
 
 /** @type {{ registerHooks?: (hooks: object) => void, register: typeof nodeModule.register }} the types are those of Node 20 */
 const { registerHooks, register } = nodeModule
-if (registerHooks !== undefined) registerHooks(await import('./typescript-hooks.mjs'))
+const hooks = `./typescript-hooks.mjs${new URL(import.meta.url).search}`
+if (registerHooks !== undefined) registerHooks(await import(hooks))
 else {
   // Node 20 runs the hooks in a thread of their own.
-  register('./typescript-hooks.mjs', import.meta.url)
+  register(hooks, import.meta.url)
   // On Node 20 vitest has hooks that report each import to its main process. A worker that ends before such a report is
   // confirmed fails with an unhandled rejection, so they are left out.
   Object.assign(nodeModule, {
