@@ -16,6 +16,11 @@ const onlyForTests: Readonly<Record<string, string>> = {
   'src/workspace/files/path-style.ts#macStyle': 'the rules of other systems are tested as text on this one',
   'src/workspace/files/path-style.ts#windowsStyle':
     'the rules of other systems are tested as text on this one',
+  'src/workspace/sandbox/seatbelt/confine-seatbelt.ts#asKernel': 'paths of macOS are tested on other systems',
+  'src/workspace/sandbox/seatbelt/read-sbpl.ts#decide':
+    'no other system than macOS evaluates a profile, so the tests do',
+  'src/workspace/shell/process-list.ts#parseProcesses':
+    'what ps of macOS prints is tested as text on other systems',
   'src/workspace/search/ripgrep.ts#ripgrepPath': 'the test runs the very binary that is shipped',
   'src/tool/json-text.ts#locateJsonError': 'must also accept texts that the parser never passes to it',
   'src/tool/json-text.ts#maxJsonDepth': 'the tests check both sides of the limit',

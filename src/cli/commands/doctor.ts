@@ -15,7 +15,7 @@ export const command: Command = {
   options: [
     { name: 'json', summary: 'Print one JSON object per line' },
     { name: 'prove', summary: 'Try every known escape on each sandbox, as root also as an ordinary user' },
-    { name: 'backend', value: 'name', summary: 'With --prove: bubblewrap or landlock only' },
+    { name: 'backend', value: 'name', summary: 'With --prove: only bubblewrap, landlock or seatbelt' },
     { name: 'report', value: 'file', summary: 'With --prove: write what was tried as JSON' },
     { name: 'model', short: 'm', value: 'provider/model', summary: 'Check this model' },
     storeFlag,

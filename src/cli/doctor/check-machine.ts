@@ -90,7 +90,7 @@ async function sandbox(): Promise<Finding[]> {
   return [
     {
       area: 'sandbox',
-      state: 'ok',
+      state: found.unproven === true ? 'warn' : 'ok',
       message: `${found.detail}; ${checks.length - 1} escape attempts, all blocked`,
     },
   ]

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/p
 import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
-import type { SandboxBackend } from '../../workspace/sandbox/backends.js'
+import { backendsOf, type SandboxBackend, sandboxBackends } from '../../workspace/sandbox/backends.js'
 import { doctor } from '../../workspace/sandbox/doctor.js'
 import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'
@@ -18,8 +18,6 @@ export type Attempt = {
   readonly result: 'blocked' | 'escaped' | 'not applicable'
   readonly detail: string
 }
-
-const backends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
 
 /**
  * Tries every known escape on each sandbox of this machine, or on the one that is named. Root tries them again as an
@@ -75,10 +73,10 @@ function groupName({ backend, user }: Attempt): string {
 }
 
 function chosen(name: string | undefined): readonly SandboxBackend[] {
-  if (name === undefined) return backends
-  const backend = backends.find((each) => each === name)
+  if (name === undefined) return backendsOf(process.platform)
+  const backend = sandboxBackends.find((each) => each === name)
   if (backend === undefined)
-    throw new CommandLineError(`Unknown sandbox: ${name}`, `Use one of: ${backends.join(', ')}.`)
+    throw new CommandLineError(`Unknown sandbox: ${name}`, `Use one of: ${sandboxBackends.join(', ')}.`)
   return [backend]
 }
 

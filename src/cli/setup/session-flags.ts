@@ -11,6 +11,7 @@ const sandboxes = [
   'off',
   'bubblewrap',
   'landlock',
+  'seatbelt',
 ] as const satisfies readonly SandboxMode[]
 
 export const directoryFlag: OptionSpec = {

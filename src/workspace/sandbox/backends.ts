@@ -1,5 +1,10 @@
-/** What can confine commands: namespaces and mounts, or Landlock and a system call filter. */
-export type SandboxBackend = 'bubblewrap' | 'landlock'
+/** What can confine commands: namespaces and mounts, Landlock and a system call filter, or Seatbelt on macOS. */
+export type SandboxBackend = 'bubblewrap' | 'landlock' | 'seatbelt'
 
-/** In the order in which they are tried. */
-export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock']
+export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock', 'seatbelt']
+
+/** Those of a system, in the order in which they are tried. */
+export function backendsOf(platform: string): readonly SandboxBackend[] {
+  if (platform === 'linux') return ['bubblewrap', 'landlock']
+  return platform === 'darwin' ? ['seatbelt'] : []
+}

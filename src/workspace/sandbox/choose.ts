@@ -37,7 +37,7 @@ export type SandboxOptions = {
    * like.
    */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
-  /** Only this sandbox. Absent: the first of bubblewrap and Landlock that holds on this machine. */
+  /** Only this sandbox. Absent: the first of bubblewrap, Landlock and Seatbelt that holds on this machine. */
   readonly backend?: SandboxBackend | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined

@@ -34,7 +34,11 @@ import type { Protection } from './protected-paths.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 import { seccompFilter } from './seccomp.js'
 
-export type BubblewrapOptions = SandboxShell & { readonly bwrap: string }
+export type BubblewrapOptions = SandboxShell & {
+  readonly bwrap: string
+  /** Keeps missing names from being made, where it works; without it placeholders are made in the workspace. */
+  readonly guard: Uint8Array | undefined
+}
 
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
@@ -49,13 +53,14 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
     namespaces: true,
     async confine(command) {
       const watches = await Promise.all(guards.map((guard) => guard.begin()))
-      const protection = await watchedProtection(options, command, watches)
+      const guarded = options.guard !== undefined
+      const protection = await watchedProtection({ ...options, guarded }, command, watches)
       let proxy: CommandNetwork | undefined
       try {
         proxy = await openCommandNetwork(options.network, command.call, options.directory)
         const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
-        const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
-        return plan(options, own, command, { protection, covers, proxy, guarded })
+        const git = command.guardGit === true ? await guardGit(options, command, watches) : undefined
+        return plan(options, own, command, { protection, covers, proxy, guarded: git })
       } catch (error) {
         await protection.release()
         await proxy?.close()

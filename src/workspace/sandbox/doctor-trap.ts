@@ -18,6 +18,8 @@ export type DoctorCheck = {
   readonly detail: string
   /** The sandbox of this machine does not have what was to be tried: `detail` says why, and `held` is true. */
   readonly applies?: false | undefined
+  /** The sandbox was written without a machine to try it on. */
+  readonly unproven?: true | undefined
 }
 
 /** A world to break out of: canaries outside, listeners on the host, and a script that goes for all of them. */

@@ -24,6 +24,8 @@ import {
   firstWorking,
   type SandboxDetection,
 } from './probe.js'
+import { seatbeltConfinement } from './seatbelt/confine-seatbelt.js'
+import { seatbeltChecks } from './seatbelt/seatbelt-checks.js'
 
 export type { DoctorCheck }
 
@@ -35,10 +37,17 @@ export async function doctor(options: DetectOptions = {}): Promise<DoctorCheck[]
     return [none, await tryToOutlive()]
   }
   const found = { check: 'sandbox', held: true, detail: describe(detection) }
-  return [found, ...(await tryToBreakOut(detection)), await tryToOutlive()]
+  const isUnproven = detection.kind === 'seatbelt'
+  return [
+    isUnproven ? { ...found, unproven: true } : found,
+    ...(await tryToBreakOut(detection)),
+    await tryToOutlive(),
+  ]
 }
 
 function describe(detection: WorkingSandbox): string {
+  if (detection.kind === 'seatbelt')
+    return `Seatbelt, ${detection.path}; unproven: it was written without a Mac, so report what "capstan doctor --prove" prints`
   if (detection.kind === 'landlock')
     return `Landlock, version ${detection.abi}, and a system call filter; a guard judges every new name`
   const { path, version, unguarded } = detection
@@ -58,7 +67,8 @@ const proven = new Map<string, Promise<SandboxDetection>>()
  * tested again (SEC-135).
  */
 export async function provenSandbox(options: DetectOptions = {}): Promise<SandboxDetection> {
-  const key = JSON.stringify([options.backend, options.bubblewrap])
+  const { backend, bubblewrap, platform, sandboxExec } = options
+  const key = JSON.stringify([backend, bubblewrap, platform, sandboxExec])
   const known = proven.get(key)
   if (known !== undefined) return known
   const proving = firstWorking(options, (backend) => prove(backend, options))
@@ -87,10 +97,8 @@ async function prove(backend: SandboxBackend, options: DetectOptions): Promise<S
 }
 
 /** The confinement of a shell by a sandbox that was found. */
-export async function confinementBy(
-  found: WorkingSandbox,
-  shell: Omit<SandboxShell, 'guard'>,
-): Promise<Confinement> {
+export async function confinementBy(found: WorkingSandbox, shell: SandboxShell): Promise<Confinement> {
+  if (found.kind === 'seatbelt') return seatbeltConfinement({ ...shell, program: found.path })
   const guard = await guardProgram()
   if (found.kind === 'bubblewrap')
     return bubblewrapConfinement({
@@ -103,6 +111,7 @@ export async function confinementBy(
 }
 
 async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
+  if (found.kind === 'seatbelt') return seatbeltChecks(found.path)
   const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-doctor-')))
   const { ledger, release } = await holdLedger(join(place, 'ledger'))
   let trap: Trap | undefined

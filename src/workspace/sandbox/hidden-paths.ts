@@ -71,6 +71,16 @@ export async function checkRoot(root: string): Promise<void> {
     '/proc',
     '/dev',
     '/sys',
+    ...[
+      '/Users',
+      '/private',
+      '/private/tmp',
+      '/private/var',
+      '/System',
+      '/Library',
+      '/Applications',
+      '/Volumes',
+    ],
   ]) {
     const path = await realpath(place).catch(() => place)
     if (isInside(root, path))

@@ -11,11 +11,6 @@ import { type Protection, protect, protectedNames } from './protected-paths.js'
 
 /** What holds for all commands of a shell in a sandbox. */
 export type SandboxShell = {
-  /**
-   * The program that keeps missing names from being made, where it works; without it placeholders are made in the
-   * workspace.
-   */
-  readonly guard: Uint8Array | undefined
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   /** A private directory of the shell. */
@@ -46,7 +41,15 @@ export function visiblePart(
 
 /** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
 export async function watchedProtection(
-  { roots, ledger, guard, protect: further = [] }: SandboxShell,
+  {
+    roots,
+    ledger,
+    guarded,
+    protect: further = [],
+  }: Pick<SandboxShell, 'roots' | 'ledger' | 'protect'> & {
+    /** Missing names are kept from being made. Otherwise placeholders are made in the workspace. */
+    readonly guarded: boolean
+  },
   command: ConfinedCommand,
   watches: readonly GitWatch[],
 ): Promise<Protection> {
@@ -63,7 +66,7 @@ export async function watchedProtection(
       work: command.call?.git,
       ledger,
       names: [...protectedNames, ...further],
-      guarded: guard !== undefined,
+      guarded,
       writable,
     })
     return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }

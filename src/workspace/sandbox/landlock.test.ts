@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type LandlockProfile, landlockArgs } from './landlock.js'
+import { landlockArgs } from './landlock.js'
+import type { MountlessProfile } from './mountless.js'
 
-const profile: LandlockProfile = {
+const profile: MountlessProfile = {
   shown: [
     { path: '/srv/work', how: 'read-only' },
     { path: '/srv/work/out', how: 'writable' },

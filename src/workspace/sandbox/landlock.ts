@@ -1,22 +1,11 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { isInside, type PathOfKind, type SandboxProfile } from './bubblewrap.js'
-import type { GuardRules } from './guard/guard.js'
+import { isInside, type PathOfKind } from './bubblewrap.js'
 import { kernelFiles } from './kernel-files.js'
-
-/** What the guard allows a command where there are no mounts. All paths are real paths of the host. */
-export type LandlockProfile = Pick<SandboxProfile, 'shown' | 'hidden' | 'pins' | 'tmp' | 'home'> & {
-  /** Cannot be opened, whatever else is said of them. */
-  readonly masked: readonly PathOfKind[]
-  /** Unix sockets of the host, which cannot be connected to. */
-  readonly sockets: readonly string[]
-  readonly rules: GuardRules
-  /** The port of the proxy, the only one that a command can connect to. */
-  readonly proxyPort?: number | undefined
-}
+import type { MountlessProfile } from './mountless.js'
 
 /** The words in front of a command that confine it, up to and including `--`. */
-export function landlockArgs(profile: LandlockProfile, report: string): string[] {
+export function landlockArgs(profile: MountlessProfile, report: string): string[] {
   const writable = profile.shown.filter(({ how }) => how === 'writable').map(({ path }) => path)
   const readOnly = profile.shown.filter(({ how }) => how === 'read-only').map(({ path }) => path)
   const denied = deniedPaths(profile)
@@ -47,7 +36,7 @@ export function landlockArgs(profile: LandlockProfile, report: string): string[]
 const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom']
 
 /** What rules deny, sockets, and what is hidden inside something that is shown. */
-function deniedPaths({ masked, sockets, hidden, shown }: LandlockProfile): string[] {
+function deniedPaths({ masked, sockets, hidden, shown }: MountlessProfile): string[] {
   const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
   return [...new Set([...masked, ...within].map(({ path }) => path)), ...sockets]
 }

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { childEnvironment } from '../shell/child-env.js'
-import { type SandboxBackend, sandboxBackends } from './backends.js'
+import { backendsOf, type SandboxBackend } from './backends.js'
 import { guardProgram, placeGuard, underGuard } from './guard/guard.js'
+import { sandboxExec } from './seatbelt/seatbelt-checks.js'
 
 /** Options of {@link detectSandbox}. */
 export type DetectOptions = {
@@ -13,6 +14,10 @@ export type DetectOptions = {
   readonly backend?: SandboxBackend | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined
+  /** The system to look for a sandbox of. Absent: this one. */
+  readonly platform?: string | undefined
+  /** Where `sandbox-exec` of macOS is, when it is not in its usual place. */
+  readonly sandboxExec?: string | undefined
 }
 
 /** The sandbox that works on this machine, or why none does. */
@@ -29,6 +34,11 @@ export type SandboxDetection =
       /** The version of Landlock that the kernel has. */
       readonly abi: number
     }
+  | {
+      readonly kind: 'seatbelt'
+      /** Where `sandbox-exec` is. */
+      readonly path: string
+    }
   | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
 
 /** Fixed places: a search path could lead to a program that the workspace brought along. */
@@ -44,19 +54,21 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 
 /** Asks for one backend after the other, and returns the first that works, or why each of them does not. */
 export async function firstWorking(
-  { backend }: DetectOptions,
+  { backend, platform = process.platform }: DetectOptions,
   ask: (backend: SandboxBackend) => Promise<SandboxDetection>,
 ): Promise<SandboxDetection> {
-  if (process.platform !== 'linux') {
+  const known = backendsOf(platform)
+  if (known.length === 0 || (backend !== undefined && !known.includes(backend))) {
+    const wanted = backend === undefined ? 'no sandbox' : `no ${backend}`
     return {
       kind: 'none',
-      reason: `there is no sandbox for ${process.platform} yet, only bubblewrap and Landlock on Linux`,
+      reason: `there is ${wanted} for ${platform}, only bubblewrap and Landlock for Linux, and Seatbelt for macOS`,
       advice: 'Run on Linux or in a container, or set sandbox to "off" to run commands without one.',
     }
   }
   const reasons: string[] = []
   const advice: string[] = []
-  for (const each of backend === undefined ? sandboxBackends : [backend]) {
+  for (const each of backend === undefined ? known : [backend]) {
     const found = await ask(each)
     if (found.kind !== 'none') return found
     reasons.push(found.reason)
@@ -68,10 +80,21 @@ export async function firstWorking(
 /** Finds out whether one sandbox works on this machine. */
 export function detectBackend(
   backend: SandboxBackend,
-  { bubblewrap }: DetectOptions = {},
+  { bubblewrap, sandboxExec: program }: DetectOptions = {},
 ): Promise<SandboxDetection> {
   if (backend === 'landlock') return detectLandlock()
+  if (backend === 'seatbelt') return detectSeatbelt(program ?? sandboxExec)
   return detectBubblewrap(bubblewrap === undefined ? places : [bubblewrap])
+}
+
+/** Whether it holds is tried before it is used. */
+async function detectSeatbelt(program: string): Promise<SandboxDetection> {
+  if ((await firstExecutable([program])) !== undefined) return { kind: 'seatbelt', path: program }
+  return {
+    kind: 'none',
+    reason: `${program} is missing`,
+    advice: 'Use a version of macOS that has it, or set sandbox to "off" to run commands without one.',
+  }
 }
 
 /** Signals and abstract sockets can be kept inside from this version on. */

@@ -4,7 +4,7 @@ import type { ChildEnvironment } from './child-env.js'
 
 /** How a command is held: alone with the user's rights, or inside a sandbox. */
 export interface Confinement {
-  /** What confines it, for the outcome: `none`, `bubblewrap`, `landlock`. */
+  /** What confines it, for the outcome: `none`, `bubblewrap`, `landlock`, `seatbelt`. */
   readonly name: string
   /** Commands have mounts and process numbers of their own. Where not, their processes are marked. */
   readonly namespaces: boolean

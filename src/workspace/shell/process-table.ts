@@ -1,5 +1,10 @@
+import { existsSync } from 'node:fs'
 import { linkIfReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
+import { listProcesses } from './process-list.js'
 import { markOfProcess } from './process-mark.js'
+
+/** Elsewhere processes are known by what `ps` says of them: not their environment, marks and open files. */
+const hasProc = existsSync('/proc/self/stat')
 
 export type ProcessEntry = {
   readonly pid: number
@@ -7,13 +12,16 @@ export type ProcessEntry = {
   readonly pgid: number
   /** `Z` and `X` are dead already: they only wait for their parent to notice. */
   readonly state: string
-  /** In clock ticks since boot. With the pid it names one process permanently, although pids are used again. */
+  /**
+   * In clock ticks since boot, or without `/proc` in seconds. With the pid it names one process permanently, although
+   * pids are used again.
+   */
   readonly startTime: string
 }
 
 /**
- * The processes of one moment, as the kernel lists them; none where there is no `/proc`. What else is asked about them
- * is read when it is asked, and once.
+ * The processes of one moment, as the kernel lists them. What else is asked about them is read when it is asked, and
+ * once.
  */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
@@ -24,6 +32,11 @@ export class ProcessSnapshot {
   readonly #marks = new Map<number, number | undefined>()
 
   constructor(accept: (pid: number) => boolean = () => true) {
+    if (!hasProc) {
+      this.entries = listProcesses().filter(({ pid }) => accept(pid))
+      this.incomplete = false
+      return
+    }
     const pids = namesIfReadable('/proc').map(Number)
     const listed = pids.filter((pid) => Number.isInteger(pid) && accept(pid))
     this.entries = listed.flatMap((pid) => readProcess(pid) ?? [])
@@ -80,6 +93,7 @@ export function nextSnapshot(): Promise<ProcessSnapshot> {
 
 /** One living process; undefined when there is none of that pid, or only its zombie. */
 export function readProcess(pid: number): ProcessEntry | undefined {
+  if (!hasProc) return pid > 0 ? listProcesses(pid)[0] : undefined
   const stat = textIfReadable(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
   // The name in parentheses is chosen by the process and may hold anything: fields are counted after the last one.

@@ -18,7 +18,7 @@ export function describeWithEachSandbox(name: string, tests: (backend: SandboxBa
     describeWith(backend, `${name}, ${backend}`, () => tests(backend))
 }
 
-function describeWith(backend: SandboxBackend, name: string, tests: () => void): void {
+function describeWith(backend: keyof typeof found, name: string, tests: () => void): void {
   const sandbox = found[backend]
   if (sandbox.kind !== 'none') {
     describe(name, tests)

@@ -1,0 +1,175 @@
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { isInside } from '../bubblewrap.js'
+import type { GuardRules } from '../guard/guard.js'
+import type { MountlessProfile } from '../mountless.js'
+import { readSbpl } from './read-sbpl.js'
+import { sameName, sameNameBelow, samePath } from './same-path.js'
+import { type SbplFilter, type SbplRule, writeSbpl } from './sbpl.js'
+import { processRules, readOperations, systemRules } from './system-rules.js'
+
+/**
+ * The text of a Seatbelt profile: what is not allowed is denied, and of two rules that apply the later one holds. First
+ * the system, then what is hidden and shown, from the outside in, so that the innermost place decides; then what is
+ * held inside what is writable. The text is read again before it is returned: a path cannot become a rule.
+ */
+export function seatbeltProfile(profile: MountlessProfile): string {
+  for (const path of pathsOf(profile)) checkPath(path)
+  const rules = [
+    ...processRules,
+    ...networkRules(profile.proxyPort),
+    ...systemRules,
+    ...placeRules(profile),
+    ...heldRules(profile),
+  ]
+  const text = writeSbpl(rules)
+  if (!isDeepStrictEqual(readSbpl(text), { default: 'deny', rules }))
+    throw new TypeError('The Seatbelt profile does not say what it was written from.')
+  return text
+}
+
+function networkRules(proxyPort: number | undefined): SbplRule[] {
+  if (proxyPort === undefined) return []
+  const words = [{ symbol: 'tcp' }, { text: `localhost:${proxyPort}` }]
+  return rule('allow', ['network-outbound'], [{ kind: 'other', name: 'remote', words }])
+}
+
+type Place = { readonly path: string; readonly how: 'hidden' | 'read-only' | 'writable' }
+
+/** Each place once, those further out first. */
+function placesOf({ hidden, shown, tmp, home }: MountlessProfile): Place[] {
+  const places = new Map<string, Place>()
+  for (const { path } of hidden) places.set(path, { path, how: 'hidden' })
+  for (const place of shown) places.set(place.path, place)
+  for (const path of [tmp, home]) places.set(path, { path, how: 'writable' })
+  return [...places.values()].toSorted((a, b) => a.path.length - b.path.length)
+}
+
+function placeRules(profile: MountlessProfile): SbplRule[] {
+  const places = placesOf(profile)
+  const seen = places.filter(({ how }) => how !== 'hidden')
+  return [
+    ...places.flatMap(({ path, how }) => {
+      const place: SbplFilter[] = [{ kind: 'subpath', path }]
+      if (how === 'hidden') return rule('deny', [...readOperations, 'file-write*'], place)
+      if (how === 'writable') return rule('allow', [...readOperations, 'file-write*'], place)
+      const isWithin = places.some((around) => around.how === 'writable' && isBelow(around.path, path))
+      return [
+        ...rule('allow', readOperations, place),
+        ...(isWithin ? rule('deny', ['file-write*'], place) : []),
+      ]
+    }),
+    // A program that asks for its own directory looks at every directory above it.
+    ...rule('allow', ['file-read-metadata'], literals(seen.flatMap(({ path }) => ancestorsOf(path)))),
+    ...rule('deny', ['file-write-setugid'], [{ kind: 'subpath', path: '/' }]),
+  ]
+}
+
+/** What cannot be changed, opened or moved inside what is writable. Nothing after these rules allows anything. */
+function heldRules(profile: MountlessProfile): SbplRule[] {
+  const { pins, rules, masked, sockets, shown, hidden } = profile
+  const opened = pins.filter(({ how }) => how === 'own-mount').map(({ path }) => path)
+  const readOnly = pins.filter(({ how }) => how === 'read-only').map(({ path }) => path)
+  const names = namesOf(rules).map(({ path }) => path)
+  const denied = [...masked.map(({ path }) => path), ...sockets]
+  const writable = placesOf(profile)
+    .filter(({ how }) => how === 'writable')
+    .map(({ path }) => path)
+  const within = [...shown, ...hidden].map(({ path }) => path)
+  const fixed = [...readOnly, ...opened, ...names, ...denied, ...within].filter((path) =>
+    writable.some((place) => isBelow(place, path)),
+  )
+  const steps = fixed.flatMap((path) => [path, ...ancestorsOf(path)])
+  // A directory that was moved away would take what is held in it along, to a place where nothing holds it.
+  const unmovable = steps.filter((path) => writable.some((place) => isInside(place, path)))
+  const isSame = (path: string): SbplFilter => ({
+    kind: 'require-any',
+    filters: [{ kind: 'subpath', path }, regex(samePath(path))],
+  })
+  const gitBases = rules.gitRoots.length === 0 ? [] : [...rules.gitRoots, ...opened]
+  return [
+    ...rule(
+      'deny',
+      ['file-write*'],
+      [
+        ...unique(gitBases).map((base) => except(regex(sameNameBelow(base, '.git')), base, opened)),
+        ...unique(readOnly).map((path) => except(isSame(path), path, opened)),
+        ...namesOf(rules).map(({ directory, name, path }) =>
+          except(regex(sameName(directory, name)), path, opened),
+        ),
+      ],
+    ),
+    ...rule('deny', ['file-write-unlink'], literals([...unmovable, ...writable])),
+    ...rule('deny', [...readOperations, 'file-write*'], unique(denied).map(isSame)),
+  ]
+}
+
+/** A filter that does not apply in the directories inside a place which are opened for the command. */
+function except(filter: SbplFilter, place: string, opened: readonly string[]): SbplFilter {
+  const within = unique(opened).filter((path) => isBelow(place, path))
+  if (within.length === 0) return filter
+  const outside = within.map(
+    (path): SbplFilter => ({ kind: 'require-not', filter: { kind: 'subpath', path } }),
+  )
+  return { kind: 'require-all', filters: [filter, ...outside] }
+}
+
+/** Each name that cannot be made, once. */
+function namesOf({ names }: GuardRules): { directory: string; name: string; path: string }[] {
+  const found = new Map<string, { directory: string; name: string; path: string }>()
+  for (const { directory, name } of names) {
+    const path = `${directory === '/' ? '' : directory}/${name}`
+    found.set(path, { directory, name, path })
+  }
+  return [...found.values()]
+}
+
+/** None where nothing is named: without filters a rule would hold for everything. */
+function rule(
+  action: SbplRule['action'],
+  operations: readonly string[],
+  filters: readonly SbplFilter[],
+): SbplRule[] {
+  return filters.length === 0 ? [] : [{ action, operations, filters }]
+}
+
+function regex(pattern: string): SbplFilter {
+  return { kind: 'regex', pattern }
+}
+
+function literals(paths: readonly string[]): SbplFilter[] {
+  return unique(paths).map((path) => ({ kind: 'literal', path }))
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}
+
+function ancestorsOf(path: string): string[] {
+  const above = dirname(path)
+  return above === path ? [] : [above, ...ancestorsOf(above)]
+}
+
+function isBelow(directory: string, path: string): boolean {
+  return path !== directory && isInside(directory, path)
+}
+
+function pathsOf({ shown, hidden, pins, tmp, home, masked, sockets, rules }: MountlessProfile): string[] {
+  return [
+    ...[...shown, ...hidden, ...pins, ...masked].map(({ path }) => path),
+    ...[tmp, home, ...sockets, ...rules.gitRoots],
+    ...namesOf(rules).map(({ path }) => path),
+  ]
+}
+
+/** Seatbelt compares texts: a path that is written in another way than the kernel writes it would match nothing. */
+function checkPath(path: string): void {
+  const isPlain =
+    path === '/' ||
+    (path.startsWith('/') &&
+      !path
+        .split('/')
+        .slice(1)
+        .some((name) => /^\.{0,2}$/.test(name)))
+  if (!isPlain) throw new TypeError(`${JSON.stringify(path)} is not an absolute path without "." and "..".`)
+}
