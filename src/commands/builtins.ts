@@ -31,7 +31,7 @@ export const builtinCommands: readonly BuiltinCommand[] = [
     usage: '/compact [focus]',
     run: async ({ args, session, signal }) => {
       const done = await session.compact(signal, { focus: args === '' ? undefined : args })
-      if (done === undefined) return 'Nothing to compact: the conversation is short enough.'
+      if (done === undefined) return 'Nothing was compacted: the conversation is short, or a hook refused it.'
       return `Compacted: ${messages(done.beforeMessages)} became ${done.afterMessages}.`
     },
   },
@@ -139,24 +139,35 @@ function context({
   return [
     `Model: ${model} (window: ${window})`,
     `Used: ${number(usedTokens)} tokens, ${percent(usedTokens, windowTokens)} (${counted ? 'counted by the provider, parts estimated' : 'estimated'})`,
-    ...usage.parts.map(
-      (part) => `  ${part.name.padEnd(7)}  ${number(part.tokens).padStart(width)}${partNote(part)}`,
-    ),
+    ...usage.parts.flatMap((part) => [
+      `  ${part.name.padEnd(7)}  ${number(part.tokens).padStart(width)}${partCount(part)}`,
+      ...partItems(part),
+    ]),
     `Free: ${number(Math.max(0, windowTokens - usedTokens))} tokens`,
-    `Compaction: ${when}. Leaving out old tool output frees ${number(pruneFreesTokens)}; a summary replaces ${number(summaryReplacesTokens)}.`,
+    `Compaction: ${when}. It can leave out ${number(pruneFreesTokens)} tokens of old tool output,`,
+    `  and replace ${number(summaryReplacesTokens)} tokens of messages by a summary.`,
   ].join('\n')
 }
 
-function partNote({ name, count, largest }: ContextPart): string {
+function partCount({ name, count }: ContextPart): string {
   const unit = units[name]
-  if (unit === undefined || count === 0) return ''
-  const items = largest
-    .map((item) => `${visibleLine(item.name, maxNameLength)} ${number(item.tokens)}`)
-    .join(', ')
-  return `  (${count} ${unit}${count === 1 ? '' : 's'}${items === '' ? '' : `: ${items}`})`
+  return unit === undefined || count === 0 ? '' : `  (${count} ${unit}${count === 1 ? '' : 's'})`
+}
+
+/** The largest tools or files, in lines that fit a terminal. */
+function partItems({ largest }: ContextPart): string[] {
+  const lines: string[] = []
+  for (const { name, tokens } of largest) {
+    const item = `${visibleLine(name, maxNameLength)} ${number(tokens)}`
+    const last = lines.at(-1)
+    if (last === undefined || last.length + item.length > maxLineLength) lines.push(`    ${item}`)
+    else lines[lines.length - 1] = `${last}, ${item}`
+  }
+  return lines
 }
 
 const maxNameLength = 80
+const maxLineLength = 70
 
 const units: Readonly<Partial<Record<ContextPart['name'], string>>> = {
   tools: 'tool',
@@ -196,7 +207,7 @@ function serverLine({ name, connected, toolCount, state, confined, error }: Comm
 }
 
 function dollars(amount: number): string {
-  return `$${amount.toFixed(4)}`
+  return amount > 0 && amount < 0.00005 ? 'less than $0.0001' : `$${amount.toFixed(4)}`
 }
 
 function messages(count: number): string {

@@ -258,10 +258,12 @@ describe('the built-in commands', () => {
         'Model: openai/small (window: 1,000 tokens)',
         'Used: 250 tokens, 25 % (estimated)',
         '  system   100',
-        '  files     50  (1 file: a b 50)',
+        '  files     50  (1 file)',
+        '    a b 50',
         '  history  100  (2 messages)',
         'Free: 750 tokens',
-        'Compaction: only by /compact. Leaving out old tool output frees 0; a summary replaces 100.',
+        'Compaction: only by /compact. It can leave out 0 tokens of old tool output,',
+        '  and replace 100 tokens of messages by a summary.',
       ].join('\n'),
     )
   })
@@ -269,7 +271,9 @@ describe('the built-in commands', () => {
   it('/compact says what it did, and when there was nothing to do', async () => {
     const session = fakeSession()
     expect(await run('/compact', session)).toBe('Compacted: 7 messages became 2.')
-    expect(await run('/compact', session)).toBe('Nothing to compact: the conversation is short enough.')
+    expect(await run('/compact', session)).toBe(
+      'Nothing was compacted: the conversation is short, or a hook refused it.',
+    )
     const broken = { ...session, compact: () => Promise.reject(new Error('no model')) }
     expect(await run('/compact', broken)).toBe("command 'compact' failed: no model")
   })

@@ -19,6 +19,19 @@ describe('usage', () => {
   })
 })
 
+describe('figures that are not counts', () => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1e12, '7' as never])(
+    'cost nothing and lower no cost: %s',
+    (odd) => {
+      const price = { input: 2, output: 10, cacheRead: 1, cacheWrite: 3 }
+      const usage = { inputTokens: 1_000_000, outputTokens: 0, totalTokens: 1_000_000 }
+      expect(costOf({ ...usage, outputTokens: odd }, price)).toBe(2)
+      expect(costOf({ ...usage, cachedInputTokens: odd, cacheWriteTokens: odd }, price)).toBe(2)
+      expect(costOf({ ...usage, inputTokens: odd }, price)).toBe(0)
+    },
+  )
+})
+
 describe('an estimate', () => {
   const message: Message = { role: 'user', content: [{ type: 'text', text: 'x'.repeat(4000) }] }
 

@@ -6,11 +6,17 @@ import type { ModelPrice, ModelUsage, PriceTier } from './model.js'
  * usage is that of one request: its size decides the tier of the prices.
  */
 export function costOf(usage: ModelUsage, price: ModelPrice): number {
-  const { cachedInputTokens: read = 0, cacheCreationInputTokens, cacheWriteTokens } = usage
-  const written = cacheWriteTokens ?? cacheCreationInputTokens ?? 0
-  const plain = Math.max(0, usage.inputTokens - read - written)
-  const { input, output, cacheRead = input, cacheWrite = input } = pricesFor(usage.inputTokens, price)
-  return (plain * input + read * cacheRead + written * cacheWrite + usage.outputTokens * output) / 1_000_000
+  const [inputTokens, outputTokens] = [count(usage.inputTokens), count(usage.outputTokens)]
+  const read = count(usage.cachedInputTokens)
+  const written = count(usage.cacheWriteTokens ?? usage.cacheCreationInputTokens)
+  const plain = Math.max(0, inputTokens - read - written)
+  const { input, output, cacheRead = input, cacheWrite = input } = pricesFor(inputTokens, price)
+  return (plain * input + read * cacheRead + written * cacheWrite + outputTokens * output) / 1_000_000
+}
+
+/** A server can report any number. One that is not a count must not lower a cost, or make a sum unusable. */
+function count(tokens: number | undefined): number {
+  return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? tokens : 0
 }
 
 function pricesFor(inputTokens: number, price: ModelPrice): Omit<ModelPrice, 'tiers'> {

@@ -366,8 +366,8 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Replaces what the model sees of the conversation by a summary; the history stays. Null when there is nothing to
-   * replace, or a hook refused it. Refused while a run works.
+   * Replaces what the model sees of the conversation by a summary; the history stays. Null when a summary
+   * would not be shorter, or a hook refused it. Rejects when the model gives no summary, and while a run works.
    *
    * @example
    * await session.compact({ focus: 'the failing test in src/parser' })

@@ -62,9 +62,16 @@ export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string
       const ended = await Promise.allSettled([traces.shutdown(), metrics.shutdown()])
       for (const outcome of ended)
         if (outcome.status === 'rejected')
-          process.emitWarning(`Telemetry could not be sent to ${endpoint}: ${messageOf(outcome.reason)}`)
+          process.emitWarning(
+            withoutPassword(`Telemetry could not be sent to ${endpoint}: ${messageOf(outcome.reason)}`),
+          )
     },
   }
+}
+
+/** An address can have a user name and a password in it. */
+function withoutPassword(text: string): string {
+  return text.replace(/(\bhttps?:\/\/)[^\s/@]*@/gi, '$1')
 }
 
 /** The packages that export telemetry are not all installed. */

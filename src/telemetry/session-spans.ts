@@ -1,11 +1,12 @@
 import { compileHostPattern, type HostPattern, matchesHost, parseHost } from '../authority/host-pattern.js'
-import { formatRule } from '../authority/rule.js'
+import { formatRule, type Rule } from '../authority/rule.js'
 import type { FeatureContext } from '../feature/feature-context.js'
 import type { RunRequest } from '../feature/run-request.js'
 import type { RuntimeTrace } from '../feature/trace.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { CallRecord, HookCall } from '../loop/gate-parts.js'
 import type { RequestWatch } from '../loop/run-parts.js'
+import { usageOf } from '../loop/usage.js'
 import { ModelError } from '../model/errors.js'
 import type { Model, ModelAnswer } from '../model/model.js'
 import type { CompletionRequest } from '../tool/completion.js'
@@ -44,6 +45,7 @@ export class SessionSpans {
   /** The runs that wait their turn. */
   readonly #queued = new Map<string, QueuedRun>()
   readonly #targets: readonly HostPattern[]
+  readonly #rules = new WeakMap<Rule, string>()
   #hasFailed = false
 
   constructor(session: FeatureContext, options: TelemetryOptions, parent?: () => OtelSpan | undefined) {
@@ -131,7 +133,7 @@ export class SessionSpans {
       const span =
         this.#calls.get(callId)?.span ??
         this.#options.tracer?.startSpan(
-          `execute_tool ${toolName}`,
+          `execute_tool ${this.#session.tools.get(toolName) === undefined ? otherTool : toolName}`,
           {
             kind: spanKind.internal,
             attributes: this.#base('execute_tool'),
@@ -145,7 +147,7 @@ export class SessionSpans {
       if (failure !== undefined) this.#fail(span, failure, errorText(record))
       span?.end()
       // A model can invent any number of names, and a meter stores each.
-      const measured: OtelAttributes = { 'gen_ai.tool.name': tool === undefined ? '_OTHER' : toolName }
+      const measured: OtelAttributes = { 'gen_ai.tool.name': tool === undefined ? otherTool : toolName }
       if (failure !== undefined) measured['error.type'] = failure
       this.#durations?.call.record(durationMs / 1000, measured)
     })
@@ -265,19 +267,20 @@ export class SessionSpans {
   }
 
   #answerAttributes({ usage, response, finish, content }: ModelAnswer): OtelAttributes {
-    const { cachedInputTokens, reasoningTokens } = usage
-    const written = usage.cacheWriteTokens ?? usage.cacheCreationInputTokens
+    const counted = usageOf(usage)
     const attributes: OtelAttributes = {
-      'gen_ai.usage.input_tokens': usage.inputTokens,
-      'gen_ai.usage.output_tokens': usage.outputTokens,
+      'gen_ai.usage.input_tokens': counted.promptTokens,
+      'gen_ai.usage.output_tokens': counted.completionTokens,
       'gen_ai.response.finish_reasons': [finish],
     }
-    if (cachedInputTokens !== undefined)
-      attributes['gen_ai.usage.cache_read.input_tokens'] = cachedInputTokens
-    if (written !== undefined) attributes['gen_ai.usage.cache_creation.input_tokens'] = written
-    if (reasoningTokens !== undefined) attributes['gen_ai.usage.reasoning.output_tokens'] = reasoningTokens
-    if (response.id !== undefined) attributes['gen_ai.response.id'] = response.id
-    if (response.model !== undefined) attributes['gen_ai.response.model'] = response.model
+    if (usage.cachedInputTokens !== undefined)
+      attributes['gen_ai.usage.cache_read.input_tokens'] = counted.cacheReadTokens
+    if (usage.cacheWriteTokens !== undefined || usage.cacheCreationInputTokens !== undefined)
+      attributes['gen_ai.usage.cache_creation.input_tokens'] = counted.cacheWriteTokens
+    if (usage.reasoningTokens !== undefined)
+      attributes['gen_ai.usage.reasoning.output_tokens'] = counted.reasoningTokens
+    if (response.id !== undefined) attributes['gen_ai.response.id'] = bounded(response.id)
+    if (response.model !== undefined) attributes['gen_ai.response.model'] = bounded(response.model)
     if (this.#options.recordContent === true)
       attributes['gen_ai.output.messages'] = this.#messages([{ role: 'assistant', content }])
     return attributes
@@ -287,14 +290,15 @@ export class SessionSpans {
     const { toolName, toolCallId, callId, verdict, rules, approval, args, envelope } = record
     const isExtension = tool !== undefined && 'mcp' in tool && tool.mcp !== undefined
     const attributes: OtelAttributes = {
-      'gen_ai.tool.name': toolName,
-      'gen_ai.tool.call.id': toolCallId ?? callId,
+      'gen_ai.tool.name': tool === undefined ? this.#inventedName(toolName) : toolName,
+      'gen_ai.tool.call.id': toolCallId === undefined ? callId : bounded(toolCallId),
       'gen_ai.tool.type': isExtension ? 'extension' : 'function',
       'capstan.call.origin': record.origin,
       'capstan.gate.step': record.endedAt,
     }
     if (verdict !== undefined) attributes['capstan.verdict'] = verdict.action
-    if (rules !== undefined && rules.length > 0) attributes['capstan.rule'] = rules.map(formatRule)
+    if (rules !== undefined && rules.length > 0)
+      attributes['capstan.rule'] = rules.map((rule) => this.#ruleText(rule))
     if (approval !== undefined) attributes['capstan.approval'] = approval
     if (failure !== undefined) attributes['error.type'] = failure
     if (this.#options.recordContent === true) {
@@ -339,6 +343,20 @@ export class SessionSpans {
     return this.#text(JSON.stringify(messages))
   }
 
+  /** A model can write anything as the name of a tool, so that it counts as content. */
+  #inventedName(name: string): string {
+    return this.#options.recordContent === true ? bounded(this.#text(name)) : otherTool
+  }
+
+  /** A rule that an approval made quotes the command that was approved. */
+  #ruleText(rule: Rule): string {
+    const known = this.#rules.get(rule)
+    if (known !== undefined) return known
+    const text = bounded(this.#text(formatRule(rule)))
+    this.#rules.set(rule, text)
+    return text
+  }
+
   /** Without secrets, and not longer than what a collector takes. */
   #text(text: string): string {
     const { redactor } = this.#session
@@ -372,6 +390,15 @@ type OpenRun = {
 }
 
 const maxTextLength = 64_000
+const maxNameLength = 256
+
+/** The name of all tools that the session does not have. */
+const otherTool = '_OTHER'
+
+/** What a provider names is short, or wrong. */
+function bounded(text: string): string {
+  return text.length <= maxNameLength ? text : `${text.slice(0, maxNameLength)}…`
+}
 
 const delegatingTools = new Set(['task', 'parallel_task'])
 

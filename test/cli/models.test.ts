@@ -70,11 +70,27 @@ describe('capstan models', () => {
     const { stdout } = await place.run(['models', '--config', config, '--configured'])
     expect(stdout.split('\n').slice(1)).toEqual([
       'openai/gpt-5-mini  400k     128k     7 / 9                    images, reasoning (minimal, low, medium, high)',
-      'vllm/tiny          unknown  unknown  unknown                  images',
+      'vllm/tiny          unknown  unknown  unknown                  unknown',
       '',
     ])
     const every = (await place.run(['models', '--config', config, '--json', 'gpt-5-mini'])).stdout
     expect(every.split('\n').filter((line) => line.includes('"openai/gpt-5-mini"'))).toHaveLength(1)
+  })
+
+  it('does not let one long name move the other columns, and leaves levels out where a terminal is narrow', async () => {
+    const place = await openPlace()
+    const config = join(place.home, '..', 'long.acl')
+    const long = `m-${'x'.repeat(60)}`
+    writeFileSync(config, `providers "openai" {\n  models "gpt-5-mini" {}\n  models "${long}" {}\n}\n`)
+    const argv = ['models', '--config', config, '--configured']
+    const piped = (await place.run(argv)).stdout.split('\n')
+    expect(piped[1]).toMatch(
+      /^openai\/gpt-5-mini {2}400k .* images, reasoning \(minimal, low, medium, high\)$/,
+    )
+    expect(piped[2]).toBe(`openai/${long}  unknown  unknown  unknown                  unknown`)
+    const shown = (await place.run(argv, { isTTY: { stdout: true } })).stdout.split('\n')
+    expect(shown[1]).toMatch(/ images, reasoning$/)
+    expect(shown[1]?.length).toBeLessThanOrEqual(80)
   })
 
   it('fails with a message when no model matches', async () => {

@@ -40,7 +40,7 @@ export const command: Command = {
       (model) =>
         words.every((word) => model.name.toLowerCase().includes(word)) &&
         (provider === undefined || model.name.toLowerCase().startsWith(`${provider}/`)) &&
-        (!args.has('images') || model.images) &&
+        (!args.has('images') || model.images === true) &&
         (!args.has('reasoning') || model.reasoningLevels !== undefined) &&
         (!args.has('configured') || model.configured) &&
         (minContext === undefined || (model.contextTokens ?? 0) >= minContext),
@@ -49,7 +49,7 @@ export const command: Command = {
     if (args.has('json')) await write(io.stdout, found.map((model) => `${safeJson(model)}\n`).join(''))
     else if (found.length > 0) {
       const { bold } = colorsFor(io, 'stdout')
-      const [heading = '', ...lines] = modelTable(found)
+      const [heading = '', ...lines] = modelTable(found, io.isTTY.stdout ? io.columns() : undefined)
       await write(io.stdout, `${[bold(heading), ...lines].join('\n')}\n`)
     }
     if (found.length > 0) return exitCodes.done

@@ -1,5 +1,5 @@
 import { type AgentConfig, resolveModel } from '../../agent/config/index.js'
-import { type CatalogueEntry, catalogueEntries } from '../../model/catalogue/catalogue.js'
+import { type CatalogueEntry, catalogueEntries, catalogueEntry } from '../../model/catalogue/catalogue.js'
 import type { ModelPrice, ReasoningLevel } from '../../model/model.js'
 import { createModel } from '../../model/provider.js'
 import { roughly } from '../interactive/run/figures.js'
@@ -16,7 +16,8 @@ export type ListedModel = {
   readonly configured: boolean
   readonly contextTokens?: number | undefined
   readonly outputTokens?: number | undefined
-  readonly images: boolean
+  /** Absent when it is not known, as are the levels. */
+  readonly images?: boolean | undefined
   readonly reasoningLevels?: readonly ReasoningLevel[] | undefined
   readonly price?: ModelPrice | undefined
 }
@@ -48,17 +49,21 @@ export function usableModels(config: AgentConfig, env: Io['env']): ListedModel[]
 }
 
 /** A table with a heading: name, window, longest answer, prices of input and output, abilities. */
-export function modelTable(models: readonly ListedModel[]): string[] {
-  return aligned([
-    ['model', 'context', 'output', 'input / output $ per 1M', 'abilities'],
-    ...models.map((model) => [
-      safeLine(model.name, 100),
-      tokensText(model.contextTokens),
-      tokensText(model.outputTokens),
-      priceText(model.price),
-      abilities(model),
-    ]),
-  ])
+export function modelTable(models: readonly ListedModel[], columns = Number.POSITIVE_INFINITY): string[] {
+  const table = (withLevels: boolean): string[] =>
+    aligned([
+      ['model', 'context', 'output', 'input / output $ per 1M', 'abilities'],
+      ...models.map((model) => [
+        safeLine(model.name, 100),
+        tokensText(model.contextTokens),
+        tokensText(model.outputTokens),
+        priceText(model.price),
+        abilities(model, withLevels),
+      ]),
+    ])
+  const whole = table(true)
+  // What a narrow terminal would break into two lines is left out; the levels of one model are in --json.
+  return whole.some((line) => widthOf(line) > columns) ? table(false) : whole
 }
 
 /** One line for each model, for a list to choose from. */
@@ -72,9 +77,11 @@ export function modelLabels(models: readonly ListedModel[]): string[] {
   )
 }
 
-/** Pads the columns of rows so that they align. */
+/** Pads the columns of rows so that they align. A few long names do not move the columns of all others away. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => widthOf(row[at] ?? ''))))
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => widthOf(row[at] ?? '')).filter((width) => width <= maxPadded)),
+  )
   return rows.map((row) =>
     row
       .map((text, at) => text + ' '.repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text))))
@@ -83,18 +90,21 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+const maxPadded = 44
+
 function configuredModels(config: AgentConfig): ListedModel[] {
   return config.providers.flatMap(({ name: provider, models }) =>
     models.map(({ id }): ListedModel => {
       const name = `${provider}/${id}`
-      const { facts } = createModel(resolveModel(config, name))
-      const { contextTokens, outputTokens, images, reasoningLevels, price } = facts
+      const resolved = resolveModel(config, name)
+      const { facts } = createModel(resolved)
+      const { contextTokens, outputTokens, reasoningLevels, price } = facts
       return {
         name,
         configured: true,
         contextTokens: facts.contextAssumed === true ? undefined : contextTokens,
         outputTokens,
-        images,
+        images: resolved.facts?.images ?? catalogueEntry(provider, id)?.images,
         reasoningLevels: reasoningLevels ?? (facts.reasoning ? [] : undefined),
         price,
       }
@@ -116,10 +126,10 @@ function priceText(price: ModelPrice | undefined): string {
   return `${price.input} / ${price.output}${price.tiers === undefined ? '' : ' +'}`
 }
 
-function abilities({ images, reasoningLevels }: ListedModel): string {
+function abilities({ images, reasoningLevels }: ListedModel, withLevels: boolean): string {
+  if (images === undefined && reasoningLevels === undefined) return 'unknown'
+  const levels = withLevels ? (reasoningLevels ?? []) : []
   const reasoning =
-    reasoningLevels === undefined
-      ? []
-      : [`reasoning${reasoningLevels.length > 0 ? ` (${reasoningLevels.join(', ')})` : ''}`]
-  return [...(images ? ['images'] : []), ...reasoning].join(', ')
+    reasoningLevels === undefined ? [] : [`reasoning${levels.length > 0 ? ` (${levels.join(', ')})` : ''}`]
+  return [...(images === true ? ['images'] : []), ...reasoning].join(', ')
 }

@@ -6,6 +6,8 @@ import { createConversation } from '../conversation.js'
 import type { AgentEvent } from '../events.js'
 import { run } from '../run.js'
 import type { RunParts } from '../run-parts.js'
+import { beginRun, startClock } from '../run-state.js'
+import { compactConversation } from './compact.js'
 import { prune } from './prune.js'
 import { tailStart } from './tail.js'
 import { transcripts } from './transcript.js'
@@ -22,6 +24,16 @@ const result = (id: string, text: string, toolName = 'read'): Message => ({
 })
 
 const isSummary = (request: CompletionRequest): boolean => request.instructions === 'You write summaries.'
+
+/** As `/compact` does it. */
+async function asked(parts: RunParts): Promise<boolean> {
+  const clock = startClock(parts)
+  try {
+    return await compactConversation(beginRun(parts, clock, undefined), run, { asked: true })
+  } finally {
+    clock.stop()
+  }
+}
 
 function setUp(
   answers: (request: CompletionRequest, n: number) => ScriptedStep | string,
@@ -103,6 +115,23 @@ describe('a conversation that is too long', () => {
     const small = setUp(() => 'ok', turns(2, 100))
     await run(small.parts, user('hi'))
     expect(small.model.requests).toHaveLength(1)
+  })
+
+  it('does not count failures of what a person asked for, however often', async () => {
+    const { events, parts } = setUp((request) => (isSummary(request) ? long(60_000) : 'ok'), turns(2, 100))
+    for (let time = 0; time < 3; time++) expect(await asked(parts)).toBe(false)
+    const failures = events.filter(({ type }) => type === 'compaction_failed')
+    expect(failures).toHaveLength(3)
+    expect(failures[0]).toMatchObject({
+      error: expect.stringMatching(/would have \d+ tokens instead of \d+/),
+    })
+    expect((await run(parts, user('next'))).text).toBe('ok')
+  })
+
+  it('rejects what a person asked for when the model gives no summary', async () => {
+    const broken = new ModelError('model_auth', 'no key')
+    const { parts } = setUp(() => ({ error: broken }), turns(2, 100))
+    await expect(asked(parts)).rejects.toMatchObject({ code: 'model_auth' })
   })
 
   it('ends the run when it cannot be made smaller twice, with the numbers', async () => {

@@ -76,8 +76,14 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
     const summary = await summarise(state, ask, pruned.slice(0, tail), pruned.slice(tail), focus)
     const view: Message[] = [summary, ...pruned.slice(tail)]
     const after = measure(view)
-    if (after >= used || (!manual && after > limit))
-      throw new Error(`a summary brings it from ${used} to ${after} tokens, and ${limit} would fit`)
+    const problem =
+      after >= used
+        ? `with a summary it would have ${after} tokens instead of ${used}`
+        : !manual && after > limit
+          ? `with a summary it would have ${after} tokens, and ${limit} fit`
+          : undefined
+    if (problem !== undefined && manual) return unchanged(state, problem)
+    if (problem !== undefined) throw new Error(problem)
     await show(state, view, before, after, 'summarised', summaryText(summary))
     // Whether it really fits shows with the next count; a person's own wish is not a measure of that.
     if (manual) gauge.failedCompactions = 0
@@ -85,7 +91,9 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
     return true
   } catch (error) {
     if (state.signal.aborted) throw error
-    return failed(state, error, used, limit)
+    if (!manual) return failed(state, error, used, limit)
+    unchanged(state, messageOf(error))
+    throw error
   }
 }
 
@@ -157,10 +165,16 @@ async function show(
   await parts.observe?.('post_compact', { before_messages: before.messages, after_messages: view.length })
 }
 
+/** A conversation that a person asked to make smaller still fits, so that a failure does not count. */
+function unchanged({ parts }: RunState, why: string): false {
+  parts.emit({ type: 'compaction_failed', error: why })
+  return false
+}
+
 function failed(state: RunState, error: unknown, used: number, limit: number): boolean {
   const gauge = gaugeOf(state.parts.conversation)
   gauge.failedCompactions++
-  state.parts.emit({ type: 'compaction_failed', error: messageOf(error) })
+  unchanged(state, messageOf(error))
   if (gauge.failedCompactions < maxFailures) return false
   throw tooLarge(gauge, used, limit, error)
 }
