@@ -2,33 +2,35 @@
 //
 //   node scripts/model-catalogue.mjs
 //
-// The data is that of a maintained package, which is fetched for this script alone and is not a dependency. To update,
-// change the version below, run the script, and look at the difference.
+// The data is that of two maintained packages, which are fetched for this script alone and are not dependencies: limits,
+// prices and reasoning of the first, and of the second which models follow a JSON Schema. Both list models that can call
+// tools only. To update, change the versions below, run the script, and look at the difference.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
 const source = { name: '@earendil-works/pi-ai', version: '1.5.0' }
+const abilities = { name: '@cline/llms', version: '0.0.86' }
 
-/** Our name of a provider, and the file of the package. */
+/** Our name of a provider, the file of the first package, and the name in the second. */
 const providers = {
-  openai: 'openai',
-  anthropic: 'anthropic',
-  google: 'google',
-  vertex: 'google-vertex',
-  mistral: 'mistral',
-  xai: 'xai',
-  deepseek: 'deepseek',
-  groq: 'groq',
-  together: 'together',
-  azure: 'azure',
-  bedrock: 'amazon-bedrock',
-  cerebras: 'cerebras',
-  fireworks: 'fireworks',
-  moonshot: 'moonshotai',
-  glm: 'zai',
-  openrouter: 'openrouter',
+  openai: ['openai', 'openai-native'],
+  anthropic: ['anthropic', 'anthropic'],
+  google: ['google', 'gemini'],
+  vertex: ['google-vertex', 'vertex'],
+  mistral: ['mistral', 'mistral'],
+  xai: ['xai', 'xai'],
+  deepseek: ['deepseek', 'deepseek'],
+  groq: ['groq', 'groq'],
+  together: ['together', 'together'],
+  azure: ['azure', 'openai-native'],
+  bedrock: ['amazon-bedrock', 'bedrock'],
+  cerebras: ['cerebras', 'cerebras'],
+  fireworks: ['fireworks', 'fireworks'],
+  moonshot: ['moonshotai', 'moonshot'],
+  glm: ['zai', 'zai'],
+  openrouter: ['openrouter', 'openrouter'],
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -47,20 +49,21 @@ const levels = /** @type {const} */ ({ minimal: 'n', low: 'l', medium: 'm', high
  *   cost?: Price & { tiers?: (Price & { inputTokensAbove: number })[] }
  * }} SourceModel
  */
+/** @typedef {Record<string, { capabilities?: string[] } | undefined>} Abilities of the models of a provider */
 
-/** Fetches the package, and returns the directory of its data. */
-function fetchSource() {
-  const directory = join(root, '.build/model-catalogue')
-  const data = join(directory, 'package/dist/providers/data')
+/** Fetches a package, and returns the path of a file or directory in it. @param {typeof source} wanted @param {string} part */
+function fetchPackage({ name, version }, part) {
+  const directory = join(root, '.build/model-catalogue', name.replace(/\W+/g, '-'))
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
-  const packed = execFileSync('npm', ['pack', `${source.name}@${source.version}`, '--silent'], {
+  const packed = execFileSync('npm', ['pack', `${name}@${version}`, '--silent'], {
     cwd: directory,
     encoding: 'utf8',
   })
   execFileSync('tar', ['xzf', packed.trim()], { cwd: directory })
-  if (!existsSync(data)) throw new Error(`${source.name} ${source.version} has no data where it was expected`)
-  return data
+  const path = join(directory, 'package', part)
+  if (!existsSync(path)) throw new Error(`${name} ${version} has no data where it was expected`)
+  return path
 }
 
 /** @param {string} directory @param {string} file @returns {SourceModel[]} */
@@ -71,14 +74,21 @@ function readModels(directory, file) {
     .filter(({ type }) => type === 'chat')
 }
 
-/** @param {SourceModel} model */
-function line(model) {
+/** @param {SourceModel} model @param {Abilities} known */
+function line(model, known) {
   const { id, input, cost, contextWindow = 0, maxTokens = 0 } = model
   if (/\s/.test(id)) throw new Error(`The id of a model contains a space: ${id}`)
   const tiers = (cost?.tiers ?? []).map((tier) => `${tier.inputTokensAbove}:${prices(tier).join(':')}`)
-  const flags = `${input.includes('image') ? 'i' : ''}${reasoningLevels(model)}` || '-'
+  const flags =
+    `${input.includes('image') ? 'i' : ''}${schemaFlag(known[id])}${reasoningLevels(model)}` || '-'
   const isPriced = cost !== undefined && (cost.input > 0 || cost.output > 0 || id.endsWith(':free'))
   return [id, contextWindow, maxTokens, flags, ...(isPriced ? [...prices(cost), ...tiers] : [])].join(' ')
+}
+
+/** Nothing for a model that the second package does not list. @param {Abilities[string]} entry */
+function schemaFlag(entry) {
+  if (entry === undefined) return ''
+  return entry.capabilities?.includes('structured_output') ? 's' : 'w'
 }
 
 /** @param {Price} price */
@@ -101,33 +111,41 @@ function reasoningLevels({ reasoning = false, thinkingLevelMap = {} }) {
   return `r${has.map(([, letter]) => letter).join('')}`
 }
 
-/** A model of a region (`eu.…`) is left out where it is like the one without a region. @param {SourceModel[]} models */
-function withoutRegions(models) {
-  const lines = new Map(models.map((model) => [model.id, line(model)]))
+/** A model of a region (`eu.…`) is left out where it is like the one without a region. @param {SourceModel[]} models @param {Abilities} known */
+function withoutRegions(models, known) {
+  const lines = new Map(models.map((model) => [model.id, line(model, known)]))
   return models.filter(({ id }) => {
     const plain = id.replace(/^(?:us-gov|us|eu|apac|au|jp|global)\./, '')
     return plain === id || lines.get(plain)?.slice(plain.length) !== lines.get(id)?.slice(id.length)
   })
 }
 
-const directory = fetchSource()
+const directory = fetchPackage(source, 'dist/providers/data')
+/** @type {{ getGeneratedProviderModels: () => Promise<Record<string, Abilities>> }} */
+const { getGeneratedProviderModels } = await import(fetchPackage(abilities, 'dist/models.js'))
+const known = await getGeneratedProviderModels()
 const text = Object.entries(providers)
-  .map(([name, file]) => {
-    const models = withoutRegions(readModels(directory, file))
-    const lines = models.map(line).toSorted()
+  .map(([name, [file = '', other = '']]) => {
+    const facts = known[other]
+    if (facts === undefined) throw new Error(`${abilities.name} has no provider ${other}`)
+    const lines = withoutRegions(readModels(directory, file), facts)
+      .map((model) => line(model, facts))
+      .toSorted()
     return [`[${name}]`, ...lines].join('\n')
   })
   .join('\n')
 
-const header = `Models and their prices, from ${source.name} ${source.version} (MIT). Written by scripts/model-catalogue.mjs.`
+const header = `Models and their prices, from ${source.name} ${source.version} (MIT) and ${abilities.name} ${abilities.version}.`
 const folder = join(root, 'src/model/catalogue')
 writeFileSync(
   join(folder, 'snapshot.txt'),
   `# ${header}
+# Written by scripts/model-catalogue.mjs.
 #
 # A line is: id, context window, longest answer, flags, then US dollars per million tokens of input, output, cache reads
-# and cache writes, then tiers (above:input:output…). Flags: i images, r reasoning, followed by its levels (n minimal,
-# l low, m medium, h high, x xhigh, a max). A zero is not known; without prices, they are not known.
+# and cache writes, then tiers (above:input:output…). Flags: i images, s answers that follow a JSON Schema, w not stated
+# for it, r reasoning, followed by its levels (n minimal, l low, m medium, h high, x xhigh, a max). A zero is not known;
+# without prices, they are not known. All can call tools.
 ${text}
 `,
 )
@@ -138,6 +156,7 @@ writeFileSync(
   join(folder, 'snapshot.ts'),
   `/**
  * ${header}
+ * Written by scripts/model-catalogue.mjs.
  * It is the text of snapshot.txt, compressed: every run of the command loads it, and few read more than a line of it.
  */
 export const snapshot =

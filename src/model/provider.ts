@@ -120,11 +120,17 @@ function factsOf(config: ModelConfig): ModelFacts {
     ...defaultFacts,
     ...listed,
     ...(contextAssumed && { contextAssumed }),
-    ...(isOwnAddress(provider, config.baseUrl) &&
-      wellKnownProvider(provider)?.nativeOutput && { structuredOutput: true }),
+    ...(enforcesSchemas(config, entry?.structuredOutput) && { structuredOutput: true }),
     ...facts,
     ...(price !== undefined && { price }),
   }
+}
+
+/** A gateway or a local server may ignore a schema without an error. */
+function enforcesSchemas({ provider, baseUrl }: ModelConfig, listed: boolean | undefined): boolean {
+  const native = wellKnownProvider(provider)?.nativeOutput
+  if (native === undefined || !isOwnAddress(provider, baseUrl)) return false
+  return listed ?? native === 'usually'
 }
 
 /** A gateway or a local server has prices of its own, whatever it calls its models. */

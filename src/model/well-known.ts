@@ -38,8 +38,11 @@ export type WellKnown = {
   readonly cache: CacheForm
   /** The hosts at which the provider itself answers; absent: that of `baseUrl`. */
   readonly hosts?: RegExp
-  /** It enforces a JSON Schema at its own address. */
-  readonly nativeOutput?: boolean
+  /**
+   * It enforces a JSON Schema at its own address: for all its models except those that the catalogue states otherwise, or
+   * only for those that the catalogue states.
+   */
+  readonly nativeOutput?: 'usually' | 'listed'
 }
 
 /** All providers with a known name, in the order of the documentation. */
@@ -51,7 +54,7 @@ export const providers: readonly WellKnown[] = [
     env: 'OPENAI_API_KEY',
     effort: 'reasoning_effort',
     cache: 'retention',
-    nativeOutput: true,
+    nativeOutput: 'usually',
   },
   {
     names: ['openai-responses'],
@@ -60,7 +63,7 @@ export const providers: readonly WellKnown[] = [
     effort: 'own',
     cache: 'retention',
     hosts: /^api\.openai\.com$/,
-    nativeOutput: true,
+    nativeOutput: 'usually',
   },
   {
     names: ['azure', 'azure-openai'],
@@ -69,6 +72,7 @@ export const providers: readonly WellKnown[] = [
     effort: 'reasoning_effort',
     cache: 'automatic',
     hosts: /^[^.]+\.(?:openai\.azure\.com|services\.ai\.azure\.com|cognitiveservices\.azure\.com)$/,
+    nativeOutput: 'listed',
   },
   {
     names: ['anthropic', 'claude'],
@@ -77,7 +81,7 @@ export const providers: readonly WellKnown[] = [
     effort: 'own',
     cache: 'marks',
     hosts: /^api\.anthropic\.com$/,
-    nativeOutput: true,
+    nativeOutput: 'usually',
   },
   {
     names: ['bedrock', 'amazon-bedrock'],
@@ -94,7 +98,7 @@ export const providers: readonly WellKnown[] = [
     effort: 'own',
     cache: 'automatic',
     hosts: /^generativelanguage\.googleapis\.com$/,
-    nativeOutput: true,
+    nativeOutput: 'usually',
   },
   {
     names: ['vertex', 'google-vertex'],
@@ -103,7 +107,7 @@ export const providers: readonly WellKnown[] = [
     effort: 'own',
     cache: 'automatic',
     hosts: /^(?:[a-z\d-]+-)?aiplatform\.googleapis\.com$/,
-    nativeOutput: true,
+    nativeOutput: 'usually',
   },
   {
     names: ['mistral'],
@@ -112,6 +116,7 @@ export const providers: readonly WellKnown[] = [
     env: 'MISTRAL_API_KEY',
     effort: 'reasoning_effort',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['xai', 'grok'],
@@ -120,6 +125,7 @@ export const providers: readonly WellKnown[] = [
     env: 'XAI_API_KEY',
     effort: 'reasoning_effort',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['deepseek'],
@@ -136,6 +142,7 @@ export const providers: readonly WellKnown[] = [
     env: 'GROQ_API_KEY',
     effort: 'reasoning_effort',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['openrouter'],
@@ -144,6 +151,7 @@ export const providers: readonly WellKnown[] = [
     env: 'OPENROUTER_API_KEY',
     effort: 'reasoning.effort',
     cache: 'marks',
+    nativeOutput: 'listed',
   },
   {
     names: ['together'],
@@ -152,6 +160,7 @@ export const providers: readonly WellKnown[] = [
     env: 'TOGETHER_API_KEY',
     effort: 'reasoning_effort',
     cache: 'none',
+    nativeOutput: 'listed',
   },
   {
     names: ['fireworks'],
@@ -160,6 +169,7 @@ export const providers: readonly WellKnown[] = [
     env: 'FIREWORKS_API_KEY',
     effort: 'reasoning_effort',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['cerebras'],
@@ -168,6 +178,7 @@ export const providers: readonly WellKnown[] = [
     env: 'CEREBRAS_API_KEY',
     effort: 'reasoning_effort',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['moonshot', 'kimi'],
@@ -176,6 +187,7 @@ export const providers: readonly WellKnown[] = [
     env: 'MOONSHOT_API_KEY',
     effort: 'thinking',
     cache: 'automatic',
+    nativeOutput: 'listed',
   },
   {
     names: ['glm', 'zhipu', 'bigmodel'],

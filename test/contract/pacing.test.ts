@@ -13,8 +13,9 @@ const answer = `data: ${JSON.stringify({
 })}\n\ndata: [DONE]\n\n`
 
 /**
- * A provider that accepts so many requests in each window, says how many are left, and refuses the others. What a window
- * has left can be used later, so that a request counts for the window it was sent in, also when it arrives after that.
+ * A provider that accepts so many requests in each window, says how many are left, and refuses the others. What a
+ * window has left can be used later, so that a request counts for the window it was sent in, also when it arrives after
+ * that.
  */
 async function limitedProvider(most: number, windowMs: number) {
   let startedAt = performance.now()

@@ -20,6 +20,7 @@ export type ListedModel = {
   readonly images?: boolean | undefined
   readonly reasoningLevels?: readonly ReasoningLevel[] | undefined
   readonly price?: ModelPrice | undefined
+  readonly structuredOutput?: boolean | undefined
 }
 
 /** The models of the configuration, then those of the catalogue that it does not declare. */
@@ -107,6 +108,7 @@ function configuredModels(config: AgentConfig): ListedModel[] {
         images: resolved.facts?.images ?? catalogueEntry(provider, id)?.images,
         reasoningLevels: reasoningLevels ?? (facts.reasoning ? [] : undefined),
         price,
+        structuredOutput: facts.structuredOutput,
       }
     }),
   )

@@ -14,9 +14,21 @@ describe('the model catalogue', () => {
       contextTokens: 400_000,
       outputTokens: 128_000,
       images: true,
+      tools: true,
+      structuredOutput: true,
       reasoningLevels: ['minimal', 'low', 'medium', 'high'],
       price: { input: 0.25, output: 2, cacheRead: 0.025 },
     })
+  })
+
+  it.each([
+    ['groq', 'openai/gpt-oss-120b', true],
+    ['openrouter', 'anthropic/claude-sonnet-5', true],
+    ['openai', 'gpt-5.4-pro', false],
+    ['groq', 'llama-3.3-70b-versatile', false],
+    ['openai', 'gpt-4-turbo', undefined],
+  ])('says whether answers of %s/%s can follow a JSON Schema: %s', (provider, id, expected) => {
+    expect(catalogueEntry(provider, id)?.structuredOutput).toBe(expected)
   })
 
   it.each([
@@ -99,6 +111,21 @@ describe('a created model', () => {
       reasoning: false,
       price: { input: 1, output: 2 },
     })
+  })
+
+  it.each([
+    [{ provider: 'groq', id: 'openai/gpt-oss-120b' }, true],
+    [{ provider: 'groq', id: 'llama-3.3-70b-versatile' }, undefined],
+    [{ provider: 'groq', id: 'not-listed' }, undefined],
+    [{ provider: 'groq', id: 'openai/gpt-oss-120b', baseUrl: 'http://127.0.0.1:9/v1' }, undefined],
+    [{ provider: 'groq', id: 'not-listed', facts: { structuredOutput: true } }, true],
+    [{ provider: 'openai', id: 'gpt-5-mini' }, true],
+    [{ provider: 'openai', id: 'gpt-5.4-pro' }, undefined],
+    [{ provider: 'openai', id: 'not-listed' }, true],
+    // Its API has no schemas, only JSON.
+    [{ provider: 'deepseek', id: 'deepseek-flash' }, undefined],
+  ])('%j uses structured output of its provider: %s', (config, expected) => {
+    expect(createModel(config).facts.structuredOutput).toBe(expected)
   })
 
   it('says that its window is assumed and has no price when nothing is known about it', () => {

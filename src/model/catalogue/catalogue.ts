@@ -12,6 +12,10 @@ export type CatalogueEntry = {
   readonly contextTokens?: number | undefined
   readonly outputTokens?: number | undefined
   readonly images: boolean
+  /** The catalogue lists only models that can call tools. */
+  readonly tools: true
+  /** Whether its answers can follow a JSON Schema; absent when it is not known. */
+  readonly structuredOutput?: boolean | undefined
   /** The levels of reasoning that it accepts; absent for a model without reasoning. */
   readonly reasoningLevels?: readonly ReasoningLevel[] | undefined
   /** US dollars per million tokens; absent when they are not known. */
@@ -115,6 +119,8 @@ function parseLine(provider: string, line: string): CatalogueEntry {
     contextTokens: Number(context) || undefined,
     outputTokens: Number(output) || undefined,
     images: flags.startsWith('i'),
+    tools: true,
+    structuredOutput: schemaFlag(flags),
     reasoningLevels: levelsOf(flags),
     price: base.length === 0 ? undefined : { ...priceOf(base), ...(tiers.length > 0 && { tiers }) },
   }
@@ -132,6 +138,11 @@ function priceOf([input, output, cacheRead, cacheWrite]: readonly string[]): Omi
     ...(cacheRead !== undefined && { cacheRead: Number(cacheRead) }),
     ...(cacheWrite !== undefined && { cacheWrite: Number(cacheWrite) }),
   }
+}
+
+function schemaFlag(flags: string): boolean | undefined {
+  const [own = ''] = flags.split('r')
+  return own.includes('s') ? true : own.includes('w') ? false : undefined
 }
 
 const letters: readonly (readonly [string, ReasoningLevel])[] = [
