@@ -38,6 +38,8 @@ export interface Gate {
   call(request: GateCall): Promise<GateOutcome>
   /** Returns the calls that were refused because no user could be asked, since the last call of this method. */
   takeRefusedAsks(): readonly RefusedAsk[]
+  /** Whether it remembers nothing of its calls: a new gate from the same parts decides as this one does. */
+  readonly isFresh: boolean
 }
 
 /**
@@ -77,6 +79,9 @@ export function createGate(parts: GateParts): Gate {
       return { envelope, record, fatal }
     },
     takeRefusedAsks: () => refused.splice(0),
+    get isFresh() {
+      return refused.length === 0 && untrusted.tool === undefined
+    },
   }
 }
 

@@ -67,6 +67,8 @@ export interface SessionAuthority {
   supposing(change: SupposedRules): SessionAuthority
   readonly mode: ModeName | undefined
   setMode(mode: ModeName | undefined): void
+  /** Whether its mode and its rules are those that it was created with. */
+  readonly isUnchanged: boolean
   /** Warnings about the policy: patterns that match more than they seem to. */
   readonly warnings: readonly string[]
 }
@@ -120,6 +122,11 @@ class LiveAuthority implements SessionAuthority {
 
   get mode(): ModeName | undefined {
     return this.#mode
+  }
+
+  get isUnchanged(): boolean {
+    const { mode, sessionRules = [] } = this.#options
+    return this.#mode === mode && this.sessionRules.length === sessionRules.length
   }
 
   for(tool: AnyGovernedTool): Authority {

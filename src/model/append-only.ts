@@ -13,6 +13,21 @@ export function appendOnly(list: Message[]): Message[] {
 }
 
 /**
+ * Drops what was found out about a history and its messages. What needs it again finds it out again, at the cost of
+ * reading all of it once.
+ */
+export function forgetHistory(history: readonly Message[]): void {
+  for (const forget of forgetting) forget(history)
+}
+
+/** Adds a cache about histories to those that `forgetHistory` empties. */
+export function whenForgotten(forget: (history: readonly Message[]) => void): void {
+  forgetting.push(forget)
+}
+
+const forgetting: ((history: readonly Message[]) => void)[] = []
+
+/**
  * Creates a walk over histories, message by message. A walk over an append-only list continues where the last one
  * ended.
  */
@@ -21,6 +36,7 @@ export function walkHistory<State>(
   take: (state: State, message: Message) => void,
 ): (history: readonly Message[]) => State {
   const places = new WeakMap<readonly Message[], { readonly state: State; count: number }>()
+  whenForgotten((history) => places.delete(history))
   return (history) => {
     const known = places.get(history)
     const place = known !== undefined && known.count <= history.length ? known : { state: begin(), count: 0 }

@@ -7,7 +7,7 @@ import type {
 } from '../tool/completion.js'
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import { walkHistory } from './append-only.js'
+import { walkHistory, whenForgotten } from './append-only.js'
 
 /** The result of a call that never got one. */
 const interruptedText = 'interrupted, outcome unknown'
@@ -152,6 +152,9 @@ const none: readonly string[] = []
 /** Placeholder for a hole in a list. */
 const absent: Message = { role: 'system', content: '' }
 const examined = new WeakMap<Message, Examined>()
+whenForgotten((history) => {
+  for (const message of history) examined.delete(message)
+})
 
 /** Caches results that took work. Plain texts are examined again, which costs less than caching. */
 function examine(message: Message): Examined {

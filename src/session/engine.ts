@@ -27,7 +27,7 @@ import { modeServices } from './change-mode.js'
 import { watchClosedPaths } from './closed-store.js'
 import { featuresWith } from './features-with.js'
 import { hostCalls } from './history/file-changes.js'
-import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
+import { type SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { restoredRules } from './journal/restore.js'
@@ -40,7 +40,7 @@ export function startEngine(kernel: SessionKernel): Promise<Engine> {
   const { projectRoot: root, userDir, options } = kernel
   // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
   // real paths come first.
-  const isPlain = options.roots === undefined && copiedBy(kernel).length === 0
+  const isPlain = kernel.rules === undefined && options.roots === undefined && copiedBy(kernel).length === 0
   const rules = isPlain && root !== undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
   return limitConcurrency(() => openEngine(kernel, rules))
 }
@@ -57,19 +57,14 @@ async function openEngine(
       ? { root: backendAddress(backend), userDir, isRemote: true }
       : { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
-  const { ruleFiles, loaded } = await (expected && early ? early : rulesAt(place, workspace.scope))
-  const { rules: projectRules, workspace: unread } = loaded
-  if (unread !== undefined && unread.confirmed === false)
-    kernel.emit({
-      type: 'notice',
-      source: 'rules',
-      message: `${ruleFiles.workspaceFile} came with the workspace and is not confirmed. Its rules can only deny and ask, not allow.`,
-      code: 'rules_unconfirmed',
-    })
+  const isFirst = kernel.rules === undefined
+  // The rules of a session are those that it began with, however often its engine is opened.
+  kernel.rules ??= await (expected && early ? early : rulesAt(place, workspace.scope))
+  const { ruleFiles, loaded } = kernel.rules
   const authority = createSessionAuthority({
     scope: () => workspace.scope,
     tools: () => kernel.tools.all(),
-    projectRules,
+    projectRules: loaded.rules,
     sessionRules: restoredRules(kernel.restored, options),
     policy: options.permissionPolicy,
     manifest: options.manifest,
@@ -78,10 +73,24 @@ async function openEngine(
     parent: kernel.parent?.authority,
     delegateApprovals: options.delegation?.approvals === true,
   })
-  for (const message of authority.warnings)
-    kernel.emit({ type: 'notice', source: 'permissionPolicy', message })
+  if (isFirst) reportRules(kernel, kernel.rules, authority)
   const gate = gateFor(kernel, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
+}
+
+function reportRules(
+  kernel: SessionKernel,
+  { ruleFiles, loaded: { workspace: unread } }: FoundRules,
+  { warnings }: SessionAuthority,
+): void {
+  if (unread !== undefined && unread.confirmed === false)
+    kernel.emit({
+      type: 'notice',
+      source: 'rules',
+      message: `${ruleFiles.workspaceFile} came with the workspace and is not confirmed. Its rules can only deny and ask, not allow.`,
+      code: 'rules_unconfirmed',
+    })
+  for (const message of warnings) kernel.emit({ type: 'notice', source: 'permissionPolicy', message })
 }
 
 async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
@@ -119,7 +128,8 @@ function copiedBy({ parent }: SessionKernel): readonly string[] {
   return parent.isolated ? [parent.session.root, ...above] : above
 }
 
-type FoundRules = { readonly ruleFiles: RuleFiles; readonly loaded: LoadedRules }
+/** The project's rules and the files that they come from. */
+export type FoundRules = { readonly ruleFiles: RuleFiles; readonly loaded: LoadedRules }
 
 function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
   const found = rulesFound.ask(keyOf(place, scope), async () => {
@@ -150,7 +160,7 @@ function gateFor(
 ): Gate {
   const { options, tools, recorder } = kernel
   const features = gateFeatures(kernel)
-  const seen = new SeenFiles(kernel.restored)
+  const { seen } = kernel
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
   const mode = modeServices(kernel, authority, asks)
   const gate = createGate({

@@ -10,6 +10,7 @@ import type { Conversation } from '../loop/conversation.js'
 import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
 import type { RunParts } from '../loop/run-parts.js'
+import { forgetHistory } from '../model/append-only.js'
 import type { Model } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
@@ -22,11 +23,12 @@ import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
 import type { Confirmations } from './confirmations.js'
 import { callTool } from './direct-tools.js'
-import { startEngine } from './engine.js'
+import { type FoundRules, startEngine } from './engine.js'
 import { SessionClosedError } from './errors.js'
 import { FeatureStates } from './feature-states.js'
 import { featuresWith } from './features-with.js'
 import { type FileChanges, hostCalls } from './history/file-changes.js'
+import { SeenFiles } from './history/seen-files.js'
 import { hostTools } from './host-tools.js'
 import { InterruptedCalls } from './interrupted-calls.js'
 import type { RecordedConversation } from './journal/recorded-conversation.js'
@@ -88,7 +90,15 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   passivation: Passivation | undefined
   readonly #closing = new AbortController()
   readonly #states = new FeatureStates()
+  /** The rules that the session began with; absent until its engine was first opened. */
+  rules: FoundRules | undefined
+  /** What the model has seen of files. */
+  readonly seen: SeenFiles
   #engine: Promise<Engine> | undefined
+  /** The engine once it is open. */
+  #openEngine: Engine | undefined
+  /** Whether more than runs uses the engine. It then stays open until the session is closed. */
+  #holdsEngine = false
   #started = false
   #ending: Promise<void> | undefined
 
@@ -110,6 +120,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (restored !== undefined) this.runs.restore(restored)
     this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
     this.redactor = createRedactor(options.securityProvider, secretsOf(setup), this.emit)
+    this.seen = new SeenFiles(restored)
     this.title = new SessionTitle(options.title ?? restored?.session?.title)
     this.recorder = options.sessionStore && createRecorder(this, options.sessionStore)
     if (restored === undefined && options.signal?.aborted !== true) this.recorder?.create()
@@ -297,11 +308,40 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   /** Starts with the first call; a failed start is tried again at the next. */
   engine(): Promise<Engine> {
-    this.#engine ??= startEngine(this).catch((error: unknown) => {
-      this.#engine = undefined
-      throw error
-    })
+    this.#holdsEngine = true
+    return this.engineForRun()
+  }
+
+  /** The same for a run, which keeps nothing of it beyond its end. */
+  engineForRun(): Promise<Engine> {
+    this.#engine ??= startEngine(this).then(
+      (engine) => {
+        this.#openEngine = engine
+        return engine
+      },
+      (error: unknown) => {
+        this.#engine = undefined
+        throw error
+      },
+    )
     return this.#engine
+  }
+
+  /**
+   * Drops what the next run makes again at little cost, since most sessions of a host wait for their users. Called when
+   * a run has completed. An engine stays that more than runs uses, that something was started in, or whose rules or
+   * mode have changed.
+   */
+  rest(): void {
+    if (this.queue.hasOthers) return
+    const { view } = this.conversation
+    if (view.length <= maxForgottenMessages) forgetHistory(view)
+    const engine = this.#openEngine
+    if (this.#holdsEngine || engine === undefined) return
+    const { workspace, authority, gate } = engine
+    if (workspace.isUnused !== true || !authority.isUnchanged || !gate.isFresh) return
+    this.#engine = undefined
+    this.#openEngine = undefined
   }
 
   /** The mode at this moment. */
@@ -388,3 +428,6 @@ function secretsOf({ secrets = noSecrets, options }: SessionSetup): readonly str
 }
 
 const noSecrets: readonly string[] = []
+
+/** Reading more messages again with each run would take longer than what is saved is worth. */
+const maxForgottenMessages = 64

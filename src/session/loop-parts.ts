@@ -1,3 +1,4 @@
+import type { Engine } from '../feature/feature-context.js'
 import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { RequestWatch, RunLimits, RunParts } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
@@ -14,10 +15,11 @@ export async function partsFor(
   kernel: SessionKernel,
   signal: AbortSignal,
   conversation: RunParts['conversation'],
+  engine: Promise<Engine> = kernel.engine(),
 ): Promise<RunParts> {
   const { options, sessionId } = kernel
   kernel.prompt.lookAhead()
-  const { gate } = await kernel.engine()
+  const { gate } = await engine
   for (const feature of featuresWith('beforeModel')) await feature.beforeModel(kernel, signal)
   const { stopWhen } = options
   const plans = options.planningMode === 'enabled' && kernel.tools.isShown('todo')

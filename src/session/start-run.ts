@@ -119,6 +119,7 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
     active.emit(end)
     // Everything that was said is in the log by now.
     kernel.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
+    kernel.rest()
     return result
   } catch (error) {
     throw await endFailed(kernel, active, error)
@@ -228,6 +229,7 @@ async function runLoop(
     kernel,
     active.signal,
     own ? conversation : createConversation({ messages: request.history }),
+    kernel.engineForRun(),
   )
   // A run that takes the unfinished round finishes it: one that was cancelled on its way here leaves it as it is.
   active.signal.throwIfAborted()

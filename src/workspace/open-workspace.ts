@@ -127,6 +127,11 @@ export interface Workspace {
   discard(): Promise<DiscardOutcome>
   /** Ends every command and job, and removes the scratch directory. */
   close(): Promise<void>
+  /**
+   * Whether a new workspace with the same options is the same: nothing was started, and nothing is kept that has to be
+   * closed. Absent: it never is.
+   */
+  readonly isUnused?: boolean
 }
 
 /** A directory of this machine as a workspace. */
@@ -206,6 +211,9 @@ export function openWorkspace(options: WorkspaceOptions): LocalWorkspace {
     doctor: () => doctor(options.sandboxOptions),
     commit: async () => refuseCommit('local'),
     discard: async () => refuseCommit('local'),
+    get isUnused() {
+      return shell.isUnused && servers.size === 0 && scratch.isUnused
+    },
     async close() {
       const ending = Array.from(servers, (started) => started.then((server) => server.end()))
       await Promise.allSettled(ending)

@@ -1,5 +1,6 @@
 import type { Message } from '../../tool/completion.js'
 import type { JsonObject, JsonValue } from '../../tool/json.js'
+import { whenForgotten } from '../append-only.js'
 import { type WireStyle, wireMessage } from './wire-message.js'
 
 /** Returns the JSON of messages, in pieces to be joined by commas. */
@@ -11,20 +12,19 @@ export type MessageText = (messages: readonly Message[]) => string[]
  * on the blocks.
  */
 export function createMessageText(style: WireStyle): MessageText {
-  const blocks = new WeakMap<Message, Block>()
-
   const write = (messages: readonly Message[], first: Message, from: number): Block => {
     const wire: JsonObject[] = []
     let after: JsonObject | undefined
     let at = from
     for (; at < messages.length && at - from < maxBlockLength && after === undefined; at++) {
       const message = messages[at]
-      if (message === undefined || (at > from && !continues(first, message, blocks))) break
+      if (message === undefined || (at > from && !continues(first, message, style))) break
       const written = wireMessage(message, style)
       for (const one of written.messages) wire.push(one)
       after = written.after
     }
     const block: Block = {
+      style,
       messages: messages.slice(from, at),
       json: toJson(wire).slice(1, -1),
       ...(after !== undefined && { after: toJson(after) }),
@@ -40,7 +40,8 @@ export function createMessageText(style: WireStyle): MessageText {
       const first = messages[at]
       if (first === undefined) break
       const known = blocks.get(first)
-      const block = known !== undefined && isBlockAt(known, messages, at) ? known : write(messages, first, at)
+      const block =
+        known?.style === style && isBlockAt(known, messages, at) ? known : write(messages, first, at)
       if (first.role !== 'tool') parts.push(...waiting.splice(0))
       parts.push(block.json)
       if (block.after !== undefined) waiting.push(block.after)
@@ -50,7 +51,14 @@ export function createMessageText(style: WireStyle): MessageText {
   }
 }
 
+/** By their first messages. One cache for all models: a history is hardly ever sent to several in turn. */
+const blocks = new WeakMap<Message, Block>()
+whenForgotten((history) => {
+  for (const message of history) blocks.delete(message)
+})
+
 type Block = {
+  readonly style: WireStyle
   readonly messages: readonly Message[]
   readonly json: string
   /** What must follow after the last tool result. */
@@ -63,8 +71,8 @@ const maxBlockLength = 64
  * A block of results contains nothing else, because what waits follows after it; and cached messages are not written
  * again.
  */
-function continues(first: Message, message: Message, blocks: WeakMap<Message, Block>): boolean {
-  return (first.role !== 'tool' || message.role === 'tool') && !blocks.has(message)
+function continues(first: Message, message: Message, style: WireStyle): boolean {
+  return (first.role !== 'tool' || message.role === 'tool') && blocks.get(message)?.style !== style
 }
 
 function isBlockAt({ messages }: Block, history: readonly Message[], at: number): boolean {

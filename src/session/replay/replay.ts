@@ -182,6 +182,7 @@ export class Replay {
         return { envelope, record }
       },
       takeRefusedAsks: () => [],
+      isFresh: true,
     }
   }
 

@@ -29,6 +29,8 @@ export interface Scratch extends RuntimeScratch {
   create(label: string): Promise<{ readonly path: string; readonly file: { close(): Promise<void> } }>
   /** A copy of the plain files below a directory, for reading and running only. */
   copy(label: string, directory: string): Promise<CopiedTree>
+  /** Whether it was never asked for a directory. */
+  readonly isUnused: boolean
   /** Removes the directory with everything in it. Again: nothing more happens. */
   close(): Promise<void>
 }
@@ -64,6 +66,9 @@ export function createScratch(options: ScratchOptions): Scratch {
   return {
     get path() {
       return closed === undefined ? path : undefined
+    },
+    get isUnused() {
+      return made === undefined
     },
     dir: async () => (await directory()).path,
     create,

@@ -64,6 +64,8 @@ export interface WorkspaceShell extends RuntimeShell {
 
 /** Runs commands on this machine, in a sandbox where there is one. */
 export interface LocalShell extends WorkspaceShell {
+  /** Whether it has run nothing, so that nothing of it has to be closed. */
+  readonly isUnused: boolean
   /**
    * Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended.
    */
@@ -331,6 +333,9 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     jobs: () => jobs.list(),
     readJob: async (id, from) => jobs.read(id, from),
     killJob: async (id) => jobs.kill(id),
+    get isUnused() {
+      return opening === undefined && active.size === 0
+    },
     close: () => {
       closed ??= close()
       return closed
