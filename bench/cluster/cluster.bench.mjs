@@ -1,6 +1,6 @@
 // `npm run bench -- cluster`: what a database costs instead of a file, and how fast workers are that share one: rounds
-// a second, submit to start, events to a reader elsewhere, takeovers after a kill, a list of 10,000 sessions. Starts a
-// Postgres server of its own, which waits for the disk. Ends with 1 when a target is missed.
+// a second, submit to start, events to a reader elsewhere, takeovers after a kill, the first run of a tenant while another
+// has 10,000 in the queue, rows of heartbeats, a list of 10,000 sessions. Starts a Postgres server of its own, which waits for the disk. Ends with 1 when a target is missed.
 import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
@@ -34,10 +34,11 @@ try {
   calibrations.push(calibrate())
   const latency = await measureLatency(quick ? 20 : 100)
   const takeovers = await measureTakeovers(quick ? 3 : 10)
+  const crowded = await measureCrowded(quick ? 5 : 20)
   const list = await measureList()
   calibrations.push(calibrate())
 
-  const areas = [...rounds.map(({ area }) => area), ...tables(scaling, latency, takeovers, list)]
+  const areas = [...rounds.map(({ area }) => area), ...tables(scaling, latency, takeovers, crowded, list)]
   areas.push(calibrationArea(calibrations))
   const targets = [
     ...rounds.map(({ sessions, ratio }) => ({
@@ -49,6 +50,9 @@ try {
     { name: 'an event to a reader on another node, p99', unit: 'ms', most: 50, found: latency.stream.p99 },
     { name: 'takeover, median', unit: 'ms', most: 2_500, found: takeovers.median },
     { name: 'takeover, slowest', unit: 'ms', most: 5_000, found: takeovers.most },
+    // A worker looks every second when nothing wakes it.
+    { name: 'first run of a tenant in a full queue', unit: 'ms', most: 1_000, found: crowded.start.p99 },
+    { name: 'rows of heartbeats of a node', unit: 'rows', most: 1, found: crowded.rowsOfNode },
     { name: 'a list of 10,000 sessions', unit: 'ms', most: 200, found: list.median },
   ].map((target) => ({ ...target, met: target.found <= target.most }))
   console.log(`\nload of the machine: ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`)
@@ -61,9 +65,10 @@ try {
   rmSync(base, { recursive: true, force: true })
 }
 
-/** A worker process that has joined. @param {number} slots */
-async function startWorker(slots) {
-  const child = fork(join(import.meta.dirname, 'worker.mjs'), [url, String(slots), workspace])
+/** A worker process that has joined. @param {number} slots @param {number} [tenantLimit] */
+async function startWorker(slots, tenantLimit) {
+  const words = [url, String(slots), workspace, ...(tenantLimit === undefined ? [] : [String(tenantLimit)])]
+  const child = fork(join(import.meta.dirname, 'worker.mjs'), words)
   /** @type {Asked[]} */
   const asked = []
   /** @type {((message: any) => void)[]} */
@@ -229,6 +234,48 @@ async function measureTakeovers(kills) {
   return { median: spread(found).median, most: Math.max(...found), count: found.length }
 }
 
+/**
+ * From `submit` to the first request of a tenant without other runs, while another one has 10,000 in the queue and as
+ * many active as its limit allows; and how many rows of heartbeats a worker has.
+ * @param {number} runs
+ */
+async function measureCrowded(runs) {
+  const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(4, 2)))
+  const database = new pg.Client({ connectionString: url })
+  await database.connect()
+  const store = new PostgresSessionStore({ url })
+  const queue = new PostgresRunQueue({ url })
+  const clusterKey = 'a-key-for-the-benchmark-of-32-bytes'
+  const of = (/** @type {string} */ tenantId) => new RunClient({ store, queue, tenantId, clusterKey })
+  try {
+    const noisy = of('noisy')
+    for (let at = 0; at < 10_000; at += 100)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, each) => noisy.submit({ prompt: `noisy-${at + each} x0 3600000ms` })),
+      )
+    await database.query('analyze')
+    /** @type {number[]} */
+    const found = []
+    for (let at = 0; at < runs; at++) {
+      const name = `quiet-${at}`
+      const client = of(name)
+      const submittedAt = Date.now()
+      const { runId } = await client.submit({ prompt: `${name} x0` })
+      while ((await client.get(runId))?.state !== 'completed') await wait(20)
+      const asked = workers.flatMap((worker) => worker.asked).find((one) => one.asked === name)
+      if (asked !== undefined) found.push(asked.atMs - submittedAt)
+    }
+    const { rows } = await database.query('select count(*)::int as all from capstan.nodes where pid <> $1', [
+      process.pid,
+    ])
+    return { start: spread(found), rowsOfNode: rows[0].all / workers.length }
+  } finally {
+    for (const worker of workers) await worker.kill()
+    await database.query(`delete from capstan_jobs.job; delete from capstan.queue_runs`)
+    await Promise.all([store.close(), queue.close(), database.end()])
+  }
+}
+
 async function measureList() {
   const store = new PostgresSessionStore({ url })
   const client = new pg.Client({ connectionString: url })
@@ -258,9 +305,10 @@ async function measureList() {
  * @param {Awaited<ReturnType<typeof measureWorkers>>[]} scaling
  * @param {Awaited<ReturnType<typeof measureLatency>>} latency
  * @param {Awaited<ReturnType<typeof measureTakeovers>>} takeovers
+ * @param {Awaited<ReturnType<typeof measureCrowded>>} crowded
  * @param {Awaited<ReturnType<typeof measureList>>} list
  */
-function tables(scaling, latency, takeovers, list) {
+function tables(scaling, latency, takeovers, crowded, list) {
   const workers = {
     title: 'Workers',
     explanation:
@@ -285,6 +333,11 @@ function tables(scaling, latency, takeovers, list) {
       { name: 'submit to the first request', median: latency.start.median, most: latency.start.p99 },
       { name: 'an event to its reader', median: latency.stream.median, most: latency.stream.p99 },
       { name: `takeover (${takeovers.count})`, median: takeovers.median, most: takeovers.most },
+      {
+        name: 'first run of a tenant in a full queue',
+        median: crowded.start.median,
+        most: crowded.start.p99,
+      },
       { name: 'a list of 10,000 sessions', median: list.median, most: list.p99 },
     ],
   }

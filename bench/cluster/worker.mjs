@@ -10,6 +10,7 @@ import { createJsonTool } from 'capstan/tool'
 const url = process.argv[2] ?? ''
 const slots = Number(process.argv[3])
 const base = process.argv[4] ?? ''
+const tenantLimit = process.argv[5] === undefined ? undefined : Number(process.argv[5])
 const report = (/** @type {object} */ message) => process.send?.(message)
 
 const tool = createJsonTool({
@@ -37,6 +38,7 @@ const worker = new Worker({
   queue: new PostgresRunQueue({ url }),
   workspaces: { main: base },
   slots,
+  tenantLimits: tenantLimit === undefined ? undefined : { default: tenantLimit },
   session: { model, tools: [tool], permissionPolicy: { allow: ['count'] } },
 })
 await worker.start()
