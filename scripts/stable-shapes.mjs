@@ -3,10 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseSync, Visitor } from 'rolldown/utils'
 
 /**
- * Rewrites `{ ...one, more }` to `{ ...null, ...one, more }`, which means the same. V8 of Node 20 copies the first spread with a
- * hidden class that it keeps for no second object, so every such object gets one of its own: 2.5 µs where the rewritten
- * form takes 0.1, 200 bytes more for each object that stays, and all code that reads them sees objects of many kinds. Later versions
- * of V8 share the class and take 0.1 µs longer for the rewritten form. A round builds about 40 of them.
+ * Rewrites `{ ...one, more }` to `{ ...null, ...one, more }`, which means the same. V8 of Node 20 copies the first
+ * spread with a hidden class that it keeps for no second object, so every such object gets one of its own: 2.5 µs where
+ * the rewritten form takes 0.1, 200 bytes more for each object that stays, and all code that reads them sees objects of
+ * many kinds. Later versions of V8 share the class and take 0.1 µs longer for the rewritten form. A round builds about
+ * 40 of them.
  * @param {string} path
  */
 export function stableShapes(path) {

@@ -9,6 +9,8 @@ import { join } from 'node:path'
  */
 export const steady = ['--no-opt', '--single-threaded', '--hash-seed=1', '--random-seed=1']
 const program = 'bench/compare/counted.mjs'
+/** Valgrind takes a minute on an idle machine; one with many jobs can take ten times as long. */
+const maxCountMs = 1_800_000
 
 /** @typedef {{ name: string, count: (args: readonly string[], cwd: string) => number }} Counter */
 
@@ -67,7 +69,7 @@ export function countInstructions({ count }, contender, { folder }, { url, root,
 /** @param {string} file @param {readonly string[]} args @param {string} cwd @param {RegExp} found */
 function counted(file, args, cwd, found) {
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined }
-  const { status, stderr, error } = spawnSync(file, args, { cwd, encoding: 'utf8', env, timeout: 300_000 })
+  const { status, stderr, error } = spawnSync(file, args, { cwd, encoding: 'utf8', env, timeout: maxCountMs })
   const digits = found.exec(stderr ?? '')?.[1]?.replaceAll(',', '')
   if (status !== 0 || digits === undefined)
     throw new Error(`${file} ended with ${status}: ${error?.message ?? stderr.slice(-300)}`)

@@ -18,8 +18,7 @@ export async function measureServerTools({ root, place, quick }) {
   const curves = [
     await measureCurve({
       title: 'Connecting a server of many tools',
-      explanation:
-        'Tools of one MCP server, of which a session takes the first 1,000. Its own process is not counted.',
+      explanation: 'Tools of one MCP server. Its own process is not counted.',
       sizes,
       most: 1.1,
       times: 3,

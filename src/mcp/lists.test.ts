@@ -61,6 +61,9 @@ describe('listAll', () => {
     const entries = await list((_, n) => ({ items: Array(600).fill(n), nextCursor: `${n}` }))
     expect(entries.found).toHaveLength(1_000)
     expect(entries.problems).toEqual(['x/list gave more than 1000 entries: the rest is left out'])
+    const atOnce = await list(() => ({ items: Array(1_001).fill(1) }))
+    expect(atOnce.found).toHaveLength(1_000)
+    expect(atOnce.problems).toEqual(['x/list gave more than 1000 entries: the rest is left out'])
     const bytes = await list((_, n) => ({ items: ['x'.repeat(2_500_000)], nextCursor: `${n}` }))
     expect(bytes.found).toHaveLength(2)
     expect(bytes.problems).toEqual([expect.stringContaining('characters: the rest is left out')])
@@ -70,6 +73,16 @@ describe('listAll', () => {
 describe('listTools', () => {
   const tool = (fields: object) => ({ inputSchema: { type: 'object' }, ...fields })
   const offered = (...tools: unknown[]) => listTools(spec, answering(() => ({ tools })).connection)
+
+  it('takes 5,000 tools of a server and reports that there are more', async () => {
+    const named = (count: number) => Array.from({ length: count }, (_, at) => tool({ name: `tool_${at}` }))
+    const all = await offered(...named(5_000))
+    expect(all.tools).toHaveLength(5_000)
+    expect(all.problems).toEqual([])
+    const more = await offered(...named(5_001))
+    expect(more.tools).toHaveLength(5_000)
+    expect(more.problems).toEqual(['tools/list gave more than 5000 entries: the rest is left out'])
+  })
 
   it('reads name, description and schema, and gives each tool a digest of all three', async () => {
     const [first] = (await offered(tool({ name: 'look', description: 'Looks.' }))).tools

@@ -27,7 +27,9 @@ export type ToolOffer = {
 }
 
 const maxPages = 50
-const maxTools = 1_000
+const maxEntries = 1_000
+/** Gateways of whole companies offer thousands; a session shows them by search. */
+const maxTools = 5_000
 const maxBytes = 4 * 1024 * 1024
 const maxDescriptionLength = 8_000
 
@@ -38,7 +40,15 @@ export async function listTools(
   signal?: AbortSignal,
 ): Promise<ToolOffer> {
   const problems: string[] = []
-  const found = await listAll(connection, 'tools/list', 'tools', spec.startTimeoutMs, problems, signal)
+  const found = await listAll(
+    connection,
+    'tools/list',
+    'tools',
+    spec.startTimeoutMs,
+    problems,
+    signal,
+    maxTools,
+  )
   const tools = new Map<string, OfferedTool>()
   for (const given of found) {
     const read = await readTool(given, spec)
@@ -58,6 +68,7 @@ export async function listAll(
   timeoutMs: number,
   problems: string[],
   signal?: AbortSignal,
+  most = maxEntries,
 ): Promise<unknown[]> {
   const found: unknown[] = []
   const seen = new Set<string>()
@@ -70,25 +81,24 @@ export async function listAll(
     const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, limits)
     const list = isRecord(answer) ? answer[member] : undefined
     if (Array.isArray(list)) {
-      found.push(...list.slice(0, maxTools + 1 - found.length))
+      found.push(...list.slice(0, most + 1 - found.length))
       bytes += list.reduce((sum: number, one) => sum + sizeOf(one), 0)
     }
     const next = isRecord(answer) ? answer['nextCursor'] : undefined
-    if (typeof next !== 'string' || next === '') return found
     const why =
-      page + 1 >= maxPages
-        ? `more than ${maxPages} pages`
-        : found.length > maxTools
-          ? `more than ${maxTools} entries`
-          : bytes > maxBytes
-            ? `more than ${maxBytes} characters`
-            : seen.has(next)
-              ? 'a page that follows itself'
-              : undefined
-    if (why !== undefined) {
-      problems.push(`${method} gave ${why}: the rest is left out`)
-      return found.slice(0, maxTools)
-    }
+      found.length > most
+        ? `more than ${most} entries`
+        : typeof next !== 'string' || next === ''
+          ? undefined
+          : page + 1 >= maxPages
+            ? `more than ${maxPages} pages`
+            : bytes > maxBytes
+              ? `more than ${maxBytes} characters`
+              : seen.has(next)
+                ? 'a page that follows itself'
+                : undefined
+    if (why !== undefined) problems.push(`${method} gave ${why}: the rest is left out`)
+    if (why !== undefined || typeof next !== 'string' || next === '') return found.slice(0, most)
     seen.add(next)
     cursor = next
   }

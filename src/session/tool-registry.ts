@@ -46,9 +46,9 @@ export class ToolRegistry {
     if (tools.length === 0) return
     const contents = copyOf(this.#contents)
     const added = tools.filter(({ name }) => !contents.tools.has(name))
-    const fit = this.#limits.fit(added, () => shownOf(contents))
+    const toFind = new Set(this.#limits.fit(added, () => shownOf(contents)) ? [] : added)
     for (const tool of tools)
-      if (added.includes(tool) && !fit) putAside(contents, tool, this.#search)
+      if (toFind.has(tool)) putAside(contents, tool, this.#search)
       else place(contents, tool)
     this.#contents = contents
   }

@@ -126,6 +126,21 @@ describe('a deferred tool that is called by its exact name', { timeout: limit },
     expect(shownTools(server, 2)).toEqual(shownTools(server, 1))
   })
 
+  it('is found and called among 5,000 tools of one server', async () => {
+    const script: Script = [
+      calls(['tool_search', { query: 'extra4321' }]),
+      calls(['mcp__world__extra4321', {}]),
+      'done',
+    ]
+    const { session, server } = await openSession(script, { ...allow, mcpServers: [serverWith(5_000)] })
+    await started(session)
+    await session.send('go')
+    expect(ofServers(session.toolNames())).toHaveLength(5_000)
+    expect(ofServers(shownTools(server, 0))).toEqual([])
+    expect(toolResults(server, 1)[0]).toContain('mcp__world__extra4321')
+    expect(toolResults(server, 2)[1]).toBe('called extra4321')
+  })
+
   it('is judged like any call: denied by a rule, and asked about without one', async () => {
     const script: Script = [
       calls(['mcp__world__extra0', {}], ['mcp__world__extra1', {}], ['mcp__world__look', { write: 5 }]),
