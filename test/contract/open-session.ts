@@ -93,13 +93,11 @@ export async function writeFiles(root: string, files: Readonly<Record<string, st
   }
 }
 
+/** Commits everything in a directory. One shell starts git: starting a process from a test costs more than git does. */
 export function makeRepository(root: string): void {
-  const git = (...args: string[]): void => {
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.test', ...args], { cwd: root })
-  }
-  git('init', '-q', '-b', 'main')
-  git('add', '-A')
-  git('commit', '-q', '-m', 'first commit', '--allow-empty')
+  const git = 'git -c user.name=t -c user.email=t@example.test'
+  const commit = `${git} commit -q -m 'first commit' --allow-empty`
+  execFileSync('sh', ['-c', `git init -q -b main && git add -A && ${commit}`], { cwd: root })
 }
 
 /** A step in which the model calls these tools. */

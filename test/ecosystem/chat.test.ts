@@ -49,7 +49,7 @@ const echo = createJsonTool<{ n?: number }>({
 })
 
 /** The server of docs/events.md: it answers the approvals of a request and continues the run, or begins one. */
-function answerWith(session: Session, responses: string[] = []) {
+function answerWith(session: Session, responses: string[] = [], asks = 0) {
   return async (messages: ChatMessage[]): Promise<Response> => {
     const waiting = readUiApprovals(messages)
     for (const { approvalId, approved, reason } of waiting?.answers ?? [])
@@ -58,6 +58,9 @@ function answerWith(session: Session, responses: string[] = []) {
       waiting === undefined
         ? await session.stream(textOf(messages.at(-1) as ChatMessage))
         : session.watch(waiting.runId, { from: waiting.sequence })
+    // A response ends soon after the first question. On a slow machine the next one would come after it.
+    if (waiting === undefined)
+      await expect.poll(() => session.pendingConfirmations().length).toBeGreaterThanOrEqual(asks)
     const response = toUiMessageResponse(source, { endAtApproval: true })
     const [kept, given] = response.body?.tee() ?? []
     if (kept !== undefined)
@@ -123,7 +126,7 @@ describe.each([['ai-6'], ['ai']])(
         { text: 'And once more.', toolCalls: [call('echo', { n: 3 }, 'c3')] },
         ' Done.',
       ])
-      const chat = await openChat(name, await serveChat(answerWith(session)))
+      const chat = await openChat(name, await serveChat(answerWith(session, [], 2)))
       await chat.sendMessage({ text: 'go' })
       const first = await settled(chat, (message) => waitingIn(message).length === 2)
       expect(waitingIn(first)).toEqual(['c1', 'c2'])
