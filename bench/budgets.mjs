@@ -16,6 +16,16 @@ export const budgets = [
     ],
   },
   {
+    budget:
+      'the same in a process of few rounds: at most 1.6 times after 250, 1.4 after 2,000; as it comes 1.3',
+    places: [
+      { area: 'loop', target: 'one round after 250, everything on' },
+      { area: 'loop', target: 'one round after 2000, everything on' },
+      { area: 'loop', target: 'one round after 250, as it comes' },
+      { area: 'loop', target: 'one round after 2000, as it comes' },
+    ],
+  },
+  {
     budget: 'the same: less than every agent library',
     places: [{ area: 'peers', target: 'one round, everything on, against the best peer' }],
   },

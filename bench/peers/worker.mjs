@@ -1,6 +1,7 @@
 // One contender in a process of its own, so that the heap and compiled code of one do not slow others. Does what it is
 // asked and reports what it cost.
 import { performance } from 'node:perf_hooks'
+import { threadTimes } from '../loop/threads.mjs'
 import { readIn } from './contract.mjs'
 
 const [name = '', url = '', root = '', place = ''] = process.argv.slice(2)
@@ -74,16 +75,25 @@ async function runs({ mode, plan, rounds, times, at, history, length, wait }) {
   }
   taken()
   taking(wait)
+  const threads = threadTimes()
   const used = process.cpuUsage()
   const start = performance.now()
   await Promise.all(Array.from({ length: at }, one))
   const wall = performance.now() - start
   const { user, system } = process.cpuUsage(used)
+  const facts = threads && since(threads)
   const calls = taken()
   // Capstan reads files with a tool of its own, and checks by events that every call went well.
   if ((wait !== undefined || !name.startsWith('capstan')) && calls !== rounds * times)
     throw new Error(`${calls} calls, not ${rounds * times}`)
-  return { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
+  const cost = { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
+  return facts === undefined ? cost : { ...cost, facts }
+}
+
+/** @param {import('../loop/threads.mjs').ThreadTimes} before */
+function since({ main, v8, pool }) {
+  const now = threadTimes()
+  return now && { main: now.main - main, v8: now.v8 - v8, pool: now.pool - pool }
 }
 
 /** Heap that conversations hold, in KB each: before their first question, and after a run. @param {number} count @param {number} rounds */

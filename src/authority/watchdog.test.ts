@@ -169,6 +169,28 @@ describe('runWatchdog', () => {
     expect(cancelled).toBe(1)
   })
 
+  it('starts no timer for an answer that is there at once, of one or of several', async () => {
+    let started = 0
+    const after = (): (() => void) => {
+      started++
+      return () => undefined
+    }
+    const several = combineWatchdogs(() => ({ action: 'ask' }), defaultWatchdog)
+    expect(await runWatchdog(() => ({ action: 'ask' }), call, { after })).toEqual({ action: 'ask' })
+    expect(await runWatchdog(several, call, { after })).toEqual({ action: 'ask' })
+    expect(started).toBe(0)
+    await runWatchdog(async () => ({ action: 'ask' }), call, { after })
+    expect(started).toBe(1)
+  })
+
+  it('denies when one of several throws while another rejects', async () => {
+    const throws: Watchdog = () => {
+      throw new Error('broken')
+    }
+    const all = combineWatchdogs(() => Promise.reject(new Error('gone')), throws, defaultWatchdog)
+    expect(await runWatchdog(all, call)).toMatchObject({ action: 'deny' })
+  })
+
   it('sees the call after all rewriting, and its caller', async () => {
     const seen: WatchdogCall[] = []
     await runWatchdog((one) => {

@@ -34,16 +34,34 @@ export type WatchdogOptions = {
 export async function runWatchdog(
   watchdog: Watchdog,
   call: WatchdogCall,
-  { timeoutMs = 5_000, after = afterTimeout }: WatchdogOptions = {},
+  options: WatchdogOptions = {},
+): Promise<Verdict> {
+  return askWatchdog(watchdog, call, options)
+}
+
+/**
+ * The same, without a promise and a timer when the watchdog answers at once. Most do, and a promise for each call is most of
+ * what they would cost.
+ */
+export function askWatchdog(
+  watchdog: Watchdog,
+  call: WatchdogCall,
+  options: WatchdogOptions = {},
+): Verdict | Promise<Verdict> {
+  const given = answer(watchdog, call)
+  return isPromiseLike(given) ? inTime(given, options) : given
+}
+
+async function inTime(
+  given: Promise<Verdict>,
+  { timeoutMs = 5_000, after = afterTimeout }: WatchdogOptions,
 ): Promise<Verdict> {
   let cancel: (() => void) | undefined
   const late = new Promise<Verdict>((resolve) => {
     cancel = after(timeoutMs, () => resolve(deny(`the watchdog did not answer within ${timeoutMs} ms`)))
   })
   try {
-    return await Promise.race([answer(watchdog, call), late])
-  } catch (error) {
-    return deny(`the watchdog failed: ${messageOf(error)}`)
+    return await Promise.race([given, late])
   } finally {
     cancel?.()
   }
@@ -51,9 +69,10 @@ export async function runWatchdog(
 
 /** Combines several watchdogs: all are asked, and the strictest answer counts. */
 export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
-  return async (call) => {
-    const verdicts = await Promise.all(watchdogs.map((watchdog) => answer(watchdog, call)))
-    return strictest(...verdicts)
+  return (call) => {
+    const given = watchdogs.map((watchdog) => answer(watchdog, call))
+    if (given.some(isPromiseLike)) return Promise.all(given).then((verdicts) => strictest(...verdicts))
+    return strictest(...(given as Verdict[]))
   }
 }
 
@@ -70,8 +89,17 @@ export const defaultWatchdog: (call: WatchdogCall) => Verdict = ({ expanded }) =
   return { action: 'allow' }
 }
 
-async function answer(watchdog: Watchdog, call: WatchdogCall): Promise<Verdict> {
-  const verdict: unknown = await watchdog(call)
+/** Never rejects and never throws. */
+function answer(watchdog: Watchdog, call: WatchdogCall): Verdict | Promise<Verdict> {
+  try {
+    const given = watchdog(call)
+    return isPromiseLike(given) ? Promise.resolve(given).then(verdictFrom).catch(failed) : verdictFrom(given)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function verdictFrom(verdict: unknown): Verdict {
   if (!isVerdict(verdict)) return deny('the watchdog returned an invalid verdict')
   const { action, reason } = verdict
   if (action === 'allow') return { action }
@@ -83,6 +111,14 @@ function isVerdict(value: unknown): value is WatchdogVerdict {
   if (typeof value !== 'object' || value === null || !('action' in value)) return false
   if (!(actions as readonly unknown[]).includes(value.action)) return false
   return !('reason' in value) || value.reason === undefined || typeof value.reason === 'string'
+}
+
+function isPromiseLike<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
+function failed(error: unknown): Verdict {
+  return deny(`the watchdog failed: ${messageOf(error)}`)
 }
 
 function deny(reason: string): Verdict {

@@ -159,6 +159,8 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   /** Every event of the session, as it is emitted. */
   onEvent?(session: FeatureContext<Options, Setup>, event: AgentEvent): void
+  /** Whether `observe` has an effect for this event. Absent: for every one. */
+  observes?(session: FeatureContext<Options, Setup>, event: string): boolean
   /** A point in the session's life (`session.observe`). What it throws reaches the caller. */
   observe?(
     session: FeatureContext<Options, Setup>,

@@ -74,6 +74,7 @@ export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
     if (!aborted) await reported
   },
   onEvent: reportEvent,
+  observes: (session, event) => session.use(hooksFeature).has(event),
   async observe(session, event, payload, signal) {
     const hooks = session.use(hooksFeature)
     if (!hooks.has(event)) return

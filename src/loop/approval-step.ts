@@ -188,7 +188,7 @@ async function whileWaiting<Answer>(
 ): Promise<Answer> {
   request.watch?.waiting(true)
   try {
-    return await whileRunning(request.signal, answer)
+    return await whileRunning(request.signal, Promise.resolve(answer))
   } finally {
     request.watch?.waiting(false)
   }

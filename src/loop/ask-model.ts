@@ -113,7 +113,8 @@ async function askThis(
   const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
   const judged = { model: labelOf(model), price: model.facts.price, maxTokens: request.maxTokens }
   try {
-    if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected, judged), signal)
+    const allowed = parts.budget?.beforeModel(expected, judged)
+    if (allowed !== undefined) await unlessAborted(allowed, signal)
     await observe(state, 'generate_start', () => ({
       prompt: state.goal,
       system_prompt: request.instructions ?? '',
@@ -395,7 +396,7 @@ async function observe(
   event: ObservedEvent,
   payload: () => Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  if (parts.observe === undefined) return
+  if (parts.observe === undefined || parts.isObserved?.(event) === false) return
   try {
     await parts.observe(event, payload())
   } catch (error) {

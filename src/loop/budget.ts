@@ -63,13 +63,13 @@ export interface BudgetGuard {
 }
 
 export interface Budget {
-  /** Throws {@link BudgetExhaustedError}. */
-  beforeModel(estimatedTokens: number, request: BudgetRequest): Promise<void>
-  afterModel(usage: Usage, costUsd: number | undefined, request: BudgetRequest): Promise<void>
+  /** Rejects with {@link BudgetExhaustedError}. Undefined, like the others, when no guard is set: nothing is waited for. */
+  beforeModel(estimatedTokens: number, request: BudgetRequest): Promise<void> | undefined
+  afterModel(usage: Usage, costUsd: number | undefined, request: BudgetRequest): Promise<void> | undefined
   /** The request has no answer. `estimatedTokens`: what it may have cost anyway. */
-  abandoned(estimatedTokens: number, request: BudgetRequest): Promise<void>
+  abandoned(estimatedTokens: number, request: BudgetRequest): Promise<void> | undefined
   /** Returns the reason when the tool must not be called. */
-  beforeTool(toolName: string): Promise<string | undefined>
+  beforeTool(toolName: string): Promise<string | undefined> | undefined
 }
 
 /**
@@ -83,10 +83,9 @@ export function createBudget(
 ): Budget {
   /** Returns the refusal, or undefined when the call is allowed. */
   const judge = async (
+    now: BudgetGuard,
     asked: (guard: BudgetGuard) => BudgetDecision | Promise<BudgetDecision>,
   ): Promise<{ resource: string; reason: string } | undefined> => {
-    const now = guard()
-    if (now === undefined) return undefined
     let decision: BudgetDecision
     try {
       decision = await inTime(asked(now), now.timeoutMs ?? guardTimeoutMs)
@@ -112,9 +111,22 @@ export function createBudget(
     emit({ type: 'budget_threshold_hit', resource, kind: 'hard', message: reason })
     return { resource, reason }
   }
-  const report = async (reported: (guard: BudgetGuard) => void | Promise<void>): Promise<void> => {
-    const now = guard()
-    if (now === undefined) return
+  const allowModel = async (
+    now: BudgetGuard,
+    estimatedTokens: number,
+    request: BudgetRequest,
+  ): Promise<void> => {
+    const refusal = await judge(now, (one) => one.checkBeforeLlm?.(sessionId, estimatedTokens, request))
+    if (refusal !== undefined) throw new BudgetExhaustedError(refusal.resource, refusal.reason)
+  }
+  const allowTool = async (now: BudgetGuard, toolName: string): Promise<string | undefined> => {
+    const refusal = await judge(now, (one) => one.checkBeforeTool?.(sessionId, toolName))
+    return refusal && `Budget exhausted on '${refusal.resource}': ${refusal.reason}`
+  }
+  const report = async (
+    now: BudgetGuard,
+    reported: (guard: BudgetGuard) => void | Promise<void>,
+  ): Promise<void> => {
     try {
       await inTime(reported(now), now.timeoutMs ?? guardTimeoutMs)
     } catch (error) {
@@ -122,17 +134,21 @@ export function createBudget(
     }
   }
   return {
-    async beforeModel(estimatedTokens, request) {
-      const refusal = await judge((now) => now.checkBeforeLlm?.(sessionId, estimatedTokens, request))
-      if (refusal !== undefined) throw new BudgetExhaustedError(refusal.resource, refusal.reason)
+    beforeModel(estimatedTokens, request) {
+      const now = guard()
+      return now && allowModel(now, estimatedTokens, request)
     },
-    afterModel: (usage, costUsd, request) =>
-      report((now) => now.recordAfterLlm?.(sessionId, guardUsage(usage, costUsd), request)),
-    abandoned: (estimatedTokens, request) =>
-      report((now) => now.abandonLlm?.(sessionId, estimatedTokens, request)),
-    async beforeTool(toolName) {
-      const refusal = await judge((now) => now.checkBeforeTool?.(sessionId, toolName))
-      return refusal && `Budget exhausted on '${refusal.resource}': ${refusal.reason}`
+    afterModel(usage, costUsd, request) {
+      const now = guard()
+      return now && report(now, (one) => one.recordAfterLlm?.(sessionId, guardUsage(usage, costUsd), request))
+    },
+    abandoned(estimatedTokens, request) {
+      const now = guard()
+      return now && report(now, (one) => one.abandonLlm?.(sessionId, estimatedTokens, request))
+    },
+    beforeTool(toolName) {
+      const now = guard()
+      return now && allowTool(now, toolName)
     },
   }
 }

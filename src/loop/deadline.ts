@@ -8,7 +8,7 @@ export type Deadline = {
   /** Aborted when the time is up or the caller's signal is aborted. The reason says which. */
   readonly signal: AbortSignal
   /**
-   * Waits for work. Work that ends within the grace period after the abort has stopped properly, and its result counts,
+   * Waits for work, one piece at a time. Work that ends within the grace period after the abort has stopped properly, and its result counts,
    * partial as it may be. Work that continues is abandoned, and its result is dropped.
    */
   settle<Result>(work: Promise<Result>): Promise<Ended<Result>>
@@ -39,14 +39,16 @@ const maxTimerMs = 2 ** 31 - 1
 export function startDeadline({ signal, timeoutMs, graceMs }: DeadlineOptions): Deadline {
   const own = new AbortController()
   let grace: ReturnType<typeof setTimeout> | undefined
-  let abandon: (ended: Ended<never>) => void = () => undefined
-  const abandoned = new Promise<Ended<never>>((resolve) => {
-    abandon = resolve
-  })
+  let abandoned: Ended<never> | undefined
+  /** Settles the work that is waited for. */
+  let giveUp: (ended: Ended<never>) => void = () => undefined
   const abort = (how: 'timeout' | 'aborted', reason: DOMException): void => {
     if (own.signal.aborted) return
     own.abort(reason)
-    grace = setTimeout(() => abandon({ how }), graceMs)
+    grace = setTimeout(() => {
+      abandoned = { how }
+      giveUp(abandoned)
+    }, graceMs)
   }
   const onAbort = (): void => abort('aborted', new DOMException('the run was aborted', 'AbortError'))
   const onTimeout = (): void =>
@@ -57,7 +59,12 @@ export function startDeadline({ signal, timeoutMs, graceMs }: DeadlineOptions): 
   signal?.addEventListener('abort', onAbort, { once: true })
   return {
     signal: own.signal,
-    settle: (work) => Promise.race([work.then((result) => ({ how: 'done' as const, result })), abandoned]),
+    settle: (work) =>
+      new Promise((resolve, reject) => {
+        giveUp = resolve
+        work.then((result) => resolve({ how: 'done', result }), reject)
+        if (abandoned !== undefined) resolve(abandoned)
+      }),
     stop() {
       clearTimeout(timer)
       clearTimeout(grace)

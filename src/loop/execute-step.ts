@@ -12,25 +12,20 @@ const stopGraceMs = 1_750
 const callIsOver = new DOMException('the call is over', 'AbortError')
 
 /**
- * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. `checked` is
- * what was judged, as JSON text: arguments that differ from it do not run.
+ * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. Arguments that
+ * differ from those that were judged do not run.
  */
-export async function execute(
-  state: CallState,
-  tool: AnyGovernedTool,
-  ready: Ready,
-  checked: string,
-): Promise<Envelope> {
+export async function execute(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<Envelope> {
   state.step = 'execute'
   const { parts, request } = state
-  const work: Work = { state, tool, ready, checked }
+  const work: Work = { state, tool, ready }
   if (request.slot !== undefined && !(await request.slot.turn()))
     return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
   const leave = await enterWriteOrder(state)
   try {
     if (parts.lane === undefined) return await runHere(work)
     const { origin, signal, toolCallId } = request
-    const call = { tool, toolCallId, args: checked, origin, signal, starting: () => reportStart(work) }
+    const call = { tool, toolCallId, args: state.checked, origin, signal, starting: () => reportStart(work) }
     return await parts.lane(call, (laneMs) => runHere(work, laneMs))
   } finally {
     leave?.()
@@ -41,17 +36,16 @@ type Work = {
   readonly state: CallState
   readonly tool: AnyGovernedTool
   readonly ready: Ready
-  readonly checked: string
 }
 
 /** Runs the tool in this process, within the time limits of the call and of its lane. */
 async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<Envelope> {
-  const { state, tool, ready, checked } = work
+  const { state, tool, ready } = work
   const { parts, request } = state
   const notRun = `Tool "${request.name}" was not run: the run was aborted.`
   if (request.signal?.aborted) return errorEnvelope(notRun)
   // What was judged, shown and approved is what runs: no step may have changed it.
-  if (serializeToolOutput(ready.args) !== checked)
+  if (serializeToolOutput(ready.args) !== state.checked)
     return errorEnvelope('Refused: the arguments changed while the call was judged.')
   const defaultMs = tool.ownTime ? undefined : parts.toolTimeoutMs
   const ownMs = request.timeoutMs ?? defaultMs ?? Number.POSITIVE_INFINITY
@@ -94,14 +88,14 @@ async function begin(
   return contextFor(work.state, signal, alive?.signal ?? signal)
 }
 
-function reportStart({ state, tool, checked }: Work): void | Promise<void> {
+function reportStart({ state, tool }: Work): void | Promise<void> {
   const { parts, request } = state
   return parts.starting?.({
     callId: state.id,
     toolCallId: request.toolCallId,
     toolName: tool.name,
     origin: request.origin,
-    args: checked,
+    args: state.checked,
     idempotent: tool.idempotent,
     inside: request.inside,
   })

@@ -6,7 +6,7 @@ import { checkSubjects } from '../authority/grant.js'
 import { judgedCall } from '../authority/judged-call.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
-import { runWatchdog } from '../authority/watchdog.js'
+import { askWatchdog } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
@@ -67,6 +67,7 @@ export function createGate(parts: GateParts): Gate {
         ...begun,
         step: 'resolve',
         text: '',
+        checked: '',
       }
       const { envelope, fatal } = await runSteps(state)
       request.slot?.leave()
@@ -100,6 +101,8 @@ export type CallState = {
   step: Step
   /** The arguments as JSON text. */
   text: string
+  /** The validated arguments as JSON text: what was judged. Arguments that differ from it do not run. */
+  checked: string
   /** What a model wrote, parsed; absent for values from code. */
   written?: { readonly value: unknown } | undefined
   tool?: AnyGovernedTool | undefined
@@ -149,11 +152,10 @@ async function runSteps(state: CallState): Promise<Passed> {
       state.text = serializeToolOutput(changed.args)
       ready = await judgeArguments(state, tool, changed.args)
     }
-    const checked = serializeToolOutput(ready.args)
     await seekApproval(state, tool, ready)
     await judgeAgain(state, tool)
     await checkBudget(state, ready)
-    const envelope = await execute(state, tool, ready, checked)
+    const envelope = await execute(state, tool, ready)
     const finished = await finish(state, tool, ready, envelope)
     return { envelope: finished, fatal: state.fatal }
   } catch (thrown) {
@@ -253,12 +255,10 @@ async function rewriteInput(state: CallState, value: unknown): Promise<unknown> 
 /** Decides about the arguments by code alone, before a user is asked. */
 async function judgeArguments(state: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   const ready = await validate(state, tool, value)
-  const before = serializeToolOutput(ready.args)
+  state.checked = serializeToolOutput(ready.args)
   checkCapability(state)
   applyRules(state)
-  await askWatchdog(state, ready)
-  if (serializeToolOutput(ready.args) !== before)
-    throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
+  await watch(state, ready)
   return ready
 }
 
@@ -323,7 +323,7 @@ function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boole
 }
 
 /** Asks the watchdog, which can only narrow the verdict. It can refuse the host's own calls, but not ask about them. */
-async function askWatchdog(state: CallState, ready: Ready): Promise<void> {
+async function watch(state: CallState, ready: Ready): Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return
@@ -335,17 +335,18 @@ async function askWatchdog(state: CallState, ready: Ready): Promise<void> {
     ...(run?.sessionId === undefined ? {} : { session: run.sessionId }),
   }
   const { watchdogTimeoutMs: timeoutMs } = parts
-  const asked = runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
-  const verdict = await whileRunning(request.signal, asked)
+  const asked = askWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
+  const verdict = 'action' in asked ? asked : await whileRunning(request.signal, asked)
   state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
+  if (serializeToolOutput(ready.args) !== state.checked)
+    throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
 }
 
 async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unknown } | undefined> {
   state.step = 'hooks'
   const { parts } = state
   if (parts.before === undefined) return undefined
-  const before = serializeToolOutput(ready.args)
   const verdict = await guarded(state, 'a hook', parts.before(hookCall(state, ready)))
   state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
@@ -356,7 +357,7 @@ async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unkn
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval
   // A hook changes a call by its verdict. Changed in place, the arguments would run unchecked.
-  if (serializeToolOutput(ready.args) !== before)
+  if (serializeToolOutput(ready.args) !== state.checked)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
 }
@@ -406,11 +407,8 @@ async function checkBudget(state: CallState, ready: Ready): Promise<void> {
   state.step = 'budget'
   const { parts, request } = state
   if (parts.budget === undefined) return
-  const refusal = await guarded(
-    state,
-    'the budget',
-    parts.budget({ toolName: request.name, args: ready.args }),
-  )
+  const asked = parts.budget({ toolName: request.name, args: ready.args })
+  const refusal = asked instanceof Promise ? await guarded(state, 'the budget', asked) : asked
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 

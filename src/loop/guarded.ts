@@ -20,7 +20,7 @@ export async function guarded<Answer>(
 /** Waits for a user without a time limit, until the run is aborted. */
 export function whileRunning<Answer>(
   signal: AbortSignal | undefined,
-  answer: Answer | Promise<Answer>,
+  answer: PromiseLike<Answer>,
 ): Promise<Answer> {
   return until(signal, undefined, '', answer)
 }
@@ -53,26 +53,31 @@ export async function afterWork<Answer extends object>(
 
 const momentMs = 150
 
-async function until<Answer>(
+/** One promise and not a race, which makes several: a call passes here for each of its guards. */
+function until<Answer>(
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
   late: string,
-  answer: Answer | Promise<Answer>,
+  answer: PromiseLike<Answer>,
 ): Promise<Answer> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let onAbort: () => void = () => undefined
-  const stopped = new Promise<never>((_, reject) => {
-    onAbort = () => reject(new Stopped('Not run: the run was aborted while the call was waiting.'))
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+    const fail = (error: unknown): void => {
+      done()
+      reject(error)
+    }
+    const onAbort = (): void => fail(new Stopped('Not run: the run was aborted while the call was waiting.'))
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => fail(new Stopped(late)), timeoutMs)
     if (signal?.aborted) onAbort()
-    signal?.addEventListener('abort', onAbort, { once: true })
-    if (timeoutMs !== undefined) timer = setTimeout(() => reject(new Stopped(late)), timeoutMs)
+    else signal?.addEventListener('abort', onAbort, { once: true })
+    answer.then((value) => {
+      done()
+      resolve(value)
+    }, fail)
   })
-  try {
-    return await Promise.race([answer, stopped])
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', onAbort)
-  }
 }
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {

@@ -91,6 +91,8 @@ export type RunParts = {
   beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
   /** A request to a model begins. Gives what is called with its end. */
   watchRequest?(model: Model, request: CompletionRequest): RequestWatch | undefined
+  /** Whether a report of this event has an effect. Absent: every one has. */
+  isObserved?(event: ObservedEvent): boolean
   /** Reports to hooks. An error is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
   /** Facts that are stored with the prompt. */

@@ -231,6 +231,10 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return undefined
   }
 
+  isObserved(event: string): boolean {
+    return featuresWith('observe').some((feature) => feature.observes?.(this, event) ?? true)
+  }
+
   async observe(
     event: string,
     payload: Readonly<Record<string, unknown>>,

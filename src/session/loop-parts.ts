@@ -60,6 +60,7 @@ export async function partsFor(
       },
     }),
     watchRequest: (model, request) => watchRequest(kernel, model, request),
+    isObserved: (event) => kernel.isObserved(event),
     observe: (event, payload) => kernel.observe(event, payload, signal),
     emit: kernel.emit,
     signal,

@@ -31,7 +31,7 @@ const session = (fields: Partial<SessionRow>): SessionRecord => ({
   type: 'session',
   data: { id: 's', schemaVersion, updatedAtMs: 1, ...fields },
 })
-const compaction = (id: string, summary: string, fields: object): Promise<SessionRecord[]> =>
+const compaction = async (id: string, summary: string, fields: object): Promise<SessionRecord[]> =>
   messageRecords(summary === '' ? { role: 'user', content: [] } : user(summary), {
     row: { id, sessionId: 's', createdAtMs: 9, role: 'compaction', ...fields },
     partId: (index) => `${id}-${index}`,

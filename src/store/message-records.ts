@@ -20,22 +20,31 @@ export type MessageRecordsOptions = {
 /** The maximum size of a piece in the log itself, in bytes of JSON. */
 const maxInlineBytes = 64 * 1024
 
-/** Returns the rows of a message: the message row, then its pieces. Large pieces are first stored as blobs. */
-export async function messageRecords(
+/**
+ * Returns the rows of a message: the message row, then its pieces. Large pieces are first stored as blobs; without one
+ * there is nothing to wait for.
+ */
+export function messageRecords(
   message: Message,
   { row, partId, writeBlob, envelopes }: MessageRecordsOptions,
-): Promise<SessionRecord[]> {
-  const records: SessionRecord[] = [{ type: 'message', data: messageRow(message, row) }]
-  const pieces: readonly PieceOfMessage[] =
+): SessionRecord[] | Promise<SessionRecord[]> {
+  const plain: readonly PieceOfMessage[] =
     message.role === 'system' ? [{ type: 'text', text: message.content }] : message.content
-  for (let index = 0; index < pieces.length; index++) {
-    const plain = pieces[index] as PieceOfMessage
-    const piece = plain.type === 'tool_result' ? withEnvelope(plain, envelopes?.[index]) : plain
-    const content = writeBlob === undefined ? piece : await blobIfLarge(piece, writeBlob)
-    const data: PartRow = { id: partId(index), messageId: row.id, sessionId: row.sessionId, index, content }
-    records.push({ type: 'part', data })
-  }
-  return records
+  const pieces = plain.map((piece, index) =>
+    piece.type === 'tool_result' ? withEnvelope(piece, envelopes?.[index]) : piece,
+  )
+  const recordsOf = (contents: readonly PartRow['content'][]): SessionRecord[] => [
+    { type: 'message', data: messageRow(message, row) },
+    ...contents.map((content, index): SessionRecord => {
+      const data = { id: partId(index), messageId: row.id, sessionId: row.sessionId, index, content }
+      return { type: 'part', data }
+    }),
+  ]
+  if (writeBlob === undefined) return recordsOf(pieces)
+  const inLog = pieces.map((piece) => blobIfLarge(piece, writeBlob))
+  return inLog.some((piece) => piece instanceof Promise)
+    ? Promise.all(inLog).then(recordsOf)
+    : recordsOf(inLog as PieceOfMessage[])
 }
 
 function messageRow(message: Message, row: MessageRecordsOptions['row']): MessageRow {
@@ -43,16 +52,24 @@ function messageRow(message: Message, row: MessageRecordsOptions['row']): Messag
   return { ...row, role: row.role ?? message.role, ...omitUndefined({ providerId }) }
 }
 
-/** Stores a large piece as a blob, and returns what the log has of it. */
-export async function blobIfLarge<Piece extends PieceOfMessage>(
+/** Stores a large piece as a blob, and returns what the log has of it. Nothing is waited for when it is not large. */
+export function blobIfLarge<Piece extends PieceOfMessage>(
   piece: Piece,
   writeBlob: (bytes: Uint8Array) => Promise<string>,
-): Promise<Piece | BlobPart> {
+): Piece | Promise<BlobPart> {
   const json = JSON.stringify(piece)
   // A character takes at most three bytes per unit, so most pieces need not be encoded to know their size.
   if (json.length * 3 <= maxInlineBytes) return piece
   const bytes = new TextEncoder().encode(json)
   if (bytes.length <= maxInlineBytes) return piece
+  return storedAsBlob(piece, bytes, writeBlob)
+}
+
+async function storedAsBlob(
+  piece: PieceOfMessage,
+  bytes: Uint8Array,
+  writeBlob: (bytes: Uint8Array) => Promise<string>,
+): Promise<BlobPart> {
   const digest = await writeBlob(bytes)
   return { type: 'blob', digest, bytes: bytes.length, stub: stubOf(piece) }
 }

@@ -12,6 +12,7 @@ const tepid = [
   { after: 10, most: undefined },
   { after: 50, most: undefined },
   { after: 250, most: 1.6 },
+  { after: 2_000, most: 1.4 },
 ]
 
 /** @param {import('./part.mjs').Setting} setting @returns {Promise<import('./part.mjs').PartResult>} */

@@ -240,7 +240,8 @@ export class Journal {
     const records: SessionRecord[] = []
     try {
       // Content that could not be saved next to the log is a hole in it, like a record that could not be written.
-      for (const made of waiting) for (const record of await made) records.push(record)
+      for (const made of waiting)
+        for (const record of made instanceof Promise ? await made : made) records.push(record)
     } catch (error) {
       throw this.#failed(error)
     }
