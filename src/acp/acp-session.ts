@@ -55,7 +55,8 @@ export class AcpSession {
       sessionStore: place.store,
       onAsk: (request) => this.#ask(request),
       ...(host.client.can('elicitation', 'form') && {
-        onQuestion: (questions, from) => elicit(host.client, this.id, questions, from, this.#turnSignal()),
+        onQuestion: (questions, from, call) =>
+          elicit(host.client, this.id, questions, from, this.#turnSignal(call?.signal)),
       }),
       ...options,
       middleware: [this.#edits.middleware, this.#thinking(), ...(options.middleware ?? [])],
@@ -244,10 +245,11 @@ export class AcpSession {
   }
 
   /** Aborted when the active prompt ends, or the client has gone. */
-  #turnSignal(): AbortSignal {
+  /** Aborted when the turn ends, when the client is gone, or with the given signal. */
+  #turnSignal(other?: AbortSignal | undefined): AbortSignal {
     const [active] = this.#prompts
     const { signal } = this.#host.client
-    return active === undefined ? signal : AbortSignal.any([active.signal, signal])
+    return AbortSignal.any([signal, active?.signal, other].filter((one) => one !== undefined))
   }
 
   #thinking(): AgentMiddleware {

@@ -14,6 +14,7 @@ import type { ToolResult } from '../tool/tool-result.js'
 import type { Workspace } from '../workspace/open-workspace.js'
 import type { ContextUsage } from './context-usage.js'
 import type { SessionLabels } from './labels.js'
+import type { AskQuestions } from './question.js'
 import type { SessionFeature } from './session-feature.js'
 import type { SharedServices } from './shared-services.js'
 
@@ -41,6 +42,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly tools: SessionTools
   readonly conversation: SessionConversation
   readonly confirmations: SessionConfirmations
+  readonly questions: SessionQuestions
   readonly redactor: TextRedactor
   /** The value without the keys of the configuration: for the conversation and for hooks. */
   withoutKeys<Value>(value: Value): Value
@@ -141,6 +143,11 @@ export interface SessionConfirmations {
   readonly ask: AskHandler
   /** Rejects a question whose asker does not wait any more. */
   withdraw(toolId: string, reason: string): void
+}
+
+export interface SessionQuestions {
+  /** Puts questions to the user, and waits; undefined where no user can answer. */
+  readonly ask: AskQuestions | undefined
 }
 
 /** Writes to the log of a session. */

@@ -8,8 +8,16 @@ export type QuestionSource = {
   readonly description: string
 }
 
-/** The call that asks. A run that is resumed asks again under the same id. */
-export type QuestionCall = { readonly callId: string }
+/** What is known of the call that asks. */
+export type QuestionCall = {
+  /** The call of the session's own model. A run that is resumed asks again under the same id. */
+  readonly callId?: string | undefined
+  /**
+   * Aborted when the answer of the handler is not needed any more: the call has ended, or `answerQuestion` was called.
+   * Then the reason is the {@link QuestionAnswers} that were given.
+   */
+  readonly signal: AbortSignal
+}
 
 /** Answers the questions of a model. */
 export type QuestionHandler = (
@@ -17,3 +25,10 @@ export type QuestionHandler = (
   from?: QuestionSource,
   call?: QuestionCall,
 ) => QuestionAnswers | Promise<QuestionAnswers>
+
+/** Puts questions to the user of a session, and waits. */
+export type AskQuestions = (
+  questions: readonly Question[],
+  from: QuestionSource | undefined,
+  call: QuestionCall,
+) => Promise<QuestionAnswers>

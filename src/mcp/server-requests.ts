@@ -9,8 +9,11 @@ export type ServerRequestHandlers = {
   readonly name: string
   /** The directories that a server learns about: the workspace and nothing else (SEC-180). */
   readonly roots: readonly string[]
-  /** A person. */
-  readonly question?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
+  /** A person. The signal is aborted when the server does not wait any more. */
+  readonly question?: (
+    questions: readonly Question[],
+    signal: AbortSignal | undefined,
+  ) => QuestionAnswers | Promise<QuestionAnswers>
   readonly sampling?: McpSamplingHandler | undefined
 }
 
@@ -18,7 +21,10 @@ export type ServerRequestHandlers = {
 type RequestTaker = {
   setRequestHandler(
     method: string,
-    handler: (request: { params?: unknown }) => Promise<object> | object,
+    handler: (
+      request: { params?: unknown },
+      context?: { readonly mcpReq: { readonly signal: AbortSignal } },
+    ) => Promise<object> | object,
   ): void
 }
 
@@ -28,7 +34,9 @@ export function answerRequests(client: RequestTaker, handlers: ServerRequestHand
     roots: handlers.roots.map((path) => ({ uri: pathToFileURL(path).href, name: 'workspace' })),
   }))
   if (question !== undefined)
-    client.setRequestHandler('elicitation/create', ({ params }) => elicit(name, params, question))
+    client.setRequestHandler('elicitation/create', ({ params }, context) =>
+      elicit(name, params, (questions) => question(questions, context?.mcpReq.signal)),
+    )
   if (sampling !== undefined)
     client.setRequestHandler('sampling/createMessage', ({ params }) => sample(name, params, sampling))
 }
@@ -39,7 +47,7 @@ const maxFields = 20
 async function elicit(
   server: string,
   params: unknown,
-  question: NonNullable<ServerRequestHandlers['question']>,
+  question: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>,
 ): Promise<object> {
   const { message, requestedSchema, mode } = isRecord(params) ? params : {}
   const properties =

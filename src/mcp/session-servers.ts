@@ -1,5 +1,4 @@
 import type { FeatureContext } from '../feature/feature-context.js'
-import type { QuestionHandler } from '../feature/question.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { messageOf } from '../tool/errors.js'
@@ -48,7 +47,6 @@ export type McpSetup = {
 
 export type McpSession = FeatureContext<
   McpFeatureOptions & {
-    readonly onQuestion?: QuestionHandler
     readonly env?: Readonly<Record<string, string>>
     readonly roots?: readonly string[]
   },
@@ -264,7 +262,8 @@ export class SessionServers {
   #partsFor({ name }: McpServerSpec): McpServerParts {
     const session = this.#session
     const { root, options } = session
-    const { onQuestion, mcp } = options
+    const { mcp } = options
+    const { ask } = session.questions
     const path = process.env['PATH']
     return {
       name,
@@ -272,11 +271,8 @@ export class SessionServers {
       startServer: async (program) => (await session.engine()).workspace.startServer(program),
       // The PATH of the user is not a secret, and most servers are started through a program that is found there.
       path,
-      ...(onQuestion !== undefined && {
-        question: async (questions) => {
-          session.emit({ type: 'user_question', questions })
-          return onQuestion(questions)
-        },
+      ...(ask !== undefined && {
+        question: (questions, signal = session.signal) => ask(questions, undefined, { signal }),
       }),
       sampling: mcp?.sampling,
       signIn: mcp?.signIn,

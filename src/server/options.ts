@@ -80,8 +80,8 @@ export type ServerOptions = {
   /** The agent directories that this process serves: `GET /v1/schedules` lists their schedules. */
   readonly agentDirs?: readonly Pick<AgentDirHandle, 'schedules'>[] | undefined
   /**
-   * Sessions that the host has open itself. Clients watch them and answer their approvals, next to the host; the server
-   * never closes them.
+   * Sessions that the host has open itself. Clients watch them and answer their approvals and questions, next to the
+   * host; the server never closes them.
    */
   readonly hostSessions?: (() => readonly Session[]) | undefined
   /** How long a call waits for an approval; 24 hours unless given. */

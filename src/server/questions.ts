@@ -16,87 +16,43 @@ export type PendingQuestion = {
   readonly fromBefore?: true
 }
 
-/** The questions of all sessions that wait for answers of clients. Each is answered once. */
-export class Questions {
-  readonly #sessions = new Map<string, Map<string, Asked>>()
-  readonly #now: () => number
-  readonly #newId: () => string
+/**
+ * The answers to questions of processes that have ended, until the runs that ask again take them. All other questions
+ * wait in their session for `answerQuestion`.
+ */
+export class SavedAnswers {
+  readonly #sessions = new Map<string, Map<string, Given>>()
 
-  constructor(now: () => number, newId: () => string) {
-    this.#now = now
-    this.#newId = newId
-  }
-
-  /** Puts the questions of one session to its clients. A call of the model has its own id as the id of its question. */
+  /** Answers a question of one session that was answered already. */
   handlerOf(sessionId: () => string): QuestionHandler {
-    return (questions, from, call) => {
-      const asked = this.#of(sessionId())
-      const questionId = call?.callId ?? this.#newId()
-      const known = asked.get(questionId)
-      if (known?.given !== undefined && isSame(known.pending.questions, questions)) {
-        const { given } = known
-        known.given = undefined
-        return given
-      }
-      const pending = { questionId, questions, askedAtMs: this.#now(), agent: from?.agent }
-      return new Promise((resolve) => {
-        asked.set(questionId, { pending, resolve })
-      })
+    return (questions, _, call) => {
+      const given = this.#take(sessionId(), call?.callId)
+      if (given !== undefined && isSame(given.questions, questions)) return given.answers
+      return new Promise(() => undefined)
     }
   }
 
-  list(sessionId: string): PendingQuestion[] {
-    return [...(this.#sessions.get(sessionId)?.values() ?? [])].flatMap(({ pending, resolve }) =>
-      resolve === undefined ? [] : [pending],
-    )
+  put(sessionId: string, { questionId, questions }: PendingQuestion, answers: QuestionAnswers): void {
+    const ofSession = this.#sessions.get(sessionId) ?? new Map<string, Given>()
+    this.#sessions.set(sessionId, ofSession.set(questionId, { questions, answers }))
   }
 
-  answer(
-    sessionId: string,
-    questionId: string,
-    answers: QuestionAnswers,
-  ): 'answered' | 'already_answered' | 'unknown' {
-    const asked = this.#sessions.get(sessionId)?.get(questionId)
-    if (asked === undefined) return 'unknown'
-    if (asked.resolve === undefined) return 'already_answered'
-    const { resolve } = asked
-    asked.resolve = undefined
-    resolve(answers)
-    return 'answered'
-  }
-
-  /** Takes the answer to a question of an earlier process, for the run that asks it again. */
-  answerSaved(sessionId: string, pending: PendingQuestion, given: QuestionAnswers): void {
-    this.#of(sessionId).set(pending.questionId, { pending, resolve: undefined, given })
-  }
-
-  /** Forgets an answer that no run asks for. */
-  forgetSaved(sessionId: string, questionId: string): void {
-    this.#sessions.get(sessionId)?.delete(questionId)
-  }
-
-  /** The run that asked has ended: nothing waits for answers any more. */
-  withdraw(sessionId: string): void {
-    const asked = this.#sessions.get(sessionId)
-    for (const one of asked?.values() ?? []) {
-      one.resolve = undefined
-      one.given = undefined
-    }
-    for (const id of [...(asked?.keys() ?? [])].slice(0, -maxAnswered)) asked?.delete(id)
-  }
-
-  /** The session was closed. */
+  /** Forgets the answers that no run asks for. */
   forget(sessionId: string): void {
     this.#sessions.delete(sessionId)
   }
 
-  #of(sessionId: string): Map<string, Asked> {
-    const known = this.#sessions.get(sessionId)
-    if (known !== undefined) return known
-    const made = new Map<string, Asked>()
-    this.#sessions.set(sessionId, made)
-    return made
+  #take(sessionId: string, callId: string | undefined): Given | undefined {
+    const ofSession = callId === undefined ? undefined : this.#sessions.get(sessionId)
+    const given = ofSession?.get(callId ?? '')
+    ofSession?.delete(callId ?? '')
+    return given
   }
+}
+
+/** The questions of a session that wait in this process. */
+export function openQuestions(session: Session): PendingQuestion[] {
+  return session.pendingQuestions().map(({ from, ...pending }) => ({ ...pending, agent: from?.agent }))
 }
 
 /** The questions that a process left unanswered when it ended, as the log has them. */
@@ -117,12 +73,4 @@ function isSame(a: readonly Question[], b: readonly Question[]): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** So many answered questions of a session are remembered, to refuse a second answer. */
-const maxAnswered = 100
-
-type Asked = {
-  readonly pending: PendingQuestion
-  resolve: ((answers: QuestionAnswers) => void) | undefined
-  /** The answer to a question of an earlier process, until the resumed run takes it. */
-  given?: QuestionAnswers | undefined
-}
+type Given = { readonly questions: readonly Question[]; readonly answers: QuestionAnswers }

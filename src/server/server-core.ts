@@ -25,7 +25,7 @@ import {
   type SessionFacts,
 } from './options.js'
 import { ProblemError } from './problem.js'
-import { type PendingQuestion, Questions, savedQuestions } from './questions.js'
+import { openQuestions, type PendingQuestion, SavedAnswers, savedQuestions } from './questions.js'
 import { QueuedRuns } from './queued-runs.js'
 import { SessionPool } from './session-pool.js'
 import { SessionSummaries } from './session-summary.js'
@@ -56,7 +56,7 @@ export class ServerCore {
   readonly limits: ServerLimits
   readonly pool: SessionPool
   readonly summaries: SessionSummaries
-  readonly questions: Questions
+  readonly #savedAnswers = new SavedAnswers()
   readonly usage: UsageLimits
   readonly metrics = new Metrics()
   /** The browsers that are signed in to the inspector; absent when it is not served. */
@@ -70,7 +70,7 @@ export class ServerCore {
   /** Runs with a key that are not in the store yet. */
   readonly #starting = new Map<string, { readonly runId: string; readonly run: Promise<RunSnapshot> }>()
   readonly #starts = new Set<(session: Session, runId: string) => void>()
-  /** Answers that were given, by session and call. */
+  /** Answers that were given, by session and call or question. */
   readonly #answers = new Map<string, string>()
   #isDraining = false
 
@@ -80,8 +80,7 @@ export class ServerCore {
     // Every stream listens.
     setMaxListeners(0, this.stopping.signal)
     this.limits = { ...defaultLimits, ...options.limits }
-    this.questions = new Questions(this.now, () => randomUUID())
-    this.pool = new SessionPool(agent, options, this.questions, this.now)
+    this.pool = new SessionPool(agent, options, this.#savedAnswers, this.now)
     this.summaries = new SessionSummaries(this.pool, this.now)
     this.usage = new UsageLimits(this.limits, this.now)
     if (options.inspector) this.browsers = new BrowserSignIn(secretsOf(options), this.now)
@@ -294,7 +293,7 @@ export class ServerCore {
         this.#active.delete(key)
         const run = await session.runSnapshot(runId)
         this.metrics.runEnded(run?.status ?? outcome, run)
-        if ((await session.currentRun()) === null) this.questions.withdraw(session.sessionId)
+        if ((await session.currentRun()) === null) this.#savedAnswers.forget(session.sessionId)
       })
     this.#active.set(key, settled)
     this.metrics.runStarted()
@@ -334,7 +333,7 @@ export class ServerCore {
   /** The questions of a session that wait for answers: of this process, and of one that has ended. */
   async pendingQuestions(principal: Principal, session: Session): Promise<PendingQuestion[]> {
     if (this.queued !== undefined) return this.queued.questions(principal, session)
-    const live = this.questions.list(session.sessionId)
+    const live = openQuestions(session)
     const saved = await savedQuestions(this.pool.store, session)
     return [...live, ...saved.filter(({ questionId }) => !live.some((one) => one.questionId === questionId))]
   }
@@ -347,7 +346,7 @@ export class ServerCore {
     if (this.queued === undefined)
       return {
         approvals: session.pendingConfirmations(),
-        questions: this.questions.list(session.sessionId),
+        questions: openQuestions(session),
       }
     // The log has more by now.
     const current = await this.pool.current(session.sessionId)
@@ -367,7 +366,6 @@ export class ServerCore {
     questionId: string,
     answers: QuestionAnswers,
   ): Promise<string | undefined> {
-    const { sessionId } = session
     if (await this.queued?.answerQuestion(principal, session, questionId, answers)) return undefined
     const pending = (await this.pendingQuestions(principal, session)).find(
       (one) => one.questionId === questionId,
@@ -375,11 +373,14 @@ export class ServerCore {
     if (pending !== undefined && pending.questions.length !== answers.answers.length)
       throw new ProblemError('invalid_request', `There must be ${pending.questions.length} lists of answers.`)
     if (pending?.fromBefore === true) return this.#answerSaved(session, pending, answers)
-    const outcome = this.questions.answer(sessionId, questionId, answers)
-    if (outcome === 'answered') return undefined
-    if (outcome === 'already_answered' || hasAsked(session, questionId))
-      throw new ProblemError('already_answered')
-    throw new ProblemError('question_not_found')
+    if (await session.answerQuestion(questionId, answers)) {
+      this.rememberAnswer(session.sessionId, `question ${questionId}`, 'answered')
+      return undefined
+    }
+    const isKnown = this.answerTo(session.sessionId, `question ${questionId}`) !== undefined
+    throw new ProblemError(
+      isKnown || hasAsked(session, questionId) ? 'already_answered' : 'question_not_found',
+    )
   }
 
   async #answerSaved(
@@ -389,12 +390,12 @@ export class ServerCore {
   ): Promise<string | undefined> {
     const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
     if (cut === undefined) throw new ProblemError('question_not_found')
-    this.questions.answerSaved(session.sessionId, pending, answers)
+    this.#savedAnswers.put(session.sessionId, pending, answers)
     try {
       const resumed = await this.resume(session, cut.id)
       return 'runId' in resumed ? resumed.runId : undefined
     } catch (error) {
-      this.questions.forgetSaved(session.sessionId, pending.questionId)
+      this.#savedAnswers.forget(session.sessionId)
       throw error
     }
   }

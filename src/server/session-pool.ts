@@ -12,7 +12,7 @@ import type { SessionStore } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
 import { defaultLimits, type Principal, type ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
-import type { Questions } from './questions.js'
+import type { SavedAnswers } from './questions.js'
 import { seesTenant } from './sees-tenant.js'
 
 /**
@@ -24,15 +24,15 @@ export class SessionPool {
   readonly workspaces: readonly string[]
   readonly #agent: Agent
   readonly #options: ServerOptions
-  readonly #questions: Questions
+  readonly #savedAnswers: SavedAnswers
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
   readonly #sweep: ReturnType<typeof setInterval>
 
-  constructor(agent: Agent, options: ServerOptions, questions: Questions, now: () => number) {
+  constructor(agent: Agent, options: ServerOptions, savedAnswers: SavedAnswers, now: () => number) {
     this.#agent = agent
     this.#options = options
-    this.#questions = questions
+    this.#savedAnswers = savedAnswers
     this.#now = now
     this.store = options.store ?? agent.sessionStore ?? new MemorySessionStore()
     this.workspaces = (options.workspaces ?? ['.']).map((path) => realpathSync(path))
@@ -80,6 +80,9 @@ export class SessionPool {
 
   /** The session of this id, when the principal can see it. */
   async find(principal: Principal, sessionId: string): Promise<Session> {
+    // A link to one session must not show which others there are, and opens none of them.
+    if (principal.readsOnly !== undefined && principal.readsOnly !== sessionId)
+      throw new ProblemError('session_not_found')
     const session = await this.current(sessionId).catch((error: unknown) => {
       // The same answer as for a session of another tenant.
       if (error instanceof CapstanError && ['session_not_found', 'store_bad_id'].includes(error.code))
@@ -140,7 +143,7 @@ export class SessionPool {
   async close(sessionId: string): Promise<void> {
     const entry = this.#entries.get(sessionId)
     this.#entries.delete(sessionId)
-    this.#questions.forget(sessionId)
+    this.#savedAnswers.forget(sessionId)
     const session = await entry?.opening.catch(() => undefined)
     await session?.close()
   }
@@ -224,7 +227,7 @@ export class SessionPool {
     const { approvalTimeoutMs = 24 * 3_600_000, session } = this.#options
     return {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: approvalTimeoutMs },
-      onQuestion: this.#questions.handlerOf(sessionId),
+      onQuestion: this.#savedAnswers.handlerOf(sessionId),
       retentionLimits: retentionCaps,
       ...session,
       sessionStore: this.store,

@@ -92,8 +92,8 @@ export class SessionSummaries {
     last: RunRow | undefined,
     open: Session | undefined,
   ): Promise<SessionSummary['status']> {
-    const isWaiting = open !== undefined && open.pendingConfirmations().length > 0
-    if (isWaiting) return 'waiting'
+    const waiting = [...(open?.pendingConfirmations() ?? []), ...(open?.pendingQuestions() ?? [])]
+    if (waiting.length > 0) return 'waiting'
     if (open !== undefined && (await open.currentRun()) !== null) return 'running'
     if (last === undefined) return 'idle'
     if (last.status !== 'running' && last.status !== 'queued') return last.status

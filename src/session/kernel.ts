@@ -35,6 +35,7 @@ import type { RecordedConversation } from './journal/recorded-conversation.js'
 import { type RestoredSession, restoredTodos } from './journal/restore.js'
 import type { SessionRecorder } from './journal/session-recorder.js'
 import { partsFor } from './loop-parts.js'
+import { OpenQuestions } from './open-questions.js'
 import type { SessionOptions } from './options.js'
 import { OutsideDirectories } from './outside-directories.js'
 import type { Passivation } from './passivate.js'
@@ -76,8 +77,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly account: SpendingAccount
   readonly budget: Budget
   readonly confirmations: Confirmations
-  /** The calls that have put questions to the user and wait for answers. A run that is resumed makes them again. */
-  readonly asking = new Set<string>()
+  readonly questions = new OpenQuestions(this)
   readonly redactor: Redactor
   readonly places: OutsideDirectories
   readonly title: SessionTitle

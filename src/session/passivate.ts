@@ -55,11 +55,11 @@ function start(
 
 /** Whether every call of the round has ended or waits for a user, and at least one waits. */
 export function isWaitingForUser(kernel: SessionKernel): boolean {
-  const { active, recorder, conversation, confirmations, asking } = kernel
+  const { active, recorder, conversation, confirmations, questions } = kernel
   if (active === undefined || recorder === undefined) return false
   const waiting = new Set([
     ...confirmations.pending().flatMap(({ toolId, fromBefore }) => (fromBefore === true ? [] : [toolId])),
-    ...asking,
+    ...questions.calls(),
   ])
   const last = conversation.kept.at(-1)?.message
   if (waiting.size === 0 || last?.role !== 'assistant') return false

@@ -1,5 +1,5 @@
 import type { RuntimeMode } from '../authority/mode.js'
-import type { QuestionHandler } from '../feature/question.js'
+import type { AskQuestions } from '../feature/question.js'
 import type { ServiceCall } from '../feature/session-feature.js'
 import { callInside } from '../loop/call-inside.js'
 import type { Gate } from '../loop/gate.js'
@@ -24,7 +24,7 @@ export function sessionServices(
   gate: () => Gate,
   mode: RuntimeMode,
 ): RuntimeSession {
-  const { onQuestion } = kernel.options
+  const { ask } = kernel.questions
   const tools = toolServices(kernel, request, gate)
   const resumable = stepServices(kernel, request)
   const services: RuntimeSession = {
@@ -35,8 +35,8 @@ export function sessionServices(
         return kernel.recorder?.session({ todos })
       },
     },
-    ...(onQuestion !== undefined && {
-      ask: (questions) => askUser(kernel, onQuestion, questions, resumable),
+    ...(ask !== undefined && {
+      ask: (questions, signal = request.signal) => askUser(kernel, ask, questions, signal, resumable),
     }),
     tools,
     mode,
@@ -96,23 +96,17 @@ function insideOf(
  */
 async function askUser(
   kernel: SessionKernel,
-  onQuestion: QuestionHandler,
+  ask: AskQuestions,
   questions: readonly Question[],
-  { steps, toolCallId }: Resumable,
+  signal: AbortSignal,
+  { steps, toolCallId: callId }: Resumable,
 ): Promise<QuestionAnswers> {
   const saved = steps?.()
   if (saved?.before.length === 0) {
     const step: AskedStep = { questions, askedAtMs: kernel.now() }
     await saved.add([{ step: JSON.parse(JSON.stringify(step)) }])
   }
-  kernel.emit({ type: 'user_question', questions, toolId: toolCallId })
-  if (toolCallId === undefined) return onQuestion(questions)
-  kernel.asking.add(toolCallId)
-  try {
-    return await onQuestion(questions, undefined, { callId: toolCallId })
-  } finally {
-    kernel.asking.delete(toolCallId)
-  }
+  return ask(questions, undefined, { callId, signal })
 }
 
 /** The step of a call that has put questions to the user. */

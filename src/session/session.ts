@@ -46,6 +46,7 @@ import type { SupervisorStatus } from '../supervise/supervisor.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { JsonSchema } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import type { QuestionAnswers } from '../tool/session-services.js'
 import type { AnySchema, SchemaOutput } from '../tool/standard-schema.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { hostVerifier, verifyFeature } from '../verify/feature.js'
@@ -74,6 +75,7 @@ import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './hist
 import type { HistoryMessage } from './history-blocks.js'
 import { assertIdleThreshold } from './idle-threshold.js'
 import { SessionKernel } from './kernel.js'
+import type { PendingQuestion } from './open-questions.js'
 import { isWaitingForUser, type PassivateOptions, passivate } from './passivate.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { type ResumeRunOptions, resumeRun } from './resume-run.js'
@@ -475,6 +477,19 @@ export class Session extends SessionHandle {
     const reason = 'All confirmations were cancelled.'
     const { confirmations } = kernelOf(this)
     return confirmations.cancelAll(reason) + confirmations.refuseSaved(reason)
+  }
+
+  /** The questions of models that wait for the user: those that `onQuestion` was called with and has not answered. */
+  pendingQuestions(): PendingQuestion[] {
+    return kernelOf(this).questions.pending()
+  }
+
+  /**
+   * Answers one of them in place of `onQuestion`, with one list of answers for each of its parts. The signal that
+   * `onQuestion` was given is aborted. False when none waits under this id.
+   */
+  async answerQuestion(questionId: string, answers: QuestionAnswers): Promise<boolean> {
+    return kernelOf(this).questions.answer(questionId, answers)
   }
 
   // The direct calls that hosts make most, by name

@@ -15,13 +15,12 @@ export class OpenAsks {
     { taskId, childSessionId, agent, description }: SubagentTaskSnapshot,
   ) {
     this.#session = session
-    const { onAsk, onQuestion, confirmationPolicy } = session.options
+    const { onAsk, confirmationPolicy } = session.options
+    const { ask } = session.questions
     const source = { taskId, sessionId: childSessionId, agent, description }
-    if (onQuestion !== undefined)
-      this.question = (questions, from = source) => {
-        session.emit({ type: 'user_question', questions, agent: from.agent, taskId: from.taskId })
-        return onQuestion(questions, from)
-      }
+    if (ask !== undefined)
+      this.question = (questions, from = source, call) =>
+        ask(questions, from, { signal: call?.signal ?? session.signal })
     if (onAsk === undefined && confirmationPolicy?.enabled !== true) return
     this.handler = async (request) => {
       // Two children may well use the same id for a call.

@@ -1,5 +1,4 @@
 import type { FeatureContext } from '../feature/feature-context.js'
-import type { QuestionHandler } from '../feature/question.js'
 import type { AskHandler } from '../loop/ask.js'
 import type { ChildMaker } from './child-maker.js'
 import type { WorkerAgentSpec } from './files/worker-spec.js'
@@ -54,7 +53,6 @@ export type SubagentSession = FeatureContext<
     readonly maxParallelTasks?: number
     readonly retentionLimits?: { readonly maxTerminalSubagentTasks?: number | null }
     readonly onAsk?: AskHandler
-    readonly onQuestion?: QuestionHandler
     readonly confirmationPolicy?: { readonly enabled?: boolean }
   },
   SubagentSetup

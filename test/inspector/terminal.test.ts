@@ -49,5 +49,49 @@ describe.skipIf(chromium === undefined || !hasScript)(
       await terminal.sees('left: 0')
       await terminal.ended
     })
+
+    it('has its questions answered in the browser or in the terminal, and the other one sees the answer', async () => {
+      const place = await openPlace()
+      const ask = (question: string) => ({
+        toolCalls: [
+          {
+            name: 'question',
+            args: { questions: [{ question, options: [{ label: 'north' }, { label: 'south' }] }] },
+          },
+        ],
+      })
+      const { server, flags } = await place.model([ask('Which quay?'), ask('Which pier?'), 'Moored.'])
+      const terminal = open(place, flags, 160)
+      await terminal.sees('test/m')
+      terminal.press(`/inspect${keys.enter}`)
+      await terminal.sees('#code=')
+      const [link = ''] = /http:\/\/\S+#code=[\w-]+/.exec(terminal.screen()) ?? []
+      const { page, problems } = await openPage()
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+
+      // Asked in both places, answered in the browser.
+      terminal.press(`Moor the ship${keys.enter}`)
+      await terminal.sees('something else')
+      await page.getByRole('link', { name: 'Moor the ship' }).click()
+      const card = page.getByRole('region', { name: 'Question of the model' })
+      await card.getByText('Which quay?').waitFor()
+      await card.getByLabel('south').check()
+      await card.getByRole('button', { name: 'Answer' }).click()
+      await terminal.sees('south (in another client)')
+
+      // Asked in both places, answered in the terminal.
+      await card.getByText('Which pier?').waitFor()
+      await terminal.sees(/Which pier\?[\s\S]*something else/)
+      terminal.press('1')
+      await page.locator('.end.completed').waitFor()
+      await expect.poll(() => page.locator('.card.waits').count()).toBe(0)
+      await terminal.sees('Moored.')
+      expect(JSON.stringify(server.requests.at(-1)?.body)).toMatch(/south.*north/)
+      expect(problems).toEqual([])
+      terminal.press(keys.ctrlD)
+      await terminal.sees('left: 0')
+      await terminal.ended
+    })
   },
 )

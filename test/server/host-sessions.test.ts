@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import type { QuestionCall } from '../../src/feature/question.js'
 import { createServer } from '../../src/server/index.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import type { QuestionAnswers } from '../../src/tool/session-services.js'
 import { directory, headers, token } from './support.js'
 
 it('lets clients answer for a session that the host has open, and leaves it open', async () => {
@@ -67,6 +69,56 @@ it('does not let clients close or remove a session that the host has open', asyn
     ])
   }
   expect((await session.send('Are you there?')).text).toBe('Still here.')
+  await server.close()
+  await agent.close()
+})
+
+it('lets clients answer a question next to the host, whichever is first, and the other one sees it', async () => {
+  const [workspace, store] = [directory(), new MemorySessionStore()]
+  const agent = await Agent.create()
+  const questions = [{ question: 'Which harbour?' }]
+  const ask = (id: string) => ({ toolCalls: [{ name: 'question', args: { questions }, id }] })
+  const calls: QuestionCall[] = []
+  let answerAsHost: (answers: QuestionAnswers) => void = () => undefined
+  const session = agent.session(workspace, {
+    sessionStore: store,
+    model: scriptedModel([ask('call-1'), ask('call-2'), 'Done.']),
+    onQuestion: (_, __, call) => {
+      if (call !== undefined) calls.push(call)
+      return new Promise((resolve) => {
+        answerAsHost = resolve
+      })
+    },
+  })
+  const server = createServer(agent, { token, store, workspaces: [workspace], hostSessions: () => [session] })
+  const send = async (method: string, path: string, body?: unknown) => {
+    const url = `http://localhost/v1/sessions/${session.sessionId}/questions${path}`
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await server(new Request(url, init))
+    return { status: response.status, body: await response.json() }
+  }
+  const running = session.send('Ask.')
+
+  // Asked in both places, answered by a client.
+  await expect.poll(() => session.pendingQuestions()).toMatchObject([{ questionId: 'call-1', questions }])
+  expect((await send('GET', '')).body.questions).toMatchObject([{ questionId: 'call-1', questions }])
+  const [north, south] = [{ answers: [['north']] }, { answers: [['south']] }]
+  expect(await send('POST', '/call-1', north)).toMatchObject({ status: 200 })
+  expect(calls[0]?.signal).toMatchObject({ aborted: true, reason: north })
+  expect(await send('POST', '/call-1', south)).toMatchObject({
+    status: 409,
+    body: { code: 'already_answered' },
+  })
+
+  // Asked in both places, answered by the host.
+  await expect.poll(() => session.pendingQuestions()).toMatchObject([{ questionId: 'call-2' }])
+  answerAsHost(south)
+  expect((await running).text).toBe('Done.')
+  expect((await send('GET', '')).body.questions).toEqual([])
+  expect(await send('POST', '/call-2', north)).toMatchObject({ status: 409 })
+  expect(await send('POST', '/none', north)).toMatchObject({ status: 404 })
+  const outputs = session.traceEvents().flatMap((event) => ('output' in event ? [event.output] : []))
+  expect(JSON.stringify([outputs, session.history()])).toMatch(/north.*south/)
   await server.close()
   await agent.close()
 })

@@ -89,9 +89,9 @@ export class ClientCallbacks {
     return { decision: 'reject', ...said }
   }
 
-  readonly question: QuestionHandler = async (questions, from) =>
+  readonly question: QuestionHandler = async (questions, from, call) =>
     // The tool that asks refuses what are not answers.
-    answerIn(await this.#call('question', { questions, from })) as QuestionAnswers
+    answerIn(await this.#call('question', { questions, from }, call?.signal)) as QuestionAnswers
 
   hookHandler(id: string): HookHandler {
     return async (event, { signal, attempt }) =>

@@ -13,7 +13,7 @@ import { AskQueue } from './ask/ask-queue.js'
 import { Chat, type UserHandlers } from './chat.js'
 import { PlainStream } from './markdown/markdown-stream.js'
 import { type Prompter, viewChoice } from './prompter.js'
-import { askQuestions } from './questions.js'
+import { questionHandler } from './questions.js'
 import { EditDiffs } from './run/edit-diffs.js'
 import { RunView } from './run/run-view.js'
 import { runSlash } from './slash/slash-commands.js'
@@ -153,17 +153,10 @@ export class PlainChat {
         edits.seen(request.id)
         return this.#ask(request, prepared.workspace)
       },
-      onQuestion: (questions, from) =>
-        this.#asks.put(
-          () => true,
-          (signal) =>
-            askQuestions(questions, from, this.#prompter, {
-              colors: this.#colors,
-              columns: this.#io.columns(),
-              signal,
-            }),
-          { answers: questions.map(() => []) },
-        ),
+      onQuestion: questionHandler(this.#asks, this.#prompter, {
+        colors: this.#colors,
+        columns: () => this.#io.columns(),
+      }),
     }
   }
 

@@ -1,12 +1,39 @@
-import type { QuestionSource } from '../../feature/question.js'
+import type { QuestionCall, QuestionHandler, QuestionSource } from '../../feature/question.js'
+import { isRecord } from '../../tool/json.js'
 import type { Question, QuestionAnswers } from '../../tool/session-services.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
+import type { AskQueue } from './ask/ask-queue.js'
 import type { Prompter } from './prompter.js'
 
-/** Asks the user the model's questions, one after the other. A question without an answer has an empty list. */
-export async function askQuestions(
+/** Puts the questions of models to the user, one after the other, with whatever else the user is asked. */
+export function questionHandler(
+  asks: AskQueue,
+  prompter: Prompter,
+  view: { readonly colors: Colors; columns(): number },
+): QuestionHandler {
+  return (questions, from, call) =>
+    asks.put(
+      () => call?.signal.aborted !== true,
+      (signal) => {
+        const { colors } = view
+        return askQuestions(questions, from, prompter, { colors, columns: view.columns(), signal, call })
+      },
+      { answers: questions.map(() => []) },
+    )
+}
+
+type QuestionView = {
+  readonly colors: Colors
+  readonly columns: number
+  /** Aborted when the call no longer waits for the answers. */
+  readonly signal: AbortSignal
+  readonly call: QuestionCall | undefined
+}
+
+/** A question without an answer has an empty list. The answers of another client, such as a browser, are printed. */
+async function askQuestions(
   questions: readonly Question[],
   from: QuestionSource | undefined,
   prompter: Prompter,
@@ -14,23 +41,31 @@ export async function askQuestions(
 ): Promise<QuestionAnswers> {
   const answers: string[][] = []
   for (const question of questions) answers.push(await askOne(question, from, prompter, view))
+  if (!view.signal.aborted) return { answers }
+  const { dim } = view.colors
+  const given = answersOf(view.call)?.answers ?? []
+  await prompter.print([
+    ...given.map((one) => `  ${dim('→')} ${safeLine(one.join(', '), 300)} ${dim('(in another client)')}`),
+    ...(given.length === 0 ? [`  ${dim('→ no answer')}`] : []),
+    '',
+  ])
   return { answers }
 }
 
-export type QuestionView = {
-  readonly colors: Colors
-  readonly columns: number
-  /** Aborted when the call no longer waits for the answers. */
-  readonly signal?: AbortSignal
+/** The answers that another client has given. */
+function answersOf(call: QuestionCall | undefined): QuestionAnswers | undefined {
+  const reason: unknown = call?.signal.reason
+  return isRecord(reason) && Array.isArray(reason['answers']) ? (reason as QuestionAnswers) : undefined
 }
 
 async function askOne(
   { question, header, options = [], multi_select }: Question,
   from: QuestionSource | undefined,
   prompter: Prompter,
-  { colors, columns, signal }: QuestionView,
+  view: QuestionView,
 ): Promise<string[]> {
-  if (signal?.aborted === true) return []
+  const { colors, columns, signal } = view
+  if (signal.aborted) return []
   const by =
     from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
   const [first = '', ...rest] = wrapText(safeText(question), columns - 3)
@@ -42,6 +77,8 @@ async function askOne(
     labels.length > 0 && labels.length < 9 && multi_select !== true
       ? await oneOf(safeLine(question, 160), options, prompter, signal)
       : await inWords(options, multi_select === true, prompter, colors, signal)
+  // It was withdrawn meanwhile.
+  if (view.signal.aborted) return []
   await prompter.print([
     `  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`,
     '',

@@ -30,8 +30,6 @@ export class TerminalChat {
   /** Messages that were sent to the current run, and that the model has not read yet. */
   readonly #unread: string[] = []
   readonly #asks = new AskQueue()
-  /** Subagents that have ended: their questions are withdrawn. */
-  readonly #endedTasks = new Set<string>()
   #edits: EditDiffs | undefined
   #history: History | undefined
   #commands: typeof import('./slash/slash-commands.js') | undefined
@@ -96,7 +94,7 @@ export class TerminalChat {
   }
 
   async #begin(prepare: () => Promise<Prepared>): Promise<Prepared> {
-    const [prepared, { Chat: Opened }, { EditDiffs }, { openHistory }, { askQuestions }, commands] =
+    const [prepared, { Chat: Opened }, { EditDiffs }, { openHistory }, { questionHandler }, commands] =
       await Promise.all([
         prepare(),
         import('./chat.js'),
@@ -119,17 +117,10 @@ export class TerminalChat {
         edits.seen(request.id)
         return this.#ask(request)
       },
-      onQuestion: (questions, from) =>
-        this.#asks.put(
-          () => from === undefined || !this.#endedTasks.has(from.taskId),
-          (signal) =>
-            askQuestions(questions, from, this.#prompter, {
-              colors: this.#colors,
-              columns: this.#io.columns(),
-              signal,
-            }),
-          { answers: questions.map(() => []) },
-        ),
+      onQuestion: questionHandler(this.#asks, this.#prompter, {
+        colors: this.#colors,
+        columns: () => this.#io.columns(),
+      }),
     }
     const chat = await Opened.open(prepared, this.#io, handlers)
     this.#chat = chat
@@ -225,7 +216,6 @@ export class TerminalChat {
     this.#ui.animate(true)
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
-        if (event.type === 'subagent_end') this.#endedTasks.add(event.taskId)
         if (event.type === 'steered') this.#unread.length = 0
         view.add(event, this.#io.columns())
         this.#steer()
