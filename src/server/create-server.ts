@@ -7,6 +7,7 @@ import { approvalRoutes } from './approval-routes.js'
 import { chatRoutes } from './chat.js'
 import { historyRoutes } from './history-routes.js'
 import { inspectorRoutes } from './inspector/routes.js'
+import { whileSignedIn } from './inspector/while-signed-in.js'
 import { openApiDocument } from './openapi.js'
 import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
@@ -65,8 +66,8 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
       return found.route.handle(contextOf(core, request, url, found, noPrincipal, {}))
     }
     // A caller with a token is who the token says, also in a browser that is signed in.
-    const visitor = request.headers.has('authorization') ? undefined : core.browsers?.principalOf(request)
-    const principal = visitor ?? (await authenticate(request))
+    const visit = request.headers.has('authorization') ? undefined : core.browsers?.visitOf(request)
+    const principal = visit?.principal ?? (await authenticate(request))
     core.usage.request(principal)
     if (!('route' in found)) throw refusal(found)
     const { route } = found
@@ -74,15 +75,20 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     const body =
       route.method === 'GET' ? {} : checkedBody(found, await readBody(request, core.limits.maxBodyBytes))
     checkQuery(route, url.searchParams)
-    const context = contextOf(core, request, url, found, principal, body)
+    const context = {
+      ...contextOf(core, request, url, found, principal, body),
+      isVisitor: visit !== undefined,
+    }
     if (route.access !== 'session') {
       await core.authorize(principal, route.action)
-      return route.handle(context)
+      const response = await route.handle(context)
+      return visit === undefined ? response : whileSignedIn(response, visit)
     }
     const session = await core.pool.find(principal, found.params['sessionId'] ?? '')
     await core.authorize(principal, route.action, session)
     try {
-      return await route.handle({ ...context, session })
+      const response = await route.handle({ ...context, session })
+      return visit === undefined ? response : whileSignedIn(response, visit)
     } finally {
       await core.release(session)
     }
@@ -103,6 +109,8 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     if (origin !== undefined)
       for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value)
     response.headers.set('x-content-type-options', 'nosniff')
+    // Answers without a rule of their own could be cached, some problems for good.
+    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
   }
   const close = ({ drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<void> => core.close(drainMs)

@@ -12,6 +12,8 @@ export type RouteContext = {
   readonly core: ServerCore
   readonly request: Request
   readonly principal: Principal
+  /** Whether the caller is a browser that is signed in to the inspector. */
+  readonly isVisitor?: boolean | undefined
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   /** The body, as its schema takes it. */

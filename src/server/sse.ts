@@ -57,7 +57,7 @@ export function eventStreamResponse(
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       // Some proxies hold answers back until they are whole.
       'x-accel-buffering': 'no',
       ...headers,

@@ -16,6 +16,13 @@ const csrfHeader = 'x-capstan-csrf'
 /** What a browser gets for a code: the cookie for its requests, and the value of the CSRF header. */
 export type SignedIn = { readonly setCookie: string; readonly csrf: string; readonly principal: Principal }
 
+/** A browser that is signed in. */
+export type Visit = {
+  readonly principal: Principal
+  /** False once the cookie has expired, was signed out, or its link was revoked. */
+  isValid(): boolean
+}
+
 /** A link that several people can open until it expires or is revoked. */
 export type SharedLink = { readonly linkId: string; readonly code: string; readonly expiresAtMs: number }
 
@@ -105,23 +112,24 @@ export class BrowserSignIn {
   }
 
   /**
-   * The principal of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the
-   * request does not come from a page of the server itself.
+   * The visit of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the request
+   * does not come from a page of the server itself.
    */
-  principalOf(request: Request): Principal | undefined {
-    return this.#visitOf(request)?.principal
+  visitOf(request: Request): Visit | undefined {
+    const known = this.#knownVisitOf(request)
+    return known && { principal: known.principal, isValid: () => this.#isValid(known) }
   }
 
   /** Ends the cookie of a request. Returns the header that removes it from the browser. */
   signOut(request: Request): string {
-    const visit = this.#visitOf(request)
+    const visit = this.#knownVisitOf(request)
     dropExpired(this.#ended, this.#now())
     dropOver(this.#ended, maxEnded - 1)
     if (visit !== undefined) this.#ended.set(digestOf(visit.value), visit)
     return cookieOf(request, '', 0)
   }
 
-  #visitOf(request: Request): Visit | undefined {
+  #knownVisitOf(request: Request): KnownVisit | undefined {
     const csrf = request.headers.get(csrfHeader)
     if (csrf === null || !isSameOrigin(request)) return undefined
     // Another page of this host can add a cookie of the same name: the one that belongs to the header counts.
@@ -130,7 +138,7 @@ export class BrowserSignIn {
       .find((visit) => visit !== undefined && isSame(visit.csrf, digestOf(csrf)))
   }
 
-  #read(value: string): Visit | undefined {
+  #read(value: string): KnownVisit | undefined {
     const [encoded = '', mac = ''] = value.split('.')
     const text = Buffer.from(encoded, 'base64url').toString()
     if (!isSame(mac, this.#sign(text))) return undefined
@@ -139,9 +147,14 @@ export class BrowserSignIn {
     const { principal, csrf, expiresAtMs, linkId } = data
     if (!isPrincipal(principal) || typeof csrf !== 'string' || typeof expiresAtMs !== 'number')
       return undefined
-    if (expiresAtMs <= this.#now() || this.#ended.has(digestOf(value))) return undefined
-    if (typeof linkId === 'string' && !this.#links.has(linkId)) return undefined
-    return { principal, csrf, expiresAtMs, value }
+    const visit: KnownVisit = { principal, csrf, expiresAtMs, value, linkId }
+    return this.#isValid(visit) ? visit : undefined
+  }
+
+  /** Whether it has not expired, was not signed out, and the link that it came from was not revoked. */
+  #isValid({ expiresAtMs, value, linkId }: KnownVisit): boolean {
+    if (expiresAtMs <= this.#now() || this.#ended.has(digestOf(value))) return false
+    return typeof linkId !== 'string' || this.#links.has(linkId)
   }
 
   #sign(text: string): string {
@@ -151,7 +164,7 @@ export class BrowserSignIn {
 
 type Code = { readonly principal: Principal; readonly expiresAtMs: number }
 type Link = Code & { readonly digest: string; readonly sessionId: string }
-type Visit = Code & { readonly csrf: string; readonly value: string }
+type KnownVisit = Code & { readonly csrf: string; readonly value: string; readonly linkId: unknown }
 
 /** Browsers share cookies between ports: with the port in the name, two servers do not replace each other's. */
 function cookieName(host: string): string {

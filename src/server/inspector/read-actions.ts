@@ -1,4 +1,7 @@
-/** The actions that read a session and change nothing: what a principal with `readsOnly` can do. */
+/**
+ * The actions that read a session and change nothing: what a principal with `readsOnly` can do. `explainCall` is none of
+ * them: it judges any call, so it shows rules and paths that the session never used.
+ */
 export const readActions: ReadonlySet<string> = new Set([
   'getSession',
   'listRuns',
@@ -11,7 +14,6 @@ export const readActions: ReadonlySet<string> = new Set([
   'listMessages',
   'listChanges',
   'listTools',
-  'explainCall',
   'listTraces',
   'getUsage',
   'listTodos',

@@ -93,7 +93,8 @@ export const inspectorRoutes: readonly Route[] = [
     method: 'POST',
     path: '/v1/inspector/codes',
     action: 'createInspectorCode',
-    summary: 'A one-time code that signs a browser in as the caller. It is valid once, for 60 seconds.',
+    summary:
+      'A one-time code that signs a browser in as the caller, who has a token. It is valid once, for 60 seconds.',
     tag,
     access: 'caller',
     responses: {
@@ -103,6 +104,9 @@ export const inspectorRoutes: readonly Route[] = [
       },
     },
     async handle(context) {
+      // A sign-in must not outlive its cookie: it cannot make another one.
+      if (context.isVisitor === true)
+        throw new ProblemError('forbidden', 'A browser that is signed in cannot create codes: use the token.')
       const { code, expiresAtMs } = signInOf(context).createCode(context.principal)
       return json(201, { code, path: pagePath(code), expiresAtMs })
     },

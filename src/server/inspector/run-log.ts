@@ -2,8 +2,10 @@ import { load } from '../../session/journal/restore.js'
 import { restoredEvents } from '../../session/journal/restored-events.js'
 import type { RunEvent } from '../../session/run-events.js'
 import type { Session } from '../../session/session.js'
+import { kernelOf } from '../../session/session-class.js'
 import { ProblemError } from '../problem.js'
 import { jsonText, listOf, objectOf, type Route, ref, type SessionContext } from '../route.js'
+import type { ServerCore } from '../server-core.js'
 import { cutTexts } from './cut-texts.js'
 
 /** A page ends after so many characters of JSON, so that a browser reads it in a few milliseconds. */
@@ -72,29 +74,53 @@ export const runLogRoute: Route = {
   },
 }
 
-/** What is in memory, after what only the log still has. */
-async function eventsOf({ core, session, params }: SessionContext): Promise<RunEvent[]> {
+/** The events of a run: as the log had them when the session was opened; of later runs, also those in memory. */
+async function eventsOf({ core, session, params }: SessionContext): Promise<readonly RunEvent[]> {
   const runId = params['runId'] ?? ''
-  const run = await session.runSnapshot(runId)
-  if (run === null) throw new ProblemError('run_not_found')
+  if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
+  const known = read.get(session)
+  const { restored } = kernelOf(session)
+  const row = restored?.runs.get(runId)
+  // A run of the log has ended, or its process did: no event is added to it here.
+  if (restored !== undefined && row !== undefined) {
+    const events = known?.runId === runId ? known.events : restoredEvents(restored, row)
+    read.set(session, { runId, before: undefined, events })
+    return events
+  }
   const events = await session.runEvents(runId)
   const first = events[0]?.sequence ?? 1
   if (first <= 1) return events
-  const known = dropped.get(session)
-  if (known?.runId === runId && known.before === first) return [...known.events, ...events]
-  const state = await load(core.pool.store, session.sessionId)
-  const row = state?.runs.get(runId)
-  if (state === undefined || row === undefined) return events
-  const older = restoredEvents(state, row).filter(({ sequence }) => sequence < first)
-  dropped.set(session, { runId, before: first, events: older })
+  const older =
+    known?.runId === runId && known.before === first
+      ? known.events
+      : await olderEvents(core, session, runId, first)
+  read.set(session, { runId, before: first, events: older })
   return [...older, ...events]
 }
 
+/** What memory does not have any more. */
+async function olderEvents(
+  core: ServerCore,
+  { sessionId }: Session,
+  runId: string,
+  before: number,
+): Promise<readonly RunEvent[]> {
+  const state = await load(core.pool.store, sessionId)
+  const row = state?.runs.get(runId)
+  if (state === undefined || row === undefined) return []
+  return restoredEvents(state, row).filter(({ sequence }) => sequence < before)
+}
+
 /**
- * The events that memory no longer has, of the run of each session that was read last: a reader asks for one page
- * after the other. A session that another process has written to is opened again, as another object.
+ * The events that were read for the run of each session that was read last: a reader asks for one page after the other.
+ * A session that another process has written to is opened again, as another object.
  */
-const dropped = new WeakMap<
+const read = new WeakMap<
   Session,
-  { readonly runId: string; readonly before: number; readonly events: readonly RunEvent[] }
+  {
+    readonly runId: string
+    /** The number of the first event that was in memory; undefined when these are all. */
+    readonly before: number | undefined
+    readonly events: readonly RunEvent[]
+  }
 >()
