@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { safeJson } from '../../src/cli/terminal/safe-text.js'
+import { visitor } from './api.js'
 import { diffOf } from './call-diff.js'
 import { CopyButton, commandLine } from './copy.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
 import { Images } from './images.js'
 import type { Complete } from './load-session.js'
+import { linkTo } from './places.js'
 import { Rest } from './rest.js'
-import { linkTo } from './route.js'
 import { Json, Line, Plain } from './text.js'
 import { type CallItem, verdictOf } from './timeline.js'
 import { argsOf, Verdicts, Why } from './verdict.js'
@@ -57,16 +58,18 @@ export function CallView({
           <Verdicts call={call} />
           <Rest cut={call.cut} complete={complete} />
           <div class="actions">
-            <button
-              type="button"
-              aria-expanded={isExplained.value}
-              disabled={isCut}
-              onClick={() => {
-                isExplained.value = !isExplained.value
-              }}
-            >
-              Why?
-            </button>
+            {visitor.value?.readsOnly === undefined && (
+              <button
+                type="button"
+                aria-expanded={isExplained.value}
+                disabled={isCut}
+                onClick={() => {
+                  isExplained.value = !isExplained.value
+                }}
+              >
+                Why?
+              </button>
+            )}
             <a class="button" href={linkTo({ view: 'session', sessionId, tab: 'timeline', call: toolId })}>
               Link to this call
             </a>

@@ -51,6 +51,7 @@ export function ChangesView({
   }
   const undoable = (changes.value ?? []).filter((one) => one.undone !== true)
   const canUndo = visitor.value?.readsOnly === undefined && undoable.length > 0
+  if (runs.length === 0) return <p class="empty">This session has no run yet.</p>
   return (
     <div class="changes">
       <div class="toolbar">

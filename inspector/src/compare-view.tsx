@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { count } from './format.js'
 import { type Complete, type LoadedSession, useSession } from './load-session.js'
-import { linkTo, type Place } from './route.js'
+import { linkTo, type Place } from './places.js'
 import { ItemView } from './session-view.js'
 import { Line } from './text.js'
 import { cutChars, type Item, Timeline } from './timeline.js'
@@ -16,14 +16,20 @@ export function CompareView({ at }: { readonly at: Extract<Place, { view: 'compa
   const rows = align(itemsOf(left, isFork), itemsOf(right, isFork))
   const differing = rows.filter(({ isSame }) => !isSame).length
   const first = rows.findIndex(({ isSame }) => !isSame)
+  const isRead = [left, right].every(({ details, failure }) => details !== undefined || failure !== '')
+  const hasFailed = left.failure !== '' || right.failure !== ''
   return (
     <main class="compare">
       <div class="toolbar">
         <h1>Compare</h1>
         <p class="totals" role="status">
-          {first < 0
-            ? 'The sessions are the same.'
-            : `${differing} of ${rows.length} entries differ${first === 0 ? '' : `, after ${count(first, 'entry', 'entries')} that are the same`}.`}
+          {hasFailed
+            ? 'A session could not be read.'
+            : !isRead
+              ? 'Reading…'
+              : first < 0
+                ? 'The sessions are the same.'
+                : `${differing} of ${rows.length} entries differ${first === 0 ? '' : `, after ${count(first, 'entry', 'entries')} that are the same`}.`}
         </p>
         {first > 0 && (
           <button
@@ -63,11 +69,14 @@ function Name({
   readonly loaded: LoadedSession
 }): JSX.Element {
   return (
-    <h2>
-      <a href={linkTo({ view: 'session', sessionId, tab: 'timeline' })}>
-        <Line text={loaded.details?.title ?? loaded.runs[0]?.prompt ?? sessionId} max={70} />
-      </a>
-    </h2>
+    <div>
+      <h2>
+        <a href={linkTo({ view: 'session', sessionId, tab: 'timeline' })}>
+          <Line text={loaded.details?.title ?? loaded.runs[0]?.prompt ?? sessionId} max={70} />
+        </a>
+      </h2>
+      {loaded.failure !== '' && <p class="failure">{loaded.failure}</p>}
+    </div>
   )
 }
 

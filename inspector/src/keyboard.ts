@@ -1,4 +1,5 @@
-import { linkTo, place, tabs } from './route.js'
+import { linkTo, tabs } from './places.js'
+import { place } from './route.js'
 
 /**
  * Keys for all views: `j` and `k` move between entries, `/` searches, `u` returns to the list, digits choose the tabs

@@ -4,8 +4,9 @@ import { isConnected, signInWithToken, signOut, startVisit, visitor } from './ap
 import { CompareView } from './compare-view.js'
 import { keepFocus } from './focus.js'
 import { listenToKeys } from './keyboard.js'
+import { linkTo, mainViews } from './places.js'
 import { QueuesView } from './queues-view.js'
-import { linkTo, place } from './route.js'
+import { place } from './route.js'
 import { SchedulesView } from './schedules-view.js'
 import { SessionView } from './session-view.js'
 import { SessionsView } from './sessions-view.js'
@@ -48,11 +49,7 @@ function View(): JSX.Element {
   return <SessionsView filters={at.filters ?? {}} />
 }
 
-const mainViews = [
-  { view: 'sessions', name: 'Sessions' },
-  { view: 'schedules', name: 'Schedules' },
-  { view: 'queues', name: 'Queues' },
-] as const
+const viewNames = { sessions: 'Sessions', schedules: 'Schedules', queues: 'Queues' } as const
 
 function Header(): JSX.Element {
   const theme = useSignal(document.documentElement.dataset['theme'] ?? 'auto')
@@ -64,13 +61,13 @@ function Header(): JSX.Element {
       </a>
       <nav aria-label="Main">
         {visitor.value?.readsOnly === undefined ? (
-          mainViews.map(({ view, name }) => (
+          mainViews.map((view) => (
             <a
               key={view}
               href={linkTo({ view })}
               aria-current={place.value.view === view ? 'page' : undefined}
             >
-              {name}
+              {viewNames[view]}
             </a>
           ))
         ) : (

@@ -10,8 +10,8 @@ import { clock, count, dollars, duration, tokens } from './format.js'
 import { Images, SessionImages, useImages } from './images.js'
 import { LanesView } from './lanes-view.js'
 import { type Complete, type LoadedSession, useSession } from './load-session.js'
+import { linkTo, type Place, tabs } from './places.js'
 import { Rest } from './rest.js'
-import { linkTo, type Place, tabs } from './route.js'
 import { ShareLinks } from './share.js'
 import { Json, Line, Markdown, Plain } from './text.js'
 import { cutChars, type Item, Timeline } from './timeline.js'
@@ -95,7 +95,7 @@ const tabNames = {
 
 function TimelineView({
   sessionId,
-  loaded: { events, copied, runs, complete },
+  loaded: { details, events, copied, runs, complete },
   call,
 }: {
   readonly sessionId: string
@@ -106,6 +106,7 @@ function TimelineView({
   const upTo = useSignal<number | undefined>(undefined)
   const open = useSignal<ReadonlySet<string>>(new Set())
   const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
+  const isEmpty = details !== undefined && runs.length === 0
   const own = itemsOf(events, upTo.value)
   const items = copied.length === 0 ? own : [...copied, ...own]
   const linked =
@@ -119,6 +120,7 @@ function TimelineView({
     open.value = next
   }
   const last = upTo.value === undefined ? events.at(-1) : events[upTo.value - 1]
+  if (isEmpty && items.length === 0) return <p class="empty">Nothing has happened in this session yet.</p>
   return (
     <>
       <VirtualList

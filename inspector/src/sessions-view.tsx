@@ -3,8 +3,9 @@ import type { JSX } from 'preact'
 import { client, type SessionInfo } from './api.js'
 import { Status } from './badge.js'
 import { ago, baseName, count, dollars, tokens } from './format.js'
+import { linkTo, type SessionFilters } from './places.js'
 import { usePolled } from './polling.js'
-import { linkTo, place, replacePlace, type SessionFilters } from './route.js'
+import { place, replacePlace } from './route.js'
 import { Table } from './table.js'
 import { Line } from './text.js'
 
@@ -25,6 +26,7 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
   const totalTokens = shown.reduce((sum, { summary }) => sum + (summary?.totalTokens ?? 0), 0)
   const cost = shown.reduce((sum, { summary }) => sum + (summary?.costUsd ?? 0), 0)
   const [left, right] = chosen.value
+  const isFiltered = Object.values(filters).some((text) => text !== '')
 
   return (
     <main class="sessions">
@@ -85,14 +87,19 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
         </Table>
       )}
       {value.value?.hasMore === true && (
-        <button
-          type="button"
-          onClick={() => {
-            limit.value += pageSize
-          }}
-        >
-          Show older sessions
-        </button>
+        <p class="more">
+          <button
+            type="button"
+            onClick={() => {
+              limit.value += isFiltered ? 5 * pageSize : pageSize
+            }}
+          >
+            {isFiltered ? 'Search older sessions' : 'Show older sessions'}
+          </button>{' '}
+          <span class="quiet">
+            {isFiltered ? 'Searched' : 'These are'} the newest {sessions?.length.toLocaleString()} sessions.
+          </span>
+        </p>
       )}
     </main>
   )

@@ -38,6 +38,7 @@ export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.E
             <option value="15">15 minutes</option>
             <option value="60">1 hour</option>
             <option value="1440">1 day</option>
+            <option value="10080">1 week</option>
           </select>
         </label>
         <button

@@ -1,8 +1,9 @@
-import { marked, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
 import { highlighted } from './highlight.js'
+import { markdownTokens } from './markdown-tokens.js'
 
 const firstPart = 20_000
 const nextPart = 200_000
@@ -38,21 +39,22 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
   return <Plain label={label} text={JSON.stringify(value, undefined, 2) ?? 'undefined'} />
 }
 
-const maxMarkdown = 100_000
-
 /** Markdown of a model. Only these forms become elements; HTML in it is text, images are not loaded. */
 export function Markdown({ text }: { readonly text: string }): JSX.Element {
-  const isLong = text.length > maxMarkdown
-  const tokens = useMemo(() => (isLong ? [] : marked.lexer(safeText(text))), [text])
-  if (isLong) return <Plain label="Answer" text={text} />
-  return <div class="markdown">{blocks(tokens)}</div>
+  const tokens = useMemo(() => markdownTokens(safeText(text)), [text])
+  if (tokens === undefined) return <Plain label="Answer" text={text} />
+  return <div class="markdown">{blocks(tokens, 0)}</div>
 }
 
-function blocks(tokens: readonly Token[]): ComponentChildren {
-  return tokens.map((token, at) => <Block key={at} token={token} />)
+/** Quotes and lists inside each other; deeper ones are shown as they were written. */
+const maxDepth = 20
+
+function blocks(tokens: readonly Token[], depth: number): ComponentChildren {
+  return tokens.map((token, at) => <Block key={at} token={token} depth={depth} />)
 }
 
-function Block({ token }: { readonly token: Token }): ComponentChildren {
+function Block({ token, depth }: { readonly token: Token; readonly depth: number }): ComponentChildren {
+  if (depth > maxDepth) return <p>{token.raw}</p>
   switch (token.type) {
     case 'heading':
       return <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens)}</p>
@@ -63,10 +65,10 @@ function Block({ token }: { readonly token: Token }): ComponentChildren {
     case 'code':
       return <Code code={token as Tokens.Code} />
     case 'blockquote':
-      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>
+      return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>
     case 'list': {
       const { ordered, items } = token as Tokens.List
-      const children = items.map((item, at) => <li key={at}>{blocks(item.tokens)}</li>)
+      const children = items.map((item, at) => <li key={at}>{blocks(item.tokens, depth + 1)}</li>)
       return ordered ? <ol>{children}</ol> : <ul>{children}</ul>
     }
     case 'table': {

@@ -50,6 +50,11 @@ export function UsageView({
       <ContextFill sessionId={sessionId} />
       <h2>Tokens of each round</h2>
       <RoundChart rounds={rounds} />
+      {rounds.length > maxBars && (
+        <p class="quiet">
+          The last {maxBars} of {rounds.length.toLocaleString()} rounds.
+        </p>
+      )}
       <p class="legend">
         <span class="key cached" /> cached input <span class="key input" /> input{' '}
         <span class="key reasoning" /> reasoning <span class="key output" /> output

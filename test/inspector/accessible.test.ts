@@ -1,77 +1,241 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { linkTo, type MainView, mainViews, type Place, type Tab, tabs } from '../../inspector/src/places.js'
+import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { startServer } from '../server/support.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import { directoryWith, newAgent } from '../agent-dir/support.js'
+import { directory, startServer } from '../server/support.js'
 import { chromium, expectNoViolations, openPage } from './browser.js'
 import { begin, visit } from './visit.js'
 
 const timeout = 600_000
 const wide = { width: 1280, height: 800 }
 const narrow = { width: 390, height: 800 }
+const looks = [
+  { name: 'light', colorScheme: 'light', size: wide },
+  { name: 'dark', colorScheme: 'dark', size: wide },
+  { name: 'light-narrow', colorScheme: 'light', size: narrow },
+  { name: 'dark-narrow', colorScheme: 'dark', size: narrow },
+] as const
+
+/** What a view shows once it is read. Every view of the router has an entry, or this does not compile. */
+const signs: Readonly<Record<MainView | Tab | 'compare', { readonly full: string; readonly empty: string }>> =
+  {
+    sessions: { full: 'tbody tr', empty: 'p.empty' },
+    schedules: { full: '.card table', empty: 'p.empty' },
+    queues: { full: 'section[aria-label="Dead runs"] .card', empty: 'p.empty' },
+    timeline: { full: '.call', empty: 'p.empty' },
+    usage: { full: 'svg.chart', empty: 'p.empty' },
+    changes: { full: '.change .added', empty: 'p.empty' },
+    tools: { full: 'section[aria-label="MCP servers"] .badge', empty: '.tools summary' },
+    lanes: { full: '.lanes .card', empty: 'p.empty' },
+    compare: { full: '.pair.differs', empty: 'main' },
+  }
 
 describe.skipIf(chromium === undefined)('every view of the inspector', { timeout }, () => {
-  it('has no violation of axe-core, light and dark, on wide and narrow screens', async () => {
-    const answers = [
-      { toolCalls: [{ name: 'write', args: { file_path: 'notes.txt', content: 'Land in sight!' } }] },
-      'It is **written**.',
-      'Nothing to do.',
-    ]
-    const permissionPolicy = { allow: ['write'] }
-    const started = await startServer({
-      inspector: true,
-      session: { model: scriptedModel(answers), permissionPolicy },
-    })
-    writeFileSync(join(started.workspace, 'config.json'), '{}\n')
-    const first = await begin(started, 'Write a note.', 'Write a note')
-    const { page } = await visit(started, `#/sessions/${first}/timeline`)
+  it('has no violation of axe-core and fits its screen, light and dark, wide and narrow', async () => {
+    const { started, first, second } = await startHarbour()
+    const { page, problems } = await visit(started, linkTo(sessionPlace(first, 'timeline')))
     await page.locator('.end').waitFor()
-    const second = await begin(started, 'Look.', 'Look')
-    const views = [
-      { hash: '#/', shows: page.getByRole('heading', { name: 'Sessions' }) },
-      { hash: '#/schedules', shows: page.locator('main h1') },
-      { hash: '#/queues', shows: page.locator('main h1') },
-      { hash: `#/sessions/${first}/timeline`, shows: page.locator('.call') },
-      { hash: `#/sessions/${first}/usage`, shows: page.locator('svg.chart').first() },
-      { hash: `#/sessions/${first}/changes`, shows: page.locator('.change .added').first() },
-      { hash: `#/sessions/${first}/tools`, shows: page.locator('.tools summary').first() },
-      { hash: `#/compare/${first}/${second}`, shows: page.locator('.pair.differs').first() },
-      { hash: '#/sessions/none/timeline', shows: page.locator('.failure') },
+    const { page: queuePage } = await visit(await startQueue())
+    const asking = await startAsking()
+    const { page: askingPage } = await visit(asking.started)
+    const places: Shown[] = [
+      ...viewsOf(first, second).map(({ name, to }) => ({
+        on: name === 'queues' ? queuePage : page,
+        name,
+        hash: linkTo(to),
+        sign: signs[name].full,
+      })),
+      { on: page, name: 'no-session', hash: '#/sessions/none/timeline', sign: '.failure' },
+      { on: page, name: 'no-match', hash: '#/?search=none', sign: 'p.empty' },
+      {
+        on: askingPage,
+        name: 'waiting',
+        hash: linkTo(sessionPlace(asking.sessionId, 'timeline')),
+        sign: '.card.waits fieldset',
+      },
     ]
-    const looks = [
-      { name: 'light', colorScheme: 'light', size: wide },
-      { name: 'dark', colorScheme: 'dark', size: wide },
-      { name: 'dark and narrow', colorScheme: 'dark', size: narrow },
-    ] as const
-    for (const { name, colorScheme, size } of looks) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize(size)
-      for (const { hash, shows } of views) {
-        await page.evaluate((to) => location.assign(to), hash)
-        await shows.waitFor()
-        await expectNoViolations(page, `${hash}, ${name}`)
-        const isWithin = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
-        expect([hash, name, isWithin]).toEqual([hash, name, true])
+    for (const look of looks) {
+      for (const { on, name, hash, sign } of places) {
+        await show(on, look)
+        await on.evaluate((to) => location.assign(to), hash)
+        await check(on, sign, `${name}-${look.name}`)
       }
-      await page.evaluate((to) => location.assign(to), `#/sessions/${first}/timeline`)
+      await page.evaluate((to) => location.assign(to), linkTo(sessionPlace(first, 'timeline')))
+      const call = page.locator('.call').first()
+      await call.locator('.head').click()
+      await call.getByRole('button', { name: 'Why?' }).click()
+      await check(page, '.call .tree', `call-${look.name}`)
+      await call.locator('.head').click()
       await page.getByRole('button', { name: 'Share' }).click()
       const panel = page.getByRole('region', { name: 'Links for reading' })
       await panel.getByRole('button', { name: 'Create a link' }).click()
       await panel.getByLabel('The link').waitFor()
-      await expectNoViolations(page, `the panel of links, ${name}`)
+      await check(page, 'section[aria-label="Links for reading"] li', `links-${look.name}`)
       await panel.getByRole('button', { name: 'Revoke' }).first().click()
+      await page.getByRole('button', { name: 'Share' }).click()
     }
+    expect(problems.filter((text) => !text.includes('404'))).toEqual([])
+  })
+
+  it('has none without any data either, nor in sessions that did nothing', async () => {
+    const [bare, idle] = [await startServer({ inspector: true }), await startServer({ inspector: true })]
+    const ids: string[] = []
+    for (const title of ['Nothing', 'Nothing else'])
+      ids.push((await idle.call('POST', '/v1/sessions', { title })).body.sessionId)
+    const [first = '', second = ''] = ids
+    const pages = { bare: (await visit(bare)).page, idle: (await visit(idle)).page }
+    for (const look of looks)
+      for (const { name, to } of viewsOf(first, second)) {
+        const page = to.view === 'session' || to.view === 'compare' ? pages.idle : pages.bare
+        await show(page, look)
+        await page.evaluate((hash) => location.assign(hash), linkTo(to))
+        await check(page, signs[name].empty, `empty-${name}-${look.name}`)
+      }
   })
 
   it('has none on the page for signing in either, which accepts no wrong token', async () => {
     const started = await startServer({ inspector: true })
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await openPage({ colorScheme, viewport: narrow })
+    for (const { name, colorScheme, size } of looks) {
+      const { page } = await openPage({ colorScheme, viewport: size })
       await page.goto(`${started.url}/inspect/`)
       await page.getByLabel('Or use the token of the server').fill('not-the-token-of-it')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('The server does not accept this token.').waitFor()
-      await expectNoViolations(page, `signing in, ${colorScheme}`)
+      await check(page, 'main', `sign-in-${name}`)
     }
   })
 })
+
+function sessionPlace(sessionId: string, tab: Tab): Place {
+  return { view: 'session', sessionId, tab }
+}
+
+/** Every view of the router. */
+function viewsOf(first: string, second: string): { readonly name: keyof typeof signs; readonly to: Place }[] {
+  return [
+    ...mainViews.map((name) => ({ name, to: { view: name } })),
+    ...tabs.map((name) => ({ name, to: sessionPlace(first, name) })),
+    { name: 'compare', to: { view: 'compare', left: first, right: second } },
+  ]
+}
+
+async function show(page: Page, { colorScheme, size }: (typeof looks)[number]): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.setViewportSize(size)
+}
+
+/** Checks what is shown. With `INSPECTOR_VIEWS`, saves a picture in that directory: to look at. */
+async function check(page: Page, sign: string, name: string): Promise<void> {
+  await page.locator(sign).first().waitFor()
+  const target = process.env['INSPECTOR_VIEWS']
+  if (target !== undefined) await page.screenshot({ path: join(target, `${name}.png`) })
+  await expectNoViolations(page, name)
+  const isWithin = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+  expect([name, isWithin]).toEqual([name, true])
+}
+
+type Shown = { readonly on: Page; readonly name: string; readonly hash: string; readonly sign: string }
+
+/** A server with sessions that have changes, a subagent, MCP servers and a dead letter, and with schedules. */
+async function startHarbour() {
+  const [store, workspace] = [new MemorySessionStore(), directory()]
+  const world = fileURLToPath(new URL('../mcp/world-server.mjs', import.meta.url))
+  const agent = await newAgent()
+  const dir = await directoryWith({
+    'instructions.md': 'You watch the harbour.',
+    'schedules/morning.md': '---\ncron: "0 9 * * 1-5"\ntime_zone: Europe/Berlin\n---\nCount the ships.',
+    'schedules/logs.md': '---\nwatch: [logs/*.txt]\n---\nRead the logs.',
+  })
+  const served = await agent.serveAgentDir(dir, workspace, {
+    sessionStore: store,
+    model: scriptedModel((_, n) => `There are ${n + 3} ships.`),
+  })
+  onTestFinished(() => served.stop())
+  await served.runNow('morning')
+  const deploy = createJsonTool({
+    name: 'deploy',
+    description: 'Deploys.',
+    parameters: { type: 'object', properties: {} },
+    execute: (_, context) =>
+      new Promise((resolve) => context?.signal?.addEventListener('abort', () => resolve('late'))),
+  })
+  const started = await startServer({
+    inspector: true,
+    ...{ store, workspaces: [workspace], agentDirs: [served], hostTools: ['deploy'] },
+    session: {
+      model: harbourModel(),
+      tools: [deploy],
+      permissionPolicy: { allow: ['write', 'deploy', 'task'] },
+      queueConfig: { enableDlq: true, enableMetrics: true, timeoutMs: 3_000 },
+      mcpServers: [
+        { name: 'world', command: process.execPath, args: [world] },
+        { name: 'broken', command: process.execPath, args: ['-e', 'process.exit(3)'] },
+        { name: 'unused', command: process.execPath, enabled: false },
+      ],
+    },
+  })
+  writeFileSync(join(workspace, 'notes.txt'), 'Fog.\n')
+  const first = await begin(started, 'Write a note, look around and deploy.', 'Write a note')
+  const second = await begin(started, 'Look.', 'Look')
+  return { started, first, second }
+}
+
+function harbourModel() {
+  let round = 0
+  return scriptedModel(({ chatHistory }) => {
+    const asked = JSON.stringify(chatHistory.find(({ role }) => role === 'user')?.content ?? '')
+    if (!asked.includes('Write a note')) return 'Nothing to do.'
+    round += 1
+    if (round > 1) return 'It is **written**.'
+    return {
+      text: 'I begin with `notes.txt`.',
+      toolCalls: [
+        { name: 'write', args: { file_path: 'notes.txt', content: 'Fog.\nLand in sight!\n' } },
+        { name: 'deploy', args: {} },
+        { name: 'task', args: { agent: 'explore', description: 'Look around', prompt: 'Look around.' } },
+      ],
+    }
+  })
+}
+
+/** A server whose session waits for an approval and for answers. */
+async function startAsking() {
+  const questions = [
+    { question: 'Which quay?', options: [{ label: 'north', description: 'deep' }, { label: 'south' }] },
+    { question: 'Which ships?', options: [{ label: 'all' }, { label: 'new' }], multi_select: true },
+  ]
+  const toolCalls = [
+    { name: 'question', args: { questions } },
+    { name: 'write', args: { file_path: 'quay.txt', content: 'north\n' } },
+  ]
+  const started = await startServer({
+    inspector: true,
+    session: { model: scriptedModel([{ toolCalls }, 'Done.']), permissionPolicy: { ask: ['write'] } },
+  })
+  return { started, sessionId: await begin(started, 'Ask me.', 'Answers') }
+}
+
+/** A server with a queue that has a worker, a run that waits and a dead one. */
+async function startQueue() {
+  const store = new MemorySessionStore()
+  const queue = new InProcessRunQueue({ store })
+  onTestFinished(() => queue.close())
+  const started = await startServer({ inspector: true, store, queue })
+  await begin(started, 'Weigh the anchor.', 'Anchor')
+  const lanes = ['default']
+  const member = await queue.join({ name: 'quay-1', host: 'quay', pid: 1, version: '1.0.0', slots: 4, lanes })
+  onTestFinished(() => member.leave())
+  const [claim] = await member.claim({ lanes, max: 1 })
+  if (claim === undefined) throw new Error('The run is not in the queue.')
+  const error = { code: 'too_many_takeovers', message: 'Its workers ended five times without progress.' }
+  await member.settle(claim, { state: 'dead', error })
+  await begin(started, 'Scrub the deck.', 'Deck')
+  return started
+}
