@@ -28,7 +28,8 @@ const [{ url }] = await once(serving, 'message')
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 // The first page of a browser compiles and loads what later ones share.
 await visit(short)
-const rows = []
+// The server has not opened this session yet: it reads the whole log.
+const rows = [{ name: 'long session, first time', ...(await visit(long)) }]
 for (let times = 0; times < (quick ? 1 : 3); times++) {
   rows.push({ name: 'short session', ...(await visit(short)) })
   rows.push({ name: 'long session', ...(await visit(long)) })
@@ -48,10 +49,12 @@ printTable(
   rows.map((row) => Object.values(row).map((cell) => (typeof cell === 'number' ? figure(cell) : cell))),
 )
 const longRows = rows.filter(({ name }) => name === 'long session')
+const firstTime = rows[0]?.painted ?? Number.NaN
 const best = (/** @type {'painted' | 'scroll CPU' | 'replay CPU'} */ column) =>
   Math.min(...longRows.map((row) => row[column]))
 const targets = [
   { name: 'timeline of 10,000 events painted', unit: 'ms', most: 1_000, found: best('painted') },
+  { name: 'the same when the server opens it for the first time', unit: 'ms', most: 1_000, found: firstTime },
   { name: 'longest task of scrolling', unit: 'ms CPU', most: 100, found: best('scroll CPU') },
   { name: 'longest task of a replay', unit: 'ms CPU', most: 100, found: best('replay CPU') },
 ].map((target) => ({ ...target, met: target.found <= target.most }))

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { isRecord } from '../../src/tool/json.js'
 import { type Approval, client, describeFailure, type Question, visitor } from './api.js'
 import { Diff } from './diff.js'
 import { duration } from './format.js'
@@ -9,13 +10,21 @@ import { Json, Line } from './text.js'
 const pollMs = 1_500
 
 /** The calls and questions of a session that wait for a user. */
-export function Waiting({ sessionId }: { readonly sessionId: string }): JSX.Element {
+export function Waiting({
+  sessionId,
+  onCount,
+}: {
+  readonly sessionId: string
+  /** Called with how many there are. */
+  readonly onCount: (count: number) => void
+}): JSX.Element {
   const approvals = useSignal<readonly Approval[]>([])
   const questions = useSignal<readonly Question[]>([])
   const params = { sessionId }
   const read = async (signal?: AbortSignal): Promise<void> => {
     approvals.value = (await client.call('listApprovals', { params }, signal)).approvals
     questions.value = (await client.call('listQuestions', { params }, signal)).questions
+    onCount(approvals.value.length + questions.value.length)
   }
   useEffect(() => {
     const leaving = new AbortController()
@@ -204,12 +213,17 @@ function QuestionCard({
           void send()
         }}
       >
-        {parts.map(({ text, options, isMultiple }, at) => (
+        {parts.map(({ text, header, options, isMultiple }, at) => (
           <fieldset key={at}>
             <legend>
-              <Line text={text} max={1_000} />
+              {header !== undefined && (
+                <span class="header">
+                  <Line text={header} max={80} />
+                </span>
+              )}
+              <Line text={text} max={2_000} />
             </legend>
-            {options.map((option) => (
+            {options.map(({ label: option, description }) => (
               <label key={option}>
                 <input
                   type={isMultiple ? 'checkbox' : 'radio'}
@@ -220,14 +234,24 @@ function QuestionCard({
                     set(at, isMultiple ? (currentTarget.checked ? [...others, option] : others) : [option])
                   }}
                 />
-                <Line text={option} max={300} />
+                <span>
+                  <Line text={option} max={300} />
+                  {description !== undefined && (
+                    <small>
+                      {' '}
+                      <Line text={description} max={500} />
+                    </small>
+                  )}
+                </span>
               </label>
             ))}
             <input
               aria-label="Another answer"
               placeholder="Another answer"
               onInput={({ currentTarget }) => {
-                const chosen = (answers.value[at] ?? []).filter((one) => options.includes(one))
+                const chosen = (answers.value[at] ?? []).filter((one) =>
+                  options.some(({ label }) => label === one),
+                )
                 const own = currentTarget.value.trim()
                 set(at, own === '' ? chosen : isMultiple ? [...chosen, own] : [own])
               }}
@@ -247,16 +271,19 @@ function QuestionCard({
 
 function readQuestion(value: Readonly<Record<string, unknown>>): {
   readonly text: string
-  readonly options: readonly string[]
+  readonly header?: string | undefined
+  readonly options: readonly { readonly label: string; readonly description?: string | undefined }[]
   readonly isMultiple: boolean
 } {
-  const { question, options, multi_select: multiple } = value
-  const labels = Array.isArray(options) ? options : []
+  const { question, header, options, multi_select: multiple } = value
+  const given = Array.isArray(options) ? options : []
   return {
     text: typeof question === 'string' ? question : JSON.stringify(value),
-    options: labels.map((one: unknown) =>
-      typeof one === 'object' && one !== null && 'label' in one ? String(one.label) : String(one),
-    ),
+    header: typeof header === 'string' ? header : undefined,
+    options: given.map((one: unknown) => {
+      const { label, description } = isRecord(one) ? one : { label: one }
+      return { label: String(label), description: typeof description === 'string' ? description : undefined }
+    }),
     isMultiple: multiple === true,
   }
 }

@@ -116,7 +116,7 @@ function Workers({ nodes }: Pick<ClusterStatus, 'nodes'>): JSX.Element {
               <td class="wide">
                 <Line text={node.version ?? ''} max={30} />
               </td>
-              <td class="number">{ago(node.startedAtMs)}</td>
+              <td class="number wide">{ago(node.startedAtMs)}</td>
               <td class="number">{ago(node.seenAtMs)}</td>
             </tr>
           ))}
@@ -132,7 +132,7 @@ const workerColumns = [
   { name: 'Slots used', isNumber: true },
   { name: 'Lanes', isWide: true },
   { name: 'Version', isWide: true },
-  { name: 'Started', isNumber: true },
+  { name: 'Started', isNumber: true, isWide: true },
   { name: 'Seen', isNumber: true },
 ]
 

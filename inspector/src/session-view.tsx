@@ -26,14 +26,31 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
   const cost = runs.reduce((sum, run) => sum + (run.costUsd ?? 0), 0)
   const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued')
   const isSharing = useSignal(false)
+  const isWaiting = useSignal(false)
   const images = useImages(sessionId, `${runs.length} ${isRunning}`)
+  if (details === undefined && failure !== '')
+    return (
+      <main class="session">
+        <h1>
+          <Line text={sessionId} max={90} />
+        </h1>
+        <p class="failure">{failure}</p>
+        {visitor.value?.readsOnly === undefined && (
+          <p>
+            <a href={linkTo({ view: 'sessions' })}>All sessions</a>
+          </p>
+        )}
+      </main>
+    )
   return (
     <main class="session">
       <div class="toolbar">
         <h1>
           <Line text={details?.title ?? runs[0]?.prompt ?? sessionId} max={90} />
         </h1>
-        <Status status={isRunning ? 'running' : (runs.at(-1)?.status ?? 'idle')} />
+        <Status
+          status={isWaiting.value ? 'waiting' : isRunning ? 'running' : (runs.at(-1)?.status ?? 'idle')}
+        />
         {visitor.value?.readsOnly === undefined && (
           <button
             type="button"
@@ -60,7 +77,12 @@ export function SessionView({ at }: { readonly at: Extract<Place, { view: 'sessi
         </p>
       )}
       {failure !== '' && <p class="failure">{failure}</p>}
-      <Waiting sessionId={sessionId} />
+      <Waiting
+        sessionId={sessionId}
+        onCount={(count) => {
+          isWaiting.value = count > 0
+        }}
+      />
       <nav class="tabs" aria-label="Views of the session">
         {tabs.map((name) => (
           <a

@@ -55,12 +55,12 @@ export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.E
         </button>
       </div>
       {made.value !== '' && (
-        <p>
-          <input readOnly aria-label="The link" value={made.value} />{' '}
+        <div class="answers">
+          <input readOnly aria-label="The link" value={made.value} />
           <CopyButton label="Copy" text={() => made.value} />
-        </p>
+        </div>
       )}
-      <ul>
+      <ul class="links">
         {links.value.map(({ linkId, expiresAtMs }) => (
           <li key={linkId}>
             <code>{linkId}</code> until {new Date(expiresAtMs).toLocaleString()}{' '}

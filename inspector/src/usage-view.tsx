@@ -56,16 +56,25 @@ export function UsageView({
         </p>
       )}
       <p class="legend">
-        <span class="key cached" /> cached input <span class="key input" /> input{' '}
-        <span class="key reasoning" /> reasoning <span class="key output" /> output
+        <Key kind="cached" name="cached input" /> <Key kind="input" /> <Key kind="reasoning" />{' '}
+        <Key kind="output" />
       </p>
       <h2>Time</h2>
       <TimeSplit model={model} tool={tool} />
       <Flame groups={[spans, ...subagents.map(({ agent, events: own }) => spansOf(agent, own))]} />
       <p class="legend">
-        <span class="key model" /> model <span class="key tool" /> tools <span class="key agent" /> subagents
+        <Key kind="model" /> <Key kind="tool" name="tools" /> <Key kind="agent" name="subagents" />
       </p>
     </div>
+  )
+}
+
+/** One entry of a legend, which stays in one line. */
+function Key({ kind, name = kind }: { readonly kind: string; readonly name?: string }): JSX.Element {
+  return (
+    <span class="entry">
+      <span class={`key ${kind}`} /> {name}
+    </span>
   )
 }
 

@@ -39,7 +39,7 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
       {judged?.layers.map((layer, at) => (
         <Step
           key={at}
-          name={layer.layer === 'rules' ? 'Rules' : layer.layer === 'limit' ? 'Mode' : 'Rules of the parent'}
+          name={layerName(layer.layer)}
           tone={layer.action}
         >
           <ul>
@@ -299,6 +299,10 @@ type Suppose = {
   readonly remove?: { rule: string; source: 'manifest' | 'project' | 'session' }[]
 }
 
+function layerName(layer: JudgedCall['layers'][number]['layer']): string {
+  return layer === 'rules' ? 'Rules' : layer === 'limit' ? 'Mode' : 'Rules of the parent'
+}
+
 function Tree({ explained }: { readonly explained: Explained | string | undefined }): JSX.Element {
   if (explained === undefined) return <p>Judging…</p>
   if (typeof explained === 'string') return <p class="failure">{explained}</p>
@@ -320,7 +324,7 @@ function Tree({ explained }: { readonly explained: Explained | string | undefine
         </li>
         {judged.layers.map((layer, at) => (
           <li key={at}>
-            {layer.layer}: <b class={layer.action}>{layer.action}</b>
+            {layerName(layer.layer)}: <b class={layer.action}>{layer.action}</b>
             <ul>
               {layer.subjects.map((part, index) => (
                 <li key={index}>

@@ -7,7 +7,7 @@ import { OpenQuestions } from './open-questions.js'
 const questions = [{ question: 'Which harbour?' }]
 const north: QuestionAnswers = { answers: [['north']] }
 
-/** The questions of a session whose host answers when it is told to. */
+/** The questions of a session whose host answers when `answerAsHost` is called. */
 function openQuestions(onQuestion?: QuestionHandler) {
   const [events, calls]: [AgentEvent[], QuestionCall[]] = [[], []]
   let answer: (answers: QuestionAnswers) => void = () => undefined

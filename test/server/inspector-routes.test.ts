@@ -110,7 +110,7 @@ describe('an event stream of a browser', () => {
     expect(seen).toContain('morning')
     await end(started, path, headers)
     release()
-    // The stream of a caller with a token goes on.
+    // The stream of a caller with a token continues.
     const whole = await fetch(`${url}${path}/runs/${runId}/events`, { headers: tokenHeaders })
     expect(await whole.text()).toContain('afternoon')
     for (;;) {
