@@ -112,8 +112,8 @@ export class BrowserSignIn {
   }
 
   /**
-   * The visit of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the request
-   * does not come from a page of the server itself.
+   * The visit of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the
+   * request does not come from a page of the server itself.
    */
   visitOf(request: Request): Visit | undefined {
     const known = this.#knownVisitOf(request)
