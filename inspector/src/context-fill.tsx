@@ -48,7 +48,7 @@ export function ContextFill({ sessionId }: { readonly sessionId: string }): JSX.
       </div>
       <p class="legend">
         {parts.map(({ name, tokens: count }) => (
-          <span key={name}>
+          <span key={name} class="entry">
             <span class={`key ${classes[name] ?? ''}`} /> {names[name] ?? name} {tokens(count)}
           </span>
         ))}

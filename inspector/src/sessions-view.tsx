@@ -25,8 +25,6 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
     [...new Set((sessions ?? []).flatMap(valuesOf))].sort()
   const totalTokens = shown.reduce((sum, { summary }) => sum + (summary?.totalTokens ?? 0), 0)
   const cost = shown.reduce((sum, { summary }) => sum + (summary?.costUsd ?? 0), 0)
-  // A model without a known price costs something, too.
-  const hasCost = shown.some(({ summary }) => summary?.costUsd !== undefined)
   const [left, right] = chosen.value
   const isFiltered = Object.values(filters).some((text) => text !== '')
 
@@ -66,7 +64,7 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
       <p class="totals" role="status">
         {sessions === undefined
           ? 'Reading…'
-          : `${count(shown.length, 'session')} · ${tokens(totalTokens)} tokens${hasCost ? ` · ${dollars(cost) || '$0.00'}` : ''}`}
+          : `${count(shown.length, 'session')} · ${tokens(totalTokens)} tokens · ${dollars(cost) || '$0.00'}`}
       </p>
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
       {sessions !== undefined && shown.length === 0 && (

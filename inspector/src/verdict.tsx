@@ -37,11 +37,7 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
         </Step>
       )}
       {judged?.layers.map((layer, at) => (
-        <Step
-          key={at}
-          name={layerName(layer.layer)}
-          tone={layer.action}
-        >
+        <Step key={at} name={layerName(layer.layer)} tone={layer.action}>
           <ul>
             {layer.subjects.map((part, index) => (
               <li key={index}>

@@ -109,7 +109,7 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     if (origin !== undefined)
       for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value)
     response.headers.set('x-content-type-options', 'nosniff')
-    // Answers without a rule of their own could be cached, some problems for good.
+    // Browsers can cache an answer that does not say whether it can be cached.
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
   }

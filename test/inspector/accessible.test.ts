@@ -16,12 +16,15 @@ import { begin, visit } from './visit.js'
 const timeout = 600_000
 const wide = { width: 1280, height: 800 }
 const narrow = { width: 390, height: 800 }
+/** The rules whose result depends on the colors; the others depend on the elements alone, which the size changes. */
+const colorRules = ['color-contrast', 'link-in-text-block']
 const looks = [
-  { name: 'light', colorScheme: 'light', size: wide },
-  { name: 'dark', colorScheme: 'dark', size: wide },
-  { name: 'light-narrow', colorScheme: 'light', size: narrow },
-  { name: 'dark-narrow', colorScheme: 'dark', size: narrow },
+  { name: 'light', colorScheme: 'light', size: wide, rules: undefined },
+  { name: 'dark', colorScheme: 'dark', size: wide, rules: colorRules },
+  { name: 'light-narrow', colorScheme: 'light', size: narrow, rules: colorRules },
+  { name: 'dark-narrow', colorScheme: 'dark', size: narrow, rules: undefined },
 ] as const
+type Look = (typeof looks)[number]
 
 /** What a view shows once it is read. Every view of the router has an entry, or this does not compile. */
 const signs: Readonly<Record<MainView | Tab | 'compare', { readonly full: string; readonly empty: string }>> =
@@ -43,15 +46,21 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
     const { page, problems } = await visit(started, linkTo(sessionPlace(first, 'timeline')))
     await page.locator('.end').waitFor()
     const { page: queuePage } = await visit(await startQueue())
+    const lanes = await startLanes()
+    const { page: lanesPage } = await visit(lanes.started)
+    const ofLanes = viewsOf(lanes.sessionId, lanes.sessionId)
     const asking = await startAsking()
     const { page: askingPage } = await visit(asking.started)
     const places: Shown[] = [
-      ...viewsOf(first, second).map(({ name, to }) => ({
-        on: name === 'queues' ? queuePage : page,
-        name,
-        hash: linkTo(to),
-        sign: signs[name].full,
-      })),
+      ...viewsOf(first, second).map(({ name, to }, at) => {
+        const isOfLanes = name === 'lanes' || name === 'tools'
+        return {
+          on: isOfLanes ? lanesPage : name === 'queues' ? queuePage : page,
+          name,
+          hash: linkTo((isOfLanes ? ofLanes[at]?.to : undefined) ?? to),
+          sign: signs[name].full,
+        }
+      }),
       { on: page, name: 'no-session', hash: '#/sessions/none/timeline', sign: '.failure' },
       { on: page, name: 'no-match', hash: '#/?search=none', sign: 'p.empty' },
       {
@@ -65,19 +74,19 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
       for (const { on, name, hash, sign } of places) {
         await show(on, look)
         await on.evaluate((to) => location.assign(to), hash)
-        await check(on, sign, `${name}-${look.name}`)
+        await check(on, sign, name, look)
       }
       await page.evaluate((to) => location.assign(to), linkTo(sessionPlace(first, 'timeline')))
       const call = page.locator('.call').first()
       await call.locator('.head').click()
       await call.getByRole('button', { name: 'Why?' }).click()
-      await check(page, '.call .tree', `call-${look.name}`)
+      await check(page, '.call .tree', 'call', look)
       await call.locator('.head').click()
       await page.getByRole('button', { name: 'Share' }).click()
       const panel = page.getByRole('region', { name: 'Links for reading' })
       await panel.getByRole('button', { name: 'Create a link' }).click()
       await panel.getByLabel('The link').waitFor()
-      await check(page, 'section[aria-label="Links for reading"] li', `links-${look.name}`)
+      await check(page, 'section[aria-label="Links for reading"] li', 'links', look)
       await panel.getByRole('button', { name: 'Revoke' }).first().click()
       await page.getByRole('button', { name: 'Share' }).click()
     }
@@ -96,19 +105,20 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
         const page = to.view === 'session' || to.view === 'compare' ? pages.idle : pages.bare
         await show(page, look)
         await page.evaluate((hash) => location.assign(hash), linkTo(to))
-        await check(page, signs[name].empty, `empty-${name}-${look.name}`)
+        await check(page, signs[name].empty, `empty-${name}`, look)
       }
   })
 
   it('has none on the page for signing in either, which accepts no wrong token', async () => {
     const started = await startServer({ inspector: true })
-    for (const { name, colorScheme, size } of looks) {
-      const { page } = await openPage({ colorScheme, viewport: size })
-      await page.goto(`${started.url}/inspect/`)
+    const { page } = await openPage()
+    await page.goto(`${started.url}/inspect/`)
+    for (const look of looks) {
+      await show(page, look)
       await page.getByLabel('Or use the token of the server').fill('not-the-token-of-it')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('The server does not accept this token.').waitFor()
-      await check(page, 'main', `sign-in-${name}`)
+      await check(page, 'main', 'sign-in', look)
     }
   })
 })
@@ -126,27 +136,27 @@ function viewsOf(first: string, second: string): { readonly name: keyof typeof s
   ]
 }
 
-async function show(page: Page, { colorScheme, size }: (typeof looks)[number]): Promise<void> {
+async function show(page: Page, { colorScheme, size }: Look): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(size)
 }
 
 /** Checks what is shown. With `INSPECTOR_VIEWS`, saves a picture in that directory: to look at. */
-async function check(page: Page, sign: string, name: string): Promise<void> {
+async function check(page: Page, sign: string, view: string, look: Look): Promise<void> {
+  const name = `${view}-${look.name}`
   await page.locator(sign).first().waitFor()
   const target = process.env['INSPECTOR_VIEWS']
   if (target !== undefined) await page.screenshot({ path: join(target, `${name}.png`) })
-  await expectNoViolations(page, name)
+  await expectNoViolations(page, name, look.rules)
   const isWithin = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
   expect([name, isWithin]).toEqual([name, true])
 }
 
 type Shown = { readonly on: Page; readonly name: string; readonly hash: string; readonly sign: string }
 
-/** A server with sessions that have changes, a subagent, MCP servers and a dead letter, and with schedules. */
+/** A server with sessions that have changes and a subagent, and with schedules. */
 async function startHarbour() {
   const [store, workspace] = [new MemorySessionStore(), directory()]
-  const world = fileURLToPath(new URL('../mcp/world-server.mjs', import.meta.url))
   const agent = await newAgent()
   const dir = await directoryWith({
     'instructions.md': 'You watch the harbour.',
@@ -159,30 +169,13 @@ async function startHarbour() {
   })
   onTestFinished(() => served.stop())
   await served.runNow('morning')
-  const deploy = createJsonTool({
-    name: 'deploy',
-    description: 'Deploys.',
-    parameters: { type: 'object', properties: {} },
-    execute: (_, context) =>
-      new Promise((resolve) => context?.signal?.addEventListener('abort', () => resolve('late'))),
-  })
   const started = await startServer({
     inspector: true,
-    ...{ store, workspaces: [workspace], agentDirs: [served], hostTools: ['deploy'] },
-    session: {
-      model: harbourModel(),
-      tools: [deploy],
-      permissionPolicy: { allow: ['write', 'deploy', 'task'] },
-      queueConfig: { enableDlq: true, enableMetrics: true, timeoutMs: 3_000 },
-      mcpServers: [
-        { name: 'world', command: process.execPath, args: [world] },
-        { name: 'broken', command: process.execPath, args: ['-e', 'process.exit(3)'] },
-        { name: 'unused', command: process.execPath, enabled: false },
-      ],
-    },
+    ...{ store, workspaces: [workspace], agentDirs: [served] },
+    session: { model: harbourModel(), permissionPolicy: { allow: ['write', 'task'] } },
   })
   writeFileSync(join(workspace, 'notes.txt'), 'Fog.\n')
-  const first = await begin(started, 'Write a note, look around and deploy.', 'Write a note')
+  const first = await begin(started, 'Write a note and look around.', 'Write a note')
   const second = await begin(started, 'Look.', 'Look')
   return { started, first, second }
 }
@@ -198,11 +191,38 @@ function harbourModel() {
       text: 'I begin with `notes.txt`.',
       toolCalls: [
         { name: 'write', args: { file_path: 'notes.txt', content: 'Fog.\nLand in sight!\n' } },
-        { name: 'deploy', args: {} },
         { name: 'task', args: { agent: 'explore', description: 'Look around', prompt: 'Look around.' } },
       ],
     }
   })
+}
+
+/** A server with a session that has MCP servers, lanes and a dead letter. */
+async function startLanes() {
+  const world = fileURLToPath(new URL('../mcp/world-server.mjs', import.meta.url))
+  const deploy = createJsonTool({
+    name: 'deploy',
+    description: 'Deploys.',
+    parameters: { type: 'object', properties: {} },
+    execute: (_, context) =>
+      new Promise((resolve) => context?.signal?.addEventListener('abort', () => resolve('late'))),
+  })
+  const started = await startServer({
+    inspector: true,
+    hostTools: ['deploy'],
+    session: {
+      model: scriptedModel([{ toolCalls: [{ name: 'deploy', args: {} }] }, 'Too late.']),
+      tools: [deploy],
+      permissionPolicy: { allow: ['deploy'] },
+      queueConfig: { enableDlq: true, enableMetrics: true, timeoutMs: 1_000 },
+      mcpServers: [
+        { name: 'world', command: process.execPath, args: [world] },
+        { name: 'broken', command: process.execPath, args: ['-e', 'process.exit(3)'] },
+        { name: 'unused', command: process.execPath, enabled: false },
+      ],
+    },
+  })
+  return { started, sessionId: await begin(started, 'Deploy it.', 'Deployment') }
 }
 
 /** A server whose session waits for an approval and for answers. */

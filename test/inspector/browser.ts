@@ -44,19 +44,28 @@ export async function openPage({
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Checks the page with axe-core, evaluated by the browser itself: the policy of the page forbids other scripts. */
-export async function expectNoViolations(page: Page, where: string): Promise<void> {
-  await page.evaluate(axe)
-  const found = await page.evaluate(async () => {
+/**
+ * Checks the page with axe-core, evaluated by the browser itself: the policy of the page forbids other scripts. Checks
+ * all rules, or those that are named.
+ */
+export async function expectNoViolations(
+  page: Page,
+  where: string,
+  rules?: readonly string[],
+): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
+  const found = await page.evaluate(async (names) => {
     const { axe: checker } = globalThis as unknown as {
       axe: {
-        run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>
+        run(
+          options: object,
+        ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>
       }
     }
-    const { violations } = await checker.run()
+    const { violations } = await checker.run(names === undefined ? {} : { runOnly: names })
     return violations.map(
       ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary ?? ''}`,
     )
-  })
+  }, rules)
   expect({ where, found }).toEqual({ where, found: [] })
 }

@@ -126,10 +126,17 @@ describe.skipIf(chromium === undefined)('the inspector without a mouse', { timeo
   })
 
   it('moves nothing for users who prefer reduced motion', async () => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
     const started = await startServer({
       inspector: true,
       session: {
-        model: scriptedModel([{ toolCalls: [{ name: 'write', args: { file_path: 'a', content: 'a' } }] }]),
+        model: scriptedModel(async () => {
+          await released
+          return { toolCalls: [{ name: 'write', args: { file_path: 'a', content: 'a' } }] }
+        }),
         permissionPolicy: { ask: ['write'] },
       },
     })
@@ -140,6 +147,8 @@ describe.skipIf(chromium === undefined)('the inspector without a mouse', { timeo
     expect(await animations()).toBe(0)
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     await expect.poll(animations).toBeGreaterThan(0)
+    release()
+    await page.locator('.badge.waiting').waitFor()
     // The list says which sessions wait for a user.
     await page.keyboard.press('u')
     await page.locator('tr.waits .badge', { hasText: 'waiting' }).waitFor()
