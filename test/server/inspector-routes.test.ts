@@ -12,7 +12,12 @@ describe('every route of a server with the inspector', () => {
     const { url, call } = started
     const { sessionId } = (await call('POST', '/v1/sessions', { title: 'Own' })).body
     const [visit, ended] = [await signIn(started), await signIn(started)]
-    await fetch(`${url}/v1/inspector/sign-out`, { method: 'POST', headers: asVisitor(url, ended) })
+    const signedOut = await send(
+      url,
+      { method: 'POST', path: '/v1/inspector/sign-out' },
+      asVisitor(url, ended),
+    )
+    expect([signedOut.status, signedOut.headers.get('cache-control')]).toEqual([204, 'no-store'])
     const { cookie, csrf } = visit
     const callers: readonly [string, Record<string, string>, number][] = [
       ['no cookie', fromPage(url), 401],
@@ -104,6 +109,7 @@ describe('an event stream of a browser', () => {
     const { runId } = (await call('POST', `${path}/runs`, { prompt: 'Look.' })).body
     const headers = asVisitor(url, await readerOf(started, path.split('/').at(-1) ?? ''))
     const stream = await send(url, { method: 'GET', path: `${path}/runs/${runId}/events` }, headers)
+    expect(stream.headers.get('cache-control')).toContain('no-store')
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
     let seen = ''
     while (!seen.includes('tool_end')) seen += (await reader?.read())?.value ?? ''

@@ -230,6 +230,7 @@ describe('a link for reading one session', () => {
       ['POST', `${path}/runs`, { prompt: 'Do it.' }],
       ['POST', `${path}/approvals/call-1`, { decision: 'once' }],
       ['POST', `${path}/undo`, {}],
+      ['POST', `${path}/permissions/explain`, { toolName: 'read' }],
       ['POST', `${path}/links`, { minutes: 5 }],
       ['PATCH', path, { title: 'Mine' }],
       ['DELETE', path],
