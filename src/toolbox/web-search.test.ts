@@ -365,7 +365,7 @@ describe('web_search', () => {
   it.each([[undefined], ['text'], [{ results: [] }]])('refuses %j from a provider', async (answer) => {
     const broken = { name: 'broken', search: async () => answer } as unknown as WebSearchProvider
     expect(errorOf(await createWebSearchTool({ providers: [broken] }).execute({ query: 'x' }))).toContain(
-      'not a list',
+      'gave no list of results',
     )
   })
 

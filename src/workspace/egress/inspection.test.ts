@@ -386,7 +386,8 @@ describe('the limits', () => {
 
   it('ends a connection that receives more than the command can', async () => {
     respond = (_incoming, answer) => answer.end('y'.repeat(100_000))
-    await start({ limits: { maxDownloadBytes: 1_000 } })
+    // The handshake alone takes more than 1,000 bytes with the key exchange of newer versions of Node.
+    await start({ limits: { maxDownloadBytes: 10_000 } })
     await talk(await secureTunnel('good.test'), get('/'))
     await proxy.close()
     expect(requests).toEqual([expect.objectContaining({ verdict: 'refused', code: 'limit_reached' })])
