@@ -11,6 +11,7 @@ import {
   createOverlayBackend,
   createSshBackend,
 } from '../../src/workspace/index.js'
+import { hasContainer, makeContainer } from '../support/container.js'
 import { hasSshServer, makeSshServer } from '../support/ssh-server.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
@@ -101,6 +102,13 @@ describe('the same job on each backend', () => {
     const inMemory = await work('.', edits, { workspaceBackend: createMemoryBackend(memory) })
     expect(inMemory).toEqual(answers.slice(0, edits.length))
     expect(await memory.readText('src/add.sh')).toBe(git(local, 'show', 'HEAD:src/add.sh').concat('\n'))
+
+    if (hasContainer) {
+      const contained = makeProject()
+      const workspaceBackend = makeContainer(contained)
+      expect(await work('.', [...edits, ...commands], { workspaceBackend })).toEqual(answers)
+      expect(git(contained, 'rev-parse', 'HEAD')).toBe(commit)
+    }
 
     if (!hasSshServer) return
     const remote = makeProject()

@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { createOverlayBackend } from '../../src/workspace/index.js'
+import { createOverlayBackend, type OverlayBackendOptions } from '../../src/workspace/index.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
-async function openOverlay(files: Readonly<Record<string, string>>): Promise<{
+async function openOverlay(
+  files: Readonly<Record<string, string>>,
+  limits: OverlayBackendOptions = {},
+): Promise<{
   readonly session: Session
   readonly root: string
   onDisk(path: string): string | undefined
@@ -19,7 +22,7 @@ async function openOverlay(files: Readonly<Record<string, string>>): Promise<{
   }
   const agent = await Agent.create({ providers: [] }, { userDir: temporaryDirectory(), env: {} })
   const session = agent.session(root, {
-    workspaceBackend: createOverlayBackend(root),
+    workspaceBackend: createOverlayBackend(root, limits),
     model: scriptedModel([]),
   })
   const onDisk = (path: string): string | undefined =>
@@ -92,6 +95,39 @@ describe('a session on an overlay', () => {
     symlinkSync(outside, join(root, 'e'))
     await expect(session.commit()).rejects.toMatchObject({ code: 'files_not_changed' })
     expect(existsSync(join(outside, 'b.txt'))).toBe(false)
+    await session.close()
+  })
+
+  it('holds no more bytes than its limit, says so, and counts a file once however often it is written', async () => {
+    const { session, onDisk } = await openOverlay({ 'a.txt': 'one\n' }, { maxBytes: 100 })
+    for (let at = 0; at < 5; at++) await write(session, 'a.txt', `${at}`.repeat(80))
+    const refused = JSON.stringify(await write(session, 'b.txt', 'x'.repeat(30)))
+    expect(refused).toContain('overlay_full')
+    expect(refused).toContain('110 bytes in memory, and it can hold 100 bytes')
+    expect(await session.readFile('a.txt')).toBe('4'.repeat(80))
+    expect(await session.commit()).toEqual({ written: ['a.txt'], removed: [] })
+    await write(session, 'b.txt', 'x'.repeat(30))
+    expect(await session.commit()).toEqual({ written: ['b.txt'], removed: [] })
+    expect(onDisk('b.txt')).toBe('x'.repeat(30))
+    await session.close()
+  })
+
+  it('holds no more changed paths than its limit, and moves a directory whole or not at all', async () => {
+    const files = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`d/${at}.txt`, `${at}`]))
+    const { session, root } = await openOverlay(files, { maxPaths: 9 })
+    const overlay = createOverlayBackend(root, { maxPaths: 9 })
+    const { fileSystem } = await overlay.open({ onNotice: () => undefined })
+    // Five paths are taken away and five come: one too many.
+    await expect(fileSystem.move(join(root, 'd'), join(root, 'e'))).rejects.toMatchObject({
+      code: 'overlay_full',
+    })
+    expect(await fileSystem.lstat(join(root, 'e'))).toBe(undefined)
+    expect((await fileSystem.list(join(root, 'd'), 10)).length).toBe(4)
+    for (let at = 0; at < 9; at++) await write(session, `new-${at}.txt`, '')
+    expect(JSON.stringify(await write(session, 'new-9.txt', ''))).toContain('overlay_full')
+    await write(session, 'new-8.txt', 'again')
+    await session.discard()
+    await write(session, 'new-9.txt', '')
     await session.close()
   })
 

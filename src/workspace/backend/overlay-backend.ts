@@ -11,6 +11,8 @@ import { createOverlayFileSystem, type OverlayChange, type OverlayFileSystem } f
 export type OverlayBackendOptions = {
   /** How many bytes of changed files are held in memory; 256 MiB by default. */
   readonly maxBytes?: number | undefined
+  /** How many paths can differ from the directory; 100,000 by default. Removed ones count too. */
+  readonly maxPaths?: number | undefined
 }
 
 /**
@@ -28,7 +30,10 @@ export function createOverlayBackend(
 ): WorkspaceBackend {
   const root = realpathSync(resolve(directory))
   const local = createLocalFiles({ root })
-  const fileSystem = createOverlayFileSystem(root, local, options.maxBytes ?? 256 * 1024 * 1024)
+  const fileSystem = createOverlayFileSystem(root, local, {
+    maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
+    maxPaths: options.maxPaths ?? 100_000,
+  })
   overlays += 1
   const id = `overlay-${overlays}`
   const relative = (path: string): string => path.slice(root.length + 1)

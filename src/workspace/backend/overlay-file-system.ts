@@ -5,6 +5,7 @@ import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../f
 import { kindOf } from '../files/list-directory.js'
 import type { LocalFiles } from '../files/local-files.js'
 import { tolerate } from '../files/system-error.js'
+import { OverlayFullError } from './errors.js'
 
 /** What differs from the disk at one path. `base` is the version of the file there before, null when there was none. */
 export type OverlayChange =
@@ -33,10 +34,17 @@ type Node =
   | { readonly kind: 'symlink'; readonly target: string; readonly from: string }
   | { readonly kind: 'gone' }
 
+/** How much an overlay holds in memory. */
+export type OverlayLimits = {
+  readonly maxBytes: number
+  /** Paths that differ from the disk: files, directories, and what was removed. */
+  readonly maxPaths: number
+}
+
 export function createOverlayFileSystem(
   root: string,
   local: LocalFiles,
-  maxBytes: number,
+  limits: OverlayLimits,
 ): OverlayFileSystem {
   const upper = new Map<string, Node>()
   /** The version of a file on the disk when it was first changed; `link` and `directory` for what is not a file. */
@@ -69,15 +77,20 @@ export function createOverlayFileSystem(
     else if (stat.kind === 'file') bases.set(path, (await exact(local, path).read(path)).version)
     else bases.set(path, stat.kind === 'symlink' ? linkBase : directoryBase)
   }
-  const put = (path: string, node: Node): void => {
-    const size = node.kind === 'file' ? node.bytes.length : 0
-    if (sizeOf(upper) + size > maxBytes)
-      throw systemError('ENOSPC', 'the overlay holds as much as it may: commit or discard its changes')
-    upper.set(path, node)
-  }
-  const take = async (path: string): Promise<void> => {
-    await noteBase(path)
-    upper.set(path, { kind: 'gone' })
+  /** Makes all of these changes, or throws and makes none. What they replace counts no longer. */
+  const put = (nodes: readonly (readonly [path: string, node: Node])[]): void => {
+    const after = new Map(nodes)
+    let [bytes, paths] = [0, after.size]
+    for (const node of after.values()) bytes += sizeOf(node)
+    for (const [path, node] of upper) {
+      if (after.has(path)) continue
+      bytes += sizeOf(node)
+      paths += 1
+    }
+    if (bytes > limits.maxBytes) throw new OverlayFullError(`${bytes} bytes`, `${limits.maxBytes} bytes`)
+    if (paths > limits.maxPaths)
+      throw new OverlayFullError(`${paths} changed paths`, `${limits.maxPaths} changed paths`)
+    for (const [path, node] of after) upper.set(path, node)
   }
   const list = async (path: string, limit: number): Promise<DirectoryEntry[]> => {
     const isOwn = upper.has(path) || isCovered(path)
@@ -133,30 +146,28 @@ export function createOverlayFileSystem(
     write: (path, bytes, mode) =>
       alone(async () => {
         await noteBase(path)
-        put(path, { kind: 'file', bytes: bytes.slice(), mode, mtimeMs: Date.now() })
+        put([[path, { kind: 'file', bytes: bytes.slice(), mode, mtimeMs: Date.now() }]])
       }),
     makeDirectory: (path) =>
       alone(async () => {
         if ((await find(path))?.kind === 'directory') return
-        put(path, { kind: 'directory', mtimeMs: Date.now() })
+        put([[path, { kind: 'directory', mtimeMs: Date.now() }]])
       }),
     remove: (path) =>
       alone(async () => {
         if ((await list(path, 1).catch(() => [])).length > 0)
           throw systemError('ENOTEMPTY', 'the directory is not empty')
-        await take(path)
+        await noteBase(path)
+        put([[path, gone]])
       }),
     move: (from, to) =>
       alone(async () => {
         const all = await gather(from)
         // Noted before the directory above them covers them.
         for (const [path] of all) await noteBase(path)
-        for (const [path, node] of all) {
-          const target = `${to}${path.slice(from.length)}`
-          await noteBase(target)
-          put(target, node)
-        }
-        for (const [path] of all) upper.set(path, { kind: 'gone' })
+        const moved = all.map(([path, node]) => [`${to}${path.slice(from.length)}`, node] as const)
+        for (const [path] of moved) await noteBase(path)
+        put([...all.map(([path]) => [path, gone] as const), ...moved])
       }),
     async changes() {
       const changes: OverlayChange[] = []
@@ -177,6 +188,7 @@ export function createOverlayFileSystem(
   }
 }
 
+const gone: Node = { kind: 'gone' }
 const linkBase = 'link'
 const directoryBase = 'directory'
 const maxMoved = 10_000
@@ -210,8 +222,6 @@ function statOf(node: Exclude<Node, { readonly kind: 'gone' }>): FileSystemStat 
   return { kind: 'file', size: node.bytes.length, mtimeMs, mode: node.mode, changedAtMs: mtimeMs }
 }
 
-function sizeOf(upper: ReadonlyMap<string, Node>): number {
-  let size = 0
-  for (const node of upper.values()) if (node.kind === 'file') size += node.bytes.length
-  return size
+function sizeOf(node: Node): number {
+  return node.kind === 'file' ? node.bytes.length : 0
 }
