@@ -51,17 +51,17 @@ const operations = {
     }
   },
   async write({ path, bytes, mode }) {
-    const beside = join(dirname(path), `.agent-${process.pid}-${++count}`)
-    const file = await fs.open(beside, 'wx', mode)
+    const temporary = join(dirname(path), `.agent-${process.pid}-${++count}`)
+    const file = await fs.open(temporary, 'wx', mode)
     try {
       await file.writeFile(Buffer.from(bytes, 'base64'))
       await file.chmod(mode)
       await file.sync()
       await file.close()
-      await fs.rename(beside, path)
+      await fs.rename(temporary, path)
     } catch (error) {
       await file.close().catch(() => undefined)
-      await fs.rm(beside, { force: true })
+      await fs.rm(temporary, { force: true })
       throw error
     }
   },

@@ -43,8 +43,8 @@ describe('the example of a backend with a hostile container', () => {
     `require('readline').createInterface({ input: process.stdin }).on('line', (line) => { const { id, op } = JSON.parse(line); ${answer} })`
 
   it.each([
-    ['text that is no JSON', `console.log('}{')`],
-    ['JSON that is no object', `console.log('null')`],
+    ['text that is not JSON', `console.log('}{')`],
+    ['JSON that is not an object', `console.log('null')`],
     ['an end in the middle', 'process.exit(0)'],
   ])('fails the call, and not this process, for %s', async (_, answer) => {
     const opened = await answering(each(answer)).open({ onNotice: () => undefined })

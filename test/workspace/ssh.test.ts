@@ -1,4 +1,7 @@
-import { symlinkSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkWorkspaceBackend } from '../../src/testing/index.js'
@@ -29,6 +32,33 @@ describe.skipIf(!hasSshServer)('a workspace over SSH', () => {
     }
     for (const host of ['-oProxyCommand=x', 'a b', ''])
       expect(() => createSshBackend({ host, root: '/' })).toThrow(/not a host/)
+  })
+
+  it('refuses an unknown key on loopback too, where a configuration of ssh can switch the check off', {
+    timeout,
+  }, async () => {
+    const directory = temporaryDirectory()
+    const server = makeSshServer(directory)
+    const listener = createServer({ pauseOnConnect: true }, (socket) => {
+      const words = ['-i', '-f', join(directory, 'sshd.conf')]
+      spawn('/usr/sbin/sshd', words, { stdio: [socket, socket, 'ignore'] })
+      socket.on('error', () => undefined)
+    })
+    listener.listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    const { port } = listener.address() as AddressInfo
+    const lines = [
+      'Host capstan-test',
+      'HostName 127.0.0.1',
+      `Port ${port}`,
+      `IdentityFile ${join(directory, 'user')}`,
+    ]
+    writeFileSync(server.configFile, [...lines, 'NoHostAuthenticationForLocalhost yes'].join('\n'))
+    const backend = createSshBackend({ ...server, root: directory, knownHostsFile: '/dev/null' })
+    await expect(backend.open({ onNotice: () => undefined })).rejects.toMatchObject({
+      code: 'backend_unreachable',
+    })
+    listener.close()
   })
 
   it('passes variables without showing them in a list of processes, and forwards no agent', {

@@ -71,8 +71,10 @@ async function commit(
   for (const change of changes) made.push(...(await changeOnDisk(change, disk)))
   await changeFiles(disk, made)
   const moved = new Set(made.map(({ path }) => path))
-  for (const { path } of changes.filter(({ kind, path }) => kind === 'link-removed' && !moved.has(path)))
-    await disk.remove(path)
+  for (const { path } of changes.filter(({ kind, path }) => kind === 'link-removed' && !moved.has(path))) {
+    // Again: a file that took the place of the link while the others were written is not the session's to remove.
+    if (await isLink(path)) await disk.remove(path)
+  }
   // One that holds files which came later stays.
   for (const { path } of changes.filter(({ kind }) => kind === 'directory').toReversed())
     await disk.remove(path).catch(() => undefined)

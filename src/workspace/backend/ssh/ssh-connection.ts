@@ -58,6 +58,9 @@ const fixedOptions: readonly string[] = [
   ...[
     'BatchMode=yes',
     'StrictHostKeyChecking=yes',
+    // Neither loopback nor a record of DNS takes the place of a known key.
+    'NoHostAuthenticationForLocalhost=no',
+    'VerifyHostKeyDNS=no',
     'UpdateHostKeys=no',
     'ForwardAgent=no',
     'ForwardX11=no',
