@@ -39,8 +39,8 @@ export type WellKnown = {
   /** The hosts at which the provider itself answers; absent: that of `baseUrl`. */
   readonly hosts?: RegExp
   /**
-   * It enforces a JSON Schema at its own address: for all its models except those that the catalogue states otherwise, or
-   * only for those that the catalogue states.
+   * It enforces a JSON Schema at its own address: for all models unless the catalogue says otherwise, or only for those
+   * of which the catalogue says so.
    */
   readonly nativeOutput?: 'usually' | 'listed'
 }

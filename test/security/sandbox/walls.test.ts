@@ -308,8 +308,8 @@ for (const { who, front, uid } of users) {
       )
       const [size, count] = output.match(/^\d+$/gm) ?? []
       expect(Number(size)).toBeLessThanOrEqual(100_352)
-      // The kernel does not count root's processes: only a cgroup could. On a slow machine the command is ended before it
-      // has counted.
+      // The kernel does not count root's processes: only a cgroup could. On a slow machine the command is ended before
+      // it has counted.
       if (uid !== 0 && limit?.limit !== 'processes') expect(Number(count)).toBeLessThan(45)
     })
 
