@@ -1,11 +1,11 @@
 /**
  * Every named provider over HTTP on loopback: by name in a configuration (requests, answers, tool calls, rate limits),
- * and by the environment of the command.
+ * through a proxy with a certificate of its own, and by the environment of the command.
  */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request as sendRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { AgentEvent } from '../../src/loop/events.js'
 import { providers } from '../../src/model/well-known.js'
@@ -14,7 +14,8 @@ import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonObject } from '../../src/tool/json.js'
 import { openPlace } from '../cli/drive.js'
 import { event } from '../support/bedrock-frames.js'
-import { temporaryDirectory } from '../support/temporary-directory.js'
+import { sharedDirectory, temporaryDirectory } from '../support/temporary-directory.js'
+import { listenSecurely, secureHost, startProxy, writeCertificate } from '../support/tunnel.js'
 
 type Case = {
   readonly model: string
@@ -266,6 +267,71 @@ describe('a provider by name in a configuration', () => {
     const alike = ['fireworks', 'cerebras', 'moonshot', 'glm']
     expect(all.filter((name) => name !== undefined && !alike.includes(name))).toEqual(Object.keys(cases))
   })
+})
+
+describe('a provider over HTTPS through the proxy of the environment', () => {
+  const directory = sharedDirectory()
+  let caFile = ''
+  beforeAll(() => {
+    caFile = writeCertificate(directory)
+  })
+
+  /** The provider over TLS. */
+  async function secured(url: string): Promise<number> {
+    return listenSecurely(directory, (request, response) => {
+      const onwards = sendRequest(`${url}${request.url}`, { method: 'POST', headers: request.headers })
+      onwards.on('response', (reply) => reply.pipe(response.writeHead(reply.statusCode ?? 0, reply.headers)))
+      request.pipe(onwards)
+    })
+  }
+
+  async function send(name: string, one: Case, lines: readonly string[], url: string): Promise<string> {
+    const root = temporaryDirectory()
+    const agent = await Agent.create(
+      [
+        `default_model = "${name}/${one.model}"`,
+        `providers "${name}" {`,
+        '  base_url = env("URL")',
+        ...[...(one.acl ?? [keyLine]), ...lines].map((line) => `  ${line}`),
+        `  models "${one.model}" {}`,
+        '}',
+      ].join('\n'),
+      { env: { URL: url, KEY: 'key-1' }, userDir: join(root, '.user') },
+    )
+    onTestFinished(() => agent.close())
+    return (await agent.session(root, { builtinTools: false, retry: { maxRetries: 0 } }).send('Go.')).text
+  }
+
+  it.each(named)(
+    '%s: the request goes through the tunnel, the certificate is checked, and NO_PROXY is respected',
+    async (name, one) => {
+      const provider = await startProvider(name, ['text'])
+      const url = `https://${secureHost}:${await secured(provider.url)}`
+      const proxy = await startProxy()
+      vi.stubEnv('HTTPS_PROXY', proxy.url)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      expect(await send(name, one, [`ca_file = "${caFile}"`], url)).toBe('All is well.')
+      const tunnel = `CONNECT ${new URL(url).host}`
+      expect(proxy.asked.map(({ line }) => line)).toEqual([tunnel])
+      expect(provider.seen.map(({ path }) => path)).toEqual([one.path])
+      const [header, value] = one.auth
+      expect(provider.seen[0]?.headers[header]).toEqual(
+        typeof value === 'string' ? value : expect.stringMatching(value),
+      )
+      expect(provider.seen[0]?.headers).not.toHaveProperty('proxy-authorization')
+
+      // Without the authority of the certificate nothing is sent to the provider.
+      await expect(send(name, one, [], url)).rejects.toMatchObject({ code: 'model_unreachable' })
+      expect(proxy.asked).toHaveLength(2)
+      // Without the proxy the name has no address.
+      vi.stubEnv('NO_PROXY', secureHost)
+      await expect(send(name, one, [`ca_file = "${caFile}"`], url)).rejects.toMatchObject({
+        code: 'model_unreachable',
+      })
+      expect(proxy.asked).toHaveLength(2)
+      expect(provider.seen).toHaveLength(1)
+    },
+  )
 })
 
 describe('a provider by the environment of the command', () => {

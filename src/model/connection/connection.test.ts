@@ -1,102 +1,33 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sharedDirectory, temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import {
+  listenUntilDone as listen,
+  listenSecurely,
+  proxyPassword as password,
+  startProxy,
+  writeCertificate,
+} from '../../../test/support/tunnel.js'
 import { ModelError } from '../errors.js'
 import type { ModelAnswer, ModelEvent } from '../model.js'
 import { createModel, type ModelConfig } from '../provider.js'
 
 const waitLimit = { timeout: 60_000 }
 const directory = sharedDirectory()
-const caFile = join(directory, 'cert')
-const password = 'hidden-word/7'
+let caFile = ''
 
 beforeAll(() => {
-  const args =
-    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=model.example'
-  execFileSync(
-    'openssl',
-    [...args.split(' '), '-addext', 'subjectAltName=DNS:model.example', '-keyout', 'key', '-out', 'cert'],
-    { cwd: directory, stdio: 'ignore' },
-  )
+  caFile = writeCertificate(directory)
 })
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
-
-/** A provider over TLS, with a certificate that only the test trusts. */
-async function secureServer(handler: Handler): Promise<number> {
-  const [cert, key] = ['cert', 'key'].map((name) => readFileSync(join(directory, name), 'utf8'))
-  return listen(createTlsServer({ cert, key }, handler))
-}
-
-type Proxy = {
-  readonly url: string
-  /** The first line and the credentials of each request. */
-  readonly asked: { readonly line: string; readonly authorization: string | undefined }[]
-  readonly sockets: Socket[]
-}
-
-/** An HTTP proxy that connects every name to this machine. `answer` replaces its first responses to CONNECT. */
-async function startProxy(...answers: readonly (number | 'hang')[]): Promise<Proxy> {
-  const asked: Proxy['asked'] = []
-  const sockets: Socket[] = []
-  const note = ({ method, url, headers }: IncomingMessage): void => {
-    asked.push({ line: `${method} ${url}`, authorization: headers['proxy-authorization'] })
-  }
-  const server = createServer((request, response) => {
-    note(request)
-    const { port, pathname } = new URL(request.url ?? '')
-    const { 'proxy-authorization': _, ...headers } = request.headers
-    const onwards = httpRequest({ host: '127.0.0.1', port, path: pathname, method: 'POST', headers })
-    onwards.on('response', (reply) => reply.pipe(response.writeHead(reply.statusCode ?? 0, reply.headers)))
-    request.pipe(onwards)
-  })
-  server.on('connect', (request: IncomingMessage, socket: Socket) => {
-    const answer = answers[asked.length]
-    note(request)
-    sockets.push(socket)
-    socket.on('error', () => socket.destroy())
-    if (answer === 'hang') {
-      socket.resume().on('end', () => socket.destroy())
-      return
-    }
-    if (answer !== undefined) {
-      socket.end(`HTTP/1.1 ${answer} Refused ${password}\r\n\r\n`)
-      return
-    }
-    const onwards = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      socket.pipe(onwards).pipe(socket)
-    })
-    onwards.on('error', () => socket.destroy())
-    socket.on('close', () => onwards.destroy())
-    onwards.on('close', () => socket.destroy())
-  })
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-  })
-  const port = await listen(server)
-  return { url: `http://user:${encodeURIComponent(password)}@127.0.0.1:${port}`, asked, sockets }
-}
-
-async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => {
-    server.closeAllConnections?.()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
+const secureServer = (handler: RequestListener): Promise<number> => listenSecurely(directory, handler)
 
 const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 const done = `${chunk({ content: 'Ahoy.' })}${chunk({}, 'stop')}data: [DONE]\n\n`
-const answers: Handler = (request, response) => {
+const answers: RequestListener = (request, response) => {
   request.resume()
   response.writeHead(200, { 'content-type': 'text/event-stream' }).end(done)
 }
