@@ -17,42 +17,51 @@ const answer = `data: ${JSON.stringify({
 
 /** @returns {Promise<{ area: object, refused: number }>} */
 export async function measurePacing() {
-  const cold = await refusedOf({ warm: false, says: true })
-  const warm = await refusedOf({ warm: true, says: true })
-  const silent = await refusedOf({ warm: true, says: false })
+  const cold = await refusedOf({ warm: false, says: 'requests' })
+  const warm = await refusedOf({ warm: true, says: 'requests' })
+  const tokens = await refusedOf({ warm: true, says: 'tokens' })
+  const silent = await refusedOf({ warm: true, says: 'nothing' })
   const rows = [
     { name: 'limits not known before the first response', ...cold },
     { name: 'limits known from a response', ...warm },
+    { name: 'a limit of tokens, known from a response', ...tokens },
     { name: 'a provider that does not say them', ...silent },
   ]
   const title = 'Pacing'
-  const explanation = `${runs} runs of one agent at once; the provider accepts ${most} requests in ${windowMs} ms, so ${runs} need at least ${Math.ceil(runs / most) - 1} windows of waiting.`
+  const explanation = `${runs} runs of one agent at once; the provider accepts ${most} requests, or the tokens of as many, in ${windowMs} ms, so ${runs} need at least ${Math.ceil(runs / most) - 1} windows of waiting.`
   printTable(
     title,
     explanation,
     ['', 'refused', 'seconds'],
     rows.map(({ name, refused, seconds }) => [name, String(refused), seconds.toFixed(2)]),
   )
-  return { area: { title, explanation, rows }, refused: warm.refused }
+  return { area: { title, explanation, rows }, refused: warm.refused + tokens.refused }
 }
 
-/** @param {{ warm: boolean, says: boolean }} options */
+/** @param {{ warm: boolean, says: 'requests' | 'tokens' | 'nothing' }} options what the responses say is left */
 async function refusedOf({ warm, says }) {
   let [startedAt, used, refused] = [0, 0, 0]
+  let maxUsed = most
   const server = createServer((request, response) => {
-    request.resume().on('end', () => {
+    let bytes = 0
+    request.on('data', (part) => {
+      bytes += part.length
+    })
+    request.on('end', () => {
       const now = performance.now()
+      const size = says === 'tokens' ? Math.ceil(bytes / 4) : 1
+      if (says === 'tokens' && maxUsed === most) maxUsed = size * most
       if (now - startedAt >= windowMs) [startedAt, used] = [now, 0]
       const resetMs = Math.ceil(windowMs - (now - startedAt))
-      used += 1
-      const isServed = used <= most
+      const isServed = used + size <= maxUsed
+      if (isServed) used += size
       if (!isServed) refused += 1
       response.writeHead(isServed ? 200 : 429, {
         'content-type': isServed ? 'text/event-stream' : 'application/json',
-        ...(says && {
-          'x-ratelimit-limit-requests': String(most),
-          'x-ratelimit-remaining-requests': String(Math.max(0, most - used)),
-          'x-ratelimit-reset-requests': `${resetMs}ms`,
+        ...(says !== 'nothing' && {
+          [`x-ratelimit-limit-${says}`]: String(maxUsed),
+          [`x-ratelimit-remaining-${says}`]: String(maxUsed - used),
+          [`x-ratelimit-reset-${says}`]: `${resetMs}ms`,
         }),
         ...(!isServed && { 'retry-after-ms': String(resetMs) }),
       })

@@ -77,7 +77,7 @@ describe('capstan models', () => {
     expect(every.split('\n').filter((line) => line.includes('"openai/gpt-5-mini"'))).toHaveLength(1)
   })
 
-  it('does not let one long name move the other columns, and leaves levels out where a terminal is narrow', async () => {
+  it('does not let one long name move the other columns, and leaves columns out where a terminal is narrow', async () => {
     const place = await openPlace()
     const config = join(place.home, '..', 'long.acl')
     const long = `m-${'x'.repeat(60)}`
@@ -89,8 +89,12 @@ describe('capstan models', () => {
     )
     expect(piped[2]).toBe(`openai/${long}  unknown  unknown  unknown                  unknown`)
     const shown = (await place.run(argv, { isTTY: { stdout: true } })).stdout.split('\n')
-    expect(shown[1]).toMatch(/ images, reasoning$/)
-    expect(shown[1]?.length).toBeLessThanOrEqual(80)
+    expect(shown[0]).toContain('model              context  input / output $ per 1M')
+    expect(shown[1]).toBe('openai/gpt-5-mini  400k     0.25 / 2')
+    const one = [...argv, 'gpt-5-mini']
+    const narrower = (await place.run(one, { isTTY: { stdout: true } })).stdout.split('\n')
+    expect(narrower[1]).toMatch(/ images, reasoning$/)
+    expect(narrower[1]?.length).toBeLessThanOrEqual(80)
   })
 
   it('fails with a message when no model matches', async () => {

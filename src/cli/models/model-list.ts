@@ -49,23 +49,41 @@ export function usableModels(config: AgentConfig, env: Io['env']): ListedModel[]
   )
 }
 
-/** A table with a heading: name, window, longest answer, prices of input and output, abilities. */
+/**
+ * A table with a heading: name, window, longest answer, prices of input and output, abilities. Where a terminal is too
+ * narrow, the levels of reasoning are left out, then abilities and the longest answer; all of them are in --json.
+ */
 export function modelTable(models: readonly ListedModel[], columns = Number.POSITIVE_INFINITY): string[] {
-  const table = (withLevels: boolean): string[] =>
+  const table = (chosen: readonly ColumnName[], withLevels: boolean): string[] =>
     aligned([
-      ['model', 'context', 'output', 'input / output $ per 1M', 'abilities'],
-      ...models.map((model) => [
-        safeLine(model.name, 100),
-        tokensText(model.contextTokens),
-        tokensText(model.outputTokens),
-        priceText(model.price),
-        abilities(model, withLevels),
-      ]),
+      chosen.map((name) => columnTitles[name]),
+      ...models.map((model) => {
+        const cells: Record<ColumnName, string> = {
+          name: safeLine(model.name, 100),
+          context: tokensText(model.contextTokens),
+          output: tokensText(model.outputTokens),
+          price: priceText(model.price),
+          abilities: abilities(model, withLevels),
+        }
+        return chosen.map((name) => cells[name])
+      }),
     ])
-  const whole = table(true)
-  // What a narrow terminal would break into two lines is left out; the levels of one model are in --json.
-  return whole.some((line) => widthOf(line) > columns) ? table(false) : whole
+  const all = ['name', 'context', 'output', 'price', 'abilities'] as const
+  const fits = (lines: readonly string[]): boolean => lines.every((line) => widthOf(line) <= columns)
+  const whole = table(all, true)
+  if (fits(whole)) return whole
+  const shorter = table(all, false)
+  return fits(shorter) ? shorter : table(['name', 'context', 'price'], false)
 }
+
+const columnTitles = {
+  name: 'model',
+  context: 'context',
+  output: 'output',
+  price: 'input / output $ per 1M',
+  abilities: 'abilities',
+} as const
+type ColumnName = keyof typeof columnTitles
 
 /** One line for each model, for a list to choose from. */
 export function modelLabels(models: readonly ListedModel[]): string[] {
