@@ -394,7 +394,7 @@ describe('the limits', () => {
   })
 
   it.each([['idleMs'], ['maxMs']])('ends a silent connection after %s', async (name) => {
-    await start({ limits: { [name]: 50 } })
+    await start({ limits: { [name]: 500 } })
     expect(await talk(await tunnelTo('good.test', portOf(secure)), '')).toBe('')
   })
 
