@@ -107,6 +107,7 @@ export const sidebar = [
       { text: 'Tool contract', link: '/design/tool-contract' },
       { text: 'Shell rules', link: '/design/shell-rules' },
       { text: 'Sandbox', link: '/design/sandbox' },
+      { text: 'Attacks and what tries them', link: '/design/security-cases' },
       { text: 'Programs', link: '/design/programs' },
       { text: 'MCP', link: '/design/mcp' },
       { text: 'Memory', link: '/design/memory' },

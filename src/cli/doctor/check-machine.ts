@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
-import { limitMeans } from '../../workspace/limits/control-group.js'
 import type { GroupResource } from '../../workspace/limits/group-places.js'
+import { limitMeans } from '../../workspace/limits/open-group.js'
 import { doctor } from '../../workspace/sandbox/doctor.js'
 import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'
@@ -100,7 +100,11 @@ async function sandbox(): Promise<Finding[]> {
 async function limits(): Promise<Finding> {
   const means = await limitMeans()
   const text = (resource: GroupResource): string =>
-    means[resource] === 'measured' ? 'measured' : `control group (version ${means[resource]})`
+    means[resource] === 'measured'
+      ? 'measured'
+      : means[resource] === 'systemd'
+        ? 'scope of systemd'
+        : `control group (version ${means[resource]})`
   const message = `memory: ${text('memory')}; processes: ${text('processes')}; CPU time: ${text('cpu')}; disk: file size and measurement`
   return Object.values(means).includes('measured')
     ? {

@@ -5,13 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ifReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
 import { readProcess } from '../shell/process-table.js'
 import { type GroupPlace, type GroupResource, groupPlaces } from './group-places.js'
+import { splitOwnGroup } from './own-group.js'
 import { defaultLimits, type ResourceLimits } from './resource-limits.js'
 
 /** The control groups of one command: one directory in version 2, one for each controller in version 1. */
 export type ControlGroup = {
   readonly resources: readonly GroupResource[]
-  /** A process joins by writing `0` to each of these files. */
-  readonly joins: readonly string[]
+  /** The words that start a program as a member of the group. It is not started where it cannot join. */
+  start(argv: readonly string[]): readonly [string, ...string[]]
+  /** Called with the first process of the command, once it was started. */
+  entered?(pid: number): void
   usage(): GroupUsage
   /** Kills every process of the group. */
   kill(): void
@@ -32,16 +35,16 @@ let usable: Promise<readonly GroupPlace[]> | undefined
 
 /** The places in which this host can create groups and its commands can join them. Tried once per process. */
 export function usableGroupPlaces(): Promise<readonly GroupPlace[]> {
-  usable ??= tryPlaces(groupPlaces())
+  usable ??= findPlaces()
   return usable
 }
 
-/** What holds commands to each limit here: the version of the control groups that do, or measurement. */
-export async function limitMeans(): Promise<Readonly<Record<GroupResource, 1 | 2 | 'measured'>>> {
-  const places = await usableGroupPlaces()
-  const means = (resource: GroupResource): 1 | 2 | 'measured' =>
-    places.find(({ resources }) => resources.includes(resource))?.version ?? 'measured'
-  return { memory: means('memory'), processes: means('processes'), cpu: means('cpu') }
+async function findPlaces(): Promise<readonly GroupPlace[]> {
+  const found = await tryPlaces(groupPlaces())
+  if (found.some(({ resources }) => resources.includes('memory') || resources.includes('processes')))
+    return found
+  const own = splitOwnGroup()
+  return own === undefined ? found : tryPlaces([own])
 }
 
 async function tryPlaces(places: readonly GroupPlace[]): Promise<readonly GroupPlace[]> {
@@ -58,14 +61,14 @@ async function tryPlaces(places: readonly GroupPlace[]): Promise<readonly GroupP
   return tried.flat()
 }
 
-function canJoin({ joins }: ControlGroup): Promise<boolean> {
-  const [file, ...args] = joining(joins, ['/bin/sh', '-c', 'exit 0'])
+function canJoin(group: ControlGroup): Promise<boolean> {
+  const [file, ...args] = group.start(['/bin/sh', '-c', 'exit 0'])
   return new Promise((resolve) => {
     execFile(file, args, { cwd: '/', env: {}, timeout: 10_000 }, (error) => resolve(error === null))
   })
 }
 
-/** The words that start a program as a member of the groups. It is not started where it cannot join. */
+/** A process joins by writing `0` to each of the files. */
 export function joining(joins: readonly string[], argv: readonly string[]): readonly [string, ...string[]] {
   return ['/bin/sh', '-c', join0, 'capstan', ...joins, '--', ...argv]
 }
@@ -96,7 +99,11 @@ export function createControlGroup(
   if (made.length === 0) return undefined
   return {
     resources: made.flatMap(({ place }) => place.resources),
-    joins: made.map(({ directory }) => join(directory, 'cgroup.procs')),
+    start: (argv) =>
+      joining(
+        made.map(({ directory }) => join(directory, 'cgroup.procs')),
+        argv,
+      ),
     usage: () => Object.assign({}, ...made.map(({ place, directory }) => usageIn(place, directory))),
     kill() {
       for (const { place, directory } of made) killIn(place, directory)
@@ -132,7 +139,11 @@ function settings(
   return files
 }
 
-function usageIn({ version, resources }: GroupPlace, directory: string): GroupUsage {
+/** What the kernel counted for the group in a directory. */
+export function usageIn(
+  { version, resources }: Pick<GroupPlace, 'version' | 'resources'>,
+  directory: string,
+): GroupUsage {
   const number = (file: string, name: string): number | undefined => {
     const text = textIfReadable(join(directory, file))
     const found = text === undefined ? undefined : new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]
@@ -155,7 +166,8 @@ function usageIn({ version, resources }: GroupPlace, directory: string): GroupUs
   return usage
 }
 
-function killIn({ version }: GroupPlace, directory: string): void {
+/** Kills every process of the group in a directory. */
+export function killIn({ version }: Pick<GroupPlace, 'version'>, directory: string): void {
   if (version === 2) {
     // Missing before Linux 5.14; the processes are then ended one by one.
     ifReadable(() => writeFileSync(join(directory, 'cgroup.kill'), '1'))

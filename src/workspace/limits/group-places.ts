@@ -56,6 +56,16 @@ function unifiedPlaces(own: string, mount: string, read: (path: string) => strin
   return []
 }
 
+/** The directory of the group in version 2 that this process is in. */
+export function ownUnifiedGroup(
+  read: (path: string) => string | undefined = textIfReadable,
+): string | undefined {
+  const path = ownGroups(read('/proc/self/cgroup') ?? '').find(({ names }) => names.length === 0)?.path
+  const mount = groupMounts(read('/proc/self/mountinfo') ?? '').find(({ version }) => version === 2)
+  const below = path === undefined || mount === undefined ? undefined : pathBelow(mount.root, path)
+  return below === undefined ? undefined : `${mount?.at}${below}`
+}
+
 type OwnGroup = { readonly names: readonly string[]; readonly path: string }
 
 function ownGroups(text: string): OwnGroup[] {

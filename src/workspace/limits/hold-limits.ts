@@ -5,8 +5,9 @@ import { ifReadable } from '../if-readable.js'
 import type { ConfinedLaunch } from '../shell/confinement.js'
 import type { Exit } from '../shell/launch.js'
 import { findMembers, type RunTrace } from '../shell/run-trace.js'
-import { type ControlGroup, createControlGroup, joining, usableGroupPlaces } from './control-group.js'
+import type { ControlGroup } from './control-group.js'
 import { type DiskGrowth, watchDiskGrowth } from './disk-growth.js'
+import { openGroup } from './open-group.js'
 import { machineUsage, sharedOutMemory, usageOf } from './process-usage.js'
 import type { ResourceLimits } from './resource-limits.js'
 
@@ -41,21 +42,21 @@ export type HoldOptions = {
 export async function holdLimits({ limits, writable, controlGroups }: HoldOptions): Promise<LimitHold> {
   const { memoryBytes, processes, cpuSeconds, diskBytes } = limits
   const wantsGroup = [memoryBytes, processes, cpuSeconds].some((limit) => limit !== undefined)
-  const places = controlGroups === false || !wantsGroup ? [] : await usableGroupPlaces()
-  const group = places.length === 0 ? undefined : createControlGroup(places, limits)
+  const group = controlGroups === false || !wantsGroup ? undefined : await openGroup(limits)
   const disk = diskBytes === undefined ? undefined : watchDiskGrowth(writable)
   let timer: NodeJS.Timeout | undefined
   let released = false
   return {
     wrap(plan) {
       if (group === undefined) return plan
-      const [file, ...args] = joining(group.joins, [plan.file, ...plan.args])
+      const [file, ...args] = group.start([plan.file, ...plan.args])
       return { ...plan, file, args }
     },
     watch(trace) {
       // Where memory runs out before a limit is noticed, the kernel ends this command and not its host.
       if (memoryBytes !== undefined)
         ifReadable(() => writeFileSync(`/proc/${trace.leader.pid}/oom_score_adj`, '1000'))
+      group?.entered?.(trace.leader.pid)
       const look = looker({ limits, group, disk, trace })
       const reached = new Promise<LimitReached>((resolve) => {
         const next = (pauseMs: number): void => {

@@ -151,7 +151,11 @@ function plan(
   const argv =
     visible === undefined
       ? limitedArgv
-      : underGuard(limitedArgv, visible, { program: insideGuard, report: reportDescriptor })
+      : underGuard(limitedArgv, visible, {
+          program: insideGuard,
+          report: reportDescriptor,
+          maxTasks: command.maxTasks,
+        })
   // bubblewrap reads its filter and the guard from descriptors.
   const start =
     own.guard === undefined

@@ -217,12 +217,19 @@ ln -s ${q(place)} way-out; echo x > way-out/through-link; cat way-out/secret && 
 cat /proc/self/root${q(join(place, 'secret'))} && echo through-proc
 ${bystander > 1000 ? attacks(bystander) : ''}
 perl -e 'for my $n (@ARGV) { my $r = syscall($n, 0, 0, 0, 0, 0); print "kernel-call $n\\n" unless $r < 0 && ($! == 1 || $! == 13 || $! == 38) }' ${Object.values(kernelCalls).join(' ')}
+cp /bin/true as-owner; chmod 6755 as-owner; mknod device c 1 3
+exec 5</etc/passwd; (: >> /proc/self/fd/5) && echo reopened; exec 5<&-
+(exec 3<>/proc/1/mem) && echo guard-memory; head -c 1 /proc/1/environ | grep -q . && echo guard-environment
+for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/*/release_agent; do (: >> $f) && echo "control-group $f"; done
+echo x > .git/config.worktree; mkdir .git/modules
+${isArm ? '' : `perl -e '${callAttempts}'`}
 [ -S host.sock ] && echo socket-in-workspace
 [ -S renamed.sock ] && echo socket-in-workspace renamed
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
 for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && echo "socket-place $d"; done
 (exec 9<>/dev/tty) && echo terminal
 [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] || echo processes
+[ "$(cat /proc/sysvipc/shm | wc -l)" -le 1 ] || echo shared-memory
 [ "$(ulimit -c)" = 0 ] || echo core
 (setsid sleep 5 >/dev/null &)
 echo finished
@@ -236,6 +243,20 @@ perl -e 'exit(syscall(${ptraceNumber}, 16, ${pid}, 0, 0) < 0 ? 1 : 0)' && echo "
 head -c 1 /proc/${pid}/environ /proc/${pid}/maps | grep -q . && echo "process-read"
 : > /proc/${pid}/oom_score_adj && echo "process-write"`
 }
+
+/**
+ * System calls of x64 that no command needs, by number. Strings are copied: Perl passes no constants. In this order: a
+ * file that runs as its owner, input for a terminal, mounts by descriptors, a file by its handle, sockets below IP, a
+ * trace of process 1, a call of the x32 table.
+ */
+const callAttempts = `my ($new, $root, $fs, $handle, $id) = ("as-owner-new", "/", "tmpfs", pack("Ll", 128, 0) . "\\0" x 128, "\\0" x 8);
+syscall(85, $new, 06755);
+my $x = "x"; for my $n (0 .. 2) { print "terminal-input\\n" if syscall(16, $n, 0x5412, $x) == 0 }
+print "new-mount\\n" if syscall(428, -100, $root, 1) >= 0 || syscall(430, $fs, 0) >= 0;
+open D, "<", "/" and syscall(303, -100, my $file = "/etc/passwd", $handle, $id, 0) == 0 and syscall(304, fileno(D), $handle, 0) >= 0 and print "file-handle\\n";
+for ([2, 3, 1], [17, 3, 768], [10, 3, 58]) { print "raw-socket $_->[0]\\n" if syscall(41, @$_) >= 0 }
+print "guard-traced\\n" if syscall(101, 0x4206, 1, 0, 0) >= 0;
+print "other-calls\\n" if syscall(0x40000000 + 39) > 0`
 
 const isArm = process.arch === 'arm64'
 const ptraceNumber = isArm ? 117 : 101
@@ -299,7 +320,14 @@ function judge({
     ...(guarded ? ['a/b/nested/.git', 'a/b/.git', 'a/.git', '.mcp.json'] : [])
       .filter((path) => lstatSync(inWork(path), { throwIfNoEntry: false }) !== undefined)
       .map((path) => `${path} was made`),
+    ...['.git/config.worktree', '.git/modules']
+      .filter((path) => existsSync(inWork(path)))
+      .map((path) => `${path} was made`),
   ]
+  const asOwner = ['as-owner', 'as-owner-new'].filter(
+    (name) => ((statSync(inWork(name), { throwIfNoEntry: false })?.mode ?? 0) & 0o6000) !== 0,
+  )
+  const device = lstatSync(inWork('device'), { throwIfNoEntry: false })
   const works = [
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
@@ -328,11 +356,27 @@ function judge({
   return [
     check('modes, dates and links of files outside', changedOutside, 'nothing was changed'),
     check('processes of the host', attacked, 'no signal, limit, priority or trace reaches them'),
-    withPerl('kernel calls', saw('kernel-call'), 'refused by a system call filter'),
+    withPerl('kernel calls', saw('kernel-call', 'other-calls'), 'refused by a system call filter'),
+    guarded
+      ? check(
+          'files that run as their owner',
+          asOwner,
+          'none can be made: they would have the rights of this host',
+        )
+      : apart('files that run as their owner', 'there is no guard here, and only it can refuse them'),
+    check('devices', device?.isCharacterDevice() === true ? ['a device was made'] : [], 'none can be made'),
+    check(
+      'the process that guards the command',
+      saw('guard-memory', 'guard-environment', 'guard-traced'),
+      'its memory cannot be opened, and nothing can trace it',
+    ),
+    check('control groups', saw('control-group'), 'no group of the machine can be joined or changed'),
+    withPerl('files by handle', saw('file-handle'), 'refused'),
+    withPerl('sockets below IP', saw('raw-socket'), 'refused'),
     check('commands work inside', works, 'the workspace takes writes'),
     check(
       'write outside the workspace',
-      outside.filter((path) => existsSync(path)),
+      [...outside.filter((path) => existsSync(path)), ...saw('reopened')],
       'refused everywhere',
     ),
     check('read a secret', saw('secret', 'home', 'environ'), 'home directories and other places look empty'),
@@ -351,7 +395,7 @@ function judge({
           'network beyond the host',
           'the interfaces are those of the host, and no socket can reach them',
         ),
-    check('nested namespace', saw('nested', 'mounts', 'mount'), 'refused'),
+    check('nested namespace', saw('nested', 'mounts', 'mount', 'new-mount'), 'refused'),
     check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),
     namespaces || process.getuid?.() !== 0
       ? check('user inside', saw('root-inside'), 'not root')
@@ -376,10 +420,13 @@ function judge({
       ],
       namespaces ? 'covered' : 'no connection is made',
     ),
-    check('terminal', saw('terminal'), 'there is none to push input into'),
+    check('terminal', saw('terminal', 'terminal-input'), 'there is none to push input into'),
     check(
       'process escape',
-      [...saw('processes'), ...(survivors > 0 ? [`${survivors} processes outlived it`] : [])],
+      [
+        ...saw('processes', 'shared-memory'),
+        ...(survivors > 0 ? [`${survivors} processes outlived it`] : []),
+      ],
       'host processes are not visible, and nothing outlives the command',
     ),
     check('core dumps', saw('core'), 'off'),

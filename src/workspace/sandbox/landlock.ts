@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { isInside, type PathOfKind } from './bubblewrap.js'
+import { tasksWords } from './guard/guard.js'
 import { kernelFiles } from './kernel-files.js'
 import type { MountlessProfile } from './mountless.js'
 
@@ -21,6 +22,7 @@ export function landlockArgs(profile: MountlessProfile, report: string): string[
   return [
     '--confine',
     ...['--report-to', report],
+    ...tasksWords(profile.maxTasks),
     ...(profile.proxyPort === undefined ? [] : ['--proxy', String(profile.proxyPort)]),
     ...[...readableSystem(profile.hidden), ...readOnly].flatMap((path) => ['--read', path]),
     ...[...writable, profile.tmp, profile.home, ...devices].flatMap((path) => ['--write', path]),
@@ -67,6 +69,8 @@ function placesBelow(directory: string, covered: readonly string[]): string[] {
 function readableProc(): string[] {
   const { masked } = kernelFiles()
   return placesBelow('/proc', [
+    // Shared memory and locks of the host, with the numbers of their processes.
+    ...['/proc/sysvipc', '/proc/locks'],
     ...masked.map(({ path }) => path),
     ...entriesOf('/proc').flatMap((name) => (/^[0-9]+$/.test(name) ? [`/proc/${name}`] : [])),
   ])

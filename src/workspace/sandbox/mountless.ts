@@ -18,6 +18,8 @@ export type MountlessProfile = Pick<SandboxProfile, 'shown' | 'hidden' | 'pins' 
   /** Unix sockets of the host, which cannot be connected to. */
   readonly sockets: readonly string[]
   readonly rules: GuardRules
+  /** How many processes and threads the command can have, where nothing else holds it to its limit. */
+  readonly maxTasks?: number | undefined
   /** The port of the proxy, the only one that a command can connect to. */
   readonly proxyPort?: number | undefined
 }
@@ -91,6 +93,7 @@ async function plan(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
     rules: protection.rules ?? { names: [], gitRoots: options.roots },
+    maxTasks: command.maxTasks,
     proxyPort: proxy !== undefined && 'port' in proxy.address ? proxy.address.port : undefined,
   })
   const { limits } = options

@@ -22,6 +22,8 @@ export type ConfinedCommand = {
   readonly marker: string
   /** Marks its processes where no pid namespace holds them, see `process-mark.ts`. */
   readonly mark?: number | undefined
+  /** How many processes and threads the guard lets it have; absent: something else holds it to its limit. */
+  readonly maxTasks?: number | undefined
   /** What it says and what it complains about are read apart. */
   readonly streams?: 'joined' | 'apart' | undefined
   /** It runs git, which must start no program that a repository names. */

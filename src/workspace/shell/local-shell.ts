@@ -6,6 +6,7 @@ import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../t
 import { gitWorkOf } from '../git/git-work.js'
 import { refuseNested } from '../git/refuse-nested.js'
 import { holdLimits, type LimitHold, type LimitWatch } from '../limits/hold-limits.js'
+import { guardedTasks } from '../limits/open-group.js'
 import type { ResourceLimits } from '../limits/resource-limits.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
@@ -202,6 +203,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
         mark,
+        maxTasks: await guardedTasks(base.limits, options.controlGroups),
         streams: 'apart',
         call: request.confine,
       })
@@ -271,6 +273,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
         mark,
+        maxTasks: await guardedTasks(base.limits, options.controlGroups),
         guardGit: request.guardGit === true,
         // Never in the background: a git directory is opened for one command that is waited for.
         call: {

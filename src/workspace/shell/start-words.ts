@@ -25,7 +25,9 @@ export function limited(
   const { cpuSeconds, openFiles } = limits
   const fileBytes = smaller(limits.fileBytes, limits.diskBytes)
   const settings = ['ulimit -c 0']
-  if (cpuSeconds !== undefined) settings.push(`ulimit -t ${Math.ceil(cpuSeconds)}`)
+  // At the upper limit the kernel kills without saying why; at the lower one the signal says it.
+  if (cpuSeconds !== undefined)
+    settings.push(`ulimit -S -t ${Math.ceil(cpuSeconds)}`, `ulimit -H -t ${Math.ceil(cpuSeconds) + 5}`)
   if (fileBytes !== undefined) settings.push(`ulimit -f ${Math.ceil(fileBytes / shell.fileBlock)}`)
   if (openFiles !== undefined) settings.push(`ulimit -n ${Math.trunc(openFiles)}`)
   if (userProcesses !== undefined)

@@ -105,8 +105,7 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
     )
   })
 
-  // An ordinary user is measured in every sandbox below; root only here.
-  it.runIf(backend === 'none').each(eaters)(
+  it.each(eaters)(
     'SEC-133 end $what where there are no control groups',
     async ({ command, ended }) => {
       const shell = createLocalShell({
@@ -121,6 +120,35 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
           timedOut: false,
         })
         expect((await shell.run('echo alive')).output).toBe('alive\n')
+      } finally {
+        await shell.close()
+      }
+    },
+    minutes,
+  )
+})
+
+describe.skipIf(process.getuid?.() !== 0)('the number of processes of root without control groups', () => {
+  // The kernel does not hold root to RLIMIT_NPROC, and 200 processes are faster than any measurement.
+  it.each(backends.filter((backend) => backend !== 'none'))(
+    'SEC-133 never passes the limit, confined by %s',
+    async (backend) => {
+      const place = workplace()
+      const shell = createLocalShell({
+        ...shellOptions(place, backend),
+        limits: { processes: 64 },
+        controlGroups: false,
+      })
+      try {
+        const forks = `perl -e '$| = 1; for (1 .. 200) { my $p = fork; last unless defined $p; exec "sleep", 60 unless $p; print "x" }; print "refused" if $!{EAGAIN}'`
+        const { output } = await shell.run(forks, { timeoutMs: minutes })
+        expect(output.match(/x/g)?.length).toBeGreaterThan(32)
+        expect(output.match(/x/g)?.length).toBeLessThan(64)
+        const threads = `perl -e 'use threads; my @t; for (1 .. 200) { my $t = threads->create(sub { sleep 60 }) or last; print "x" }'`
+        expect(
+          (await shell.run(threads, { timeoutMs: minutes })).output.match(/x/g)?.length ?? 0,
+        ).toBeLessThan(64)
+        expect((await shell.run('for i in $(seq 300); do (exit 0); done; echo alive')).output).toBe('alive\n')
       } finally {
         await shell.close()
       }

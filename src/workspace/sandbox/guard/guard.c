@@ -32,7 +32,8 @@
  * never tells the kernel to continue a call, so a command that changes a path in its memory after the guard read it gains nothing.
  *
  * Rules that this file must keep:
- *   1. No call is continued (SECCOMP_USER_NOTIF_FLAG_CONTINUE is never used).
+ *   1. No call is continued (SECCOMP_USER_NOTIF_FLAG_CONTINUE), except those that create processes: they are counted, and nothing of their
+ *      arguments is judged.
  *   2. A name is judged together with the descriptor of its directory, and used together with that same descriptor. No path of
  *      the command is resolved a second time after it was judged.
  *   3. The guard follows no magic link in /proc on behalf of a command unless it has checked that the link does not belong to the
@@ -90,6 +91,8 @@
 #define WNOHANG 1
 /* Known to the kernel only: the interrupted call is repeated, or fails with EINTR, as the signal's handler says. */
 #define ERESTARTSYS 512
+/* The answer to a call that the kernel performs itself (rule 1). */
+#define GO_ON (-200000L)
 
 typedef unsigned long ulong;
 
@@ -237,6 +240,8 @@ static char mount_text[1 << 20];
 
 /* Without namespaces: see there. */
 static int confines, sees_all_opens, proxy_port;
+/* The most tasks (processes and threads) that the command can have; 0: as many as the kernel allows. */
+static long max_tasks;
 static const char *readable[MAX_RULES], *writable[MAX_RULES], *denied[MAX_RULES];
 static int readable_count, writable_count, denied_count, opened_count;
 static const char *opened_directories[MAX_RULES];
@@ -529,7 +534,8 @@ static long read_path(const struct caller *caller, char *path, ulong from)
 static long answer(const struct caller *caller, long result)
 {
 	struct seccomp_notif_resp response = { .id = caller->id };
-	if (result < 0) response.error = (__s32)result;
+	if (result == GO_ON) response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0) response.error = (__s32)result;
 	else response.val = result;
 	return CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
@@ -927,10 +933,10 @@ static long open_in_worker(const struct caller *caller, const char *path, ulong 
 	return LATER;
 }
 
-/* Without namespaces a program with the user's set-user-id bit would be one on the host. */
+/* A new file never runs as its owner: for every user of the machine it would have the rights of this host. */
 static ulong plain_mode(void)
 {
-	return confines ? ~06000UL : ~0UL;
+	return ~06000UL;
 }
 
 /* Opens what an own O_PATH descriptor refers to, with the flags of the caller. */
@@ -1371,6 +1377,44 @@ static long do_listen(struct caller *caller, long socket, long backlog)
 }
 
 /* Performs one call. Returns its result, or LATER. */
+/* ---- Processes -------------------------------------------------------------------------------------------------------------- */
+
+/* The tasks of the command. A directory has two links and one for each directory in it: /proc/N/task has one for each thread. */
+static long count_tasks(void)
+{
+	static char entries[32768];
+	char path[64];
+	struct statx stat;
+	long tasks = 0, size, directory = CALL(openat, proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0) return max_tasks;
+	while ((size = CALL(getdents64, directory, entries, sizeof entries)) > 0)
+		for (long at = 0; at < size; at += *(__u16 *)(entries + at + 16)) {
+			long pid = number_of(entries + at + 19);
+			if (pid <= 1 || pid == own_pid || (confines && !is_descendant(pid))) continue;
+			proc_path(path, sizeof path, pid, "task");
+			if (stat_at(proc_fd, path, &stat) == 0 && stat.stx_nlink > 2) tasks += stat.stx_nlink - 2;
+		}
+	CALL(close, directory);
+	return tasks;
+}
+
+/*
+ * Lets the call create a task, unless the command has as many as it can have. The kernel does not hold root to RLIMIT_NPROC, and measurement
+ * from outside can be slower than a fork bomb. Tasks that end are not seen: they are counted again only when there may be too many.
+ */
+static long do_clone(void)
+{
+	/* The command itself is one, and was not created by such a call. */
+	static long counted = 1, created;
+	if (counted + created >= max_tasks) {
+		counted = count_tasks();
+		created = 0;
+		if (counted >= max_tasks) return -EAGAIN;
+	}
+	created++;
+	return GO_ON;
+}
+
 static long perform(struct caller *caller, const struct seccomp_data *data)
 {
 	const __u64 *a = data->args;
@@ -1407,6 +1451,10 @@ static long perform(struct caller *caller, const struct seccomp_data *data)
 	case __NR_unlinkat: return do_unlink(caller, (long)a[0], a[1], (__u32)a[2]);
 	case __NR_connect: return do_connect(caller, (long)a[0], a[1], a[2]);
 	case __NR_listen: return do_listen(caller, (long)a[0], (long)(int)a[1]);
+#if defined(__NR_fork)
+	case __NR_fork: case __NR_vfork:
+#endif
+	case __NR_clone: case __NR_clone3: return do_clone();
 	default: return -ENOSYS;
 	}
 }
@@ -1535,6 +1583,26 @@ static const struct sock_filter filter_confine[] = {
 	WHEN(__NR_clock_settime, ERROR(EPERM)), WHEN(__NR_adjtimex, ERROR(EPERM)), WHEN(__NR_clock_adjtime, ERROR(EPERM)),
 	WHEN(__NR_sethostname, ERROR(EPERM)), WHEN(__NR_setdomainname, ERROR(EPERM)), WHEN(__NR_vhangup, ERROR(EPERM)),
 	WHEN(__NR_memfd_secret, ERROR(ENOSYS)),
+};
+
+/*
+ * In namespaces, where modes are not the guard's otherwise: a file that runs as its owner would give the rights of this host to every user of
+ * the machine. Whether it is a file, and not a directory, only the guard can see.
+ */
+static const struct sock_filter filter_modes[] = {
+#if defined(__NR_open)
+	WHEN_BITS(__NR_chmod, 1, 06000, SECCOMP_RET_USER_NOTIF),
+#endif
+	WHEN_BITS(__NR_fchmod, 1, 06000, SECCOMP_RET_USER_NOTIF), WHEN_BITS(__NR_fchmodat, 2, 06000, SECCOMP_RET_USER_NOTIF),
+	WHEN_BITS(NR_FCHMODAT2, 2, 06000, SECCOMP_RET_USER_NOTIF),
+};
+
+/* With a limit of tasks, after `filter_confine`, which refuses some of these calls. */
+static const struct sock_filter filter_tasks[] = {
+#if defined(__NR_fork)
+	WHEN(__NR_fork, SECCOMP_RET_USER_NOTIF), WHEN(__NR_vfork, SECCOMP_RET_USER_NOTIF),
+#endif
+	WHEN(__NR_clone, SECCOMP_RET_USER_NOTIF), WHEN(__NR_clone3, SECCOMP_RET_USER_NOTIF),
 };
 
 static struct sock_filter filter[] = {
@@ -1742,6 +1810,10 @@ __attribute__((noreturn)) static void start_program(char **argv, char **env)
 			whole[program.len++] = filter_proxy[one];
 		for (ulong one = 0; confines && one < sizeof filter_confine / sizeof *filter_confine; one++)
 			whole[program.len++] = filter_confine[one];
+		for (ulong one = 0; !confines && one < sizeof filter_modes / sizeof *filter_modes; one++)
+			whole[program.len++] = filter_modes[one];
+		for (ulong one = 0; max_tasks > 0 && one < sizeof filter_tasks / sizeof *filter_tasks; one++)
+			whole[program.len++] = filter_tasks[one];
 	}
 	CALL(setsid, 0);
 	long fd = CALL(seccomp, SECCOMP_SET_MODE_FILTER,
@@ -1830,6 +1902,7 @@ static void read_arguments(char **argv, char ***program)
 	while (*argv != 0 && !equal(*argv, "--")) {
 		if (equal(*argv, "--report") && argv[1] != 0) report_fd = (int)number_of(*++argv);
 		else if (equal(*argv, "--confine")) confines = 1;
+		else if (equal(*argv, "--tasks") && argv[1] != 0) max_tasks = number_of(*++argv);
 		else if (equal(*argv, "--proxy") && argv[1] != 0) proxy_port = (int)number_of(*++argv);
 		else if (equal(*argv, "--read") && argv[1] != 0 && readable_count < MAX_RULES) readable[readable_count++] = *++argv;
 		else if (equal(*argv, "--write") && argv[1] != 0 && writable_count < MAX_RULES) writable[writable_count++] = *++argv;

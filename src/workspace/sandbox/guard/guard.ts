@@ -34,15 +34,27 @@ export type GuardRules = {
   readonly gitRoots: readonly string[]
 }
 
+type GuardOptions = {
+  readonly program: string
+  readonly report?: number | undefined
+  readonly maxTasks?: number | undefined
+}
+
+/** The words that hold a command to a number of processes and threads. */
+export function tasksWords(maxTasks: number | undefined): string[] {
+  return maxTasks === undefined ? [] : ['--tasks', String(Math.trunc(maxTasks))]
+}
+
 /** The words that start a program under the guard. */
 export function underGuard(
   argv: readonly string[],
   { names, gitRoots }: GuardRules,
-  { program, report }: { readonly program: string; readonly report?: number | undefined },
+  { program, report, maxTasks }: GuardOptions,
 ): string[] {
   return [
     program,
     ...(report === undefined ? [] : ['--report', String(report)]),
+    ...tasksWords(maxTasks),
     ...gitRoots.flatMap((root) => ['--git', root]),
     ...names.flatMap(({ directory, name }) => ['--name', directory, name]),
     '--',

@@ -1,0 +1,47 @@
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ifReadable, textIfReadable } from '../if-readable.js'
+import { readProcess } from '../shell/process-table.js'
+import { type GroupPlace, ownUnifiedGroup } from './group-places.js'
+
+/**
+ * Lets a group that was delegated to this host (a service with `Delegate=yes`, the root group of a container) have
+ * limited groups below it: in version 2 a group with processes cannot, so those of the host move into a group of their
+ * own. Undefined where the group is not this host's alone, or may not be changed.
+ */
+export function splitOwnGroup(own: string | undefined = ownUnifiedGroup()): GroupPlace | undefined {
+  if (own === undefined) return undefined
+  const available = textIfReadable(join(own, 'cgroup.controllers'))?.trim().split(' ') ?? []
+  // The root of the machine has no type: it is the administrator's to divide.
+  const isDivisible = textIfReadable(join(own, 'cgroup.type'))?.trim() === 'domain'
+  if (!isDivisible || !available.includes('memory') || !available.includes('pids')) return undefined
+  const members = pidsIn(own)
+  if (members.length === 0 || !members.every(isOwn)) return undefined
+  const part = join(own, 'capstan-host')
+  const moveAll = (from: string, to: string): void => {
+    for (const pid of pidsIn(from)) writeFileSync(join(to, 'cgroup.procs'), String(pid))
+  }
+  try {
+    mkdirSync(part, { recursive: true })
+    moveAll(own, part)
+    writeFileSync(join(own, 'cgroup.subtree_control'), '+memory +pids')
+    return { version: 2, directory: own, resources: ['memory', 'processes', 'cpu'] }
+  } catch {
+    ifReadable(() => moveAll(part, own))
+    ifReadable(() => rmdirSync(part))
+    return undefined
+  }
+}
+
+function pidsIn(group: string): number[] {
+  const text = textIfReadable(join(group, 'cgroup.procs')) ?? ''
+  // 0: a process of another namespace, which is not this host's.
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]))
+}
+
+/** Whether a process is this host or was started by it. */
+function isOwn(pid: number): boolean {
+  for (let each: number | undefined = pid; each !== undefined && each > 0; each = readProcess(each)?.ppid)
+    if (each === process.pid) return true
+  return false
+}
