@@ -5,7 +5,7 @@ import { bash, openSession, toolResults } from './open-session.js'
 
 const mebibyte = 1024 * 1024
 
-/** A command that reaches each limit, with what the model and the host are told. Bounded: 256 processes, 128 MB. */
+/** A command that reaches each limit, with what model and host learn. Bounded: 256 processes, 128 MB. */
 const reaching = [
   {
     command:
@@ -52,7 +52,7 @@ for (const backend of ['bubblewrap', 'landlock'] as const)
   else console.warn(`NOT RUN: the limits of commands in ${backend}`)
 
 describe.each(sandboxes)('a command that reaches a limit, sandbox %s', (sandbox) => {
-  it('SEC-133 is ended, and model and host are told which limit it was and how to raise it', {
+  it('SEC-133 is ended, and model and host learn which limit it was and how to raise it', {
     timeout: 300_000,
   }, async () => {
     const { server, session } = await openSession([...reaching.map(({ command }) => bash(command)), 'done'], {

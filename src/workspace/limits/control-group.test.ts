@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
-import { createControlGroup, joining } from './control-group.js'
+import { createControlGroup } from './control-group.js'
 import type { GroupPlace } from './group-places.js'
 
 describe('a control group of version 2', () => {
@@ -28,17 +28,18 @@ describe('a control group of version 2', () => {
     expect(readFileSync(join(own, 'cgroup.kill'), 'utf8')).toBe('1')
   })
 
+  it('starts a program after it has joined the group', () => {
+    const words = createControlGroup([placeIn(temporaryDirectory())], { processes: 40 })?.start([
+      ...['/bin/echo', '--', 'x'],
+    ])
+    expect(words?.slice(3)).toEqual([
+      ...['capstan', expect.stringContaining('/cgroup.procs'), '--', '/bin/echo', '--', 'x'],
+    ])
+  })
+
   it('is not created where the host may not', () => {
     const directory = temporaryDirectory()
     const missing = placeIn(join(directory, 'missing'))
     expect(createControlGroup([placeIn(directory), missing], { processes: 40 })).toBeUndefined()
-  })
-})
-
-describe('joining', () => {
-  it('starts a program after it has joined every group', () => {
-    expect(joining(['/a/cgroup.procs', '/b/cgroup.procs'], ['/bin/echo', '--', 'x']).slice(3)).toEqual([
-      ...['capstan', '/a/cgroup.procs', '/b/cgroup.procs', '--', '/bin/echo', '--', 'x'],
-    ])
   })
 })

@@ -69,7 +69,7 @@ function canJoin(group: ControlGroup): Promise<boolean> {
 }
 
 /** A process joins by writing `0` to each of the files. */
-export function joining(joins: readonly string[], argv: readonly string[]): readonly [string, ...string[]] {
+function joining(joins: readonly string[], argv: readonly string[]): readonly [string, ...string[]] {
   return ['/bin/sh', '-c', join0, 'capstan', ...joins, '--', ...argv]
 }
 

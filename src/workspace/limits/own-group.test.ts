@@ -26,12 +26,13 @@ describe('a delegated group', () => {
   })
 
   it.each([
-    ['it holds a process of others', group([process.pid, 1])],
-    ['it holds a process of another namespace', group([0])],
-    ['it is the root of the machine, or a part of a threaded group', group([process.pid], 'threaded')],
-    ['a controller is missing', group([process.pid], 'domain', 'cpu memory')],
-    ['it does not exist', '/nonexistent'],
-  ])('is left alone where %s', (_, directory) => {
+    ['it holds a process of others', () => group([process.pid, 1])],
+    ['it holds a process of another namespace', () => group([0])],
+    ['it is the root of the machine, or a part of a threaded group', () => group([process.pid], 'threaded')],
+    ['a controller is missing', () => group([process.pid], 'domain', 'cpu memory')],
+    ['it does not exist', () => '/nonexistent'],
+  ])('is left alone where %s', (_, make) => {
+    const directory = make()
     expect(splitOwnGroup(directory)).toBeUndefined()
     expect(existsSync(join(directory, 'capstan-host'))).toBe(false)
   })

@@ -365,11 +365,13 @@ function judge({
         )
       : apart('files that run as their owner', 'there is no guard here, and only it can refuse them'),
     check('devices', device?.isCharacterDevice() === true ? ['a device was made'] : [], 'none can be made'),
-    check(
-      'the process that guards the command',
-      saw('guard-memory', 'guard-environment', 'guard-traced'),
-      'its memory cannot be opened, and nothing can trace it',
-    ),
+    guarded
+      ? check(
+          'the process that guards the command',
+          saw('guard-memory', 'guard-environment', 'guard-traced'),
+          'its memory cannot be opened, and nothing can trace it',
+        )
+      : apart('the process that guards the command', 'there is none here'),
     check('control groups', saw('control-group'), 'no group of the machine can be joined or changed'),
     withPerl('files by handle', saw('file-handle'), 'refused'),
     withPerl('sockets below IP', saw('raw-socket'), 'refused'),

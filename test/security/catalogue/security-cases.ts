@@ -1,8 +1,8 @@
 import type { SecurityCase } from './security-case.js'
 
 /**
- * The catalogue of attacks on comparable systems, by number; missing numbers were never used. A case without more is tried by the tests
- * that name its number.
+ * The catalogue of attacks on comparable systems, by number; missing numbers were never used. A case without more is
+ * tried by the tests that name its number.
  */
 export const securityCases: readonly SecurityCase[] = [
   { number: 1, attack: '`read ../C`' },
@@ -390,6 +390,7 @@ export const securityCases: readonly SecurityCase[] = [
   {
     number: 149,
     attack: 'expansion of variables of the user, nested or joined, in the configuration of a project',
+    test: ['src/mcp/mcp-file.test.ts', 'replaces variables that the host gave, once, with their defaults'],
   },
   {
     number: 151,
@@ -397,7 +398,11 @@ export const securityCases: readonly SecurityCase[] = [
       '`npm`/`yarn`/`pnpm` version probes run inside an untrusted repo (`yarn --version` loads plugins, …',
     notApplicable: 'The runtime starts no package manager to look at a project.',
   },
-  { number: 152, attack: 'config JSON with `__proto__`, duplicate keys, comments, 10,000-deep nesting' },
+  {
+    number: 152,
+    attack: 'config JSON with `__proto__`, duplicate keys, comments, 10,000-deep nesting',
+    test: ['src/agent/config/acl/parse.test.ts', 'holds the nesting, of values and of blocks'],
+  },
   {
     number: 153,
     attack:
@@ -553,7 +558,7 @@ export const securityCases: readonly SecurityCase[] = [
     attack: 'binary output, invalid UTF-8 split across chunks, lone surrogates',
     test: [
       'src/loop/bound-output.test.ts',
-      'names bytes that are no text, and keeps them as they are in the file',
+      'names bytes that are not text, and keeps them as they are in the file',
     ],
   },
   { number: 201, attack: "system prompt or other sessions' content not retrievable through any tool" },
