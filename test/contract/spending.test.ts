@@ -215,8 +215,8 @@ describe('what a session has spent', () => {
     const { text } = await session.send('/cost')
     expect(text).toContain('Model: p/b')
     expect(text).toContain('Tokens: 22 (20 in, 2 out)')
-    expect(text).toContain('Cost: $0.0000 (without the models that have no price)')
-    expect(text).toContain('p/a: 11 tokens, $0.0000')
+    expect(text).toContain('Cost: less than $0.0001 (without the models that have no price)')
+    expect(text).toContain('p/a: 11 tokens, less than $0.0001')
     expect(text).toContain('p/b: 11 tokens, no price')
   })
 
