@@ -3,7 +3,9 @@ import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
 import type { AppendOptions, Durability, Lease, SessionLog } from '../session-store.js'
 import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
+import { syncDirectory } from './directory-sync.js'
 import { type FileLayer, writeAll } from './file-layer.js'
+import type { Heartbeats } from './heartbeats.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
 import { rewriteLog } from './repair-log.js'
@@ -19,7 +21,8 @@ export type FileLogParts = {
   readonly length: number
   readonly checksum: number
   readonly durability: Durability
-  readonly heartbeatMs: number
+  /** Shows other machines that this process is alive; one for all sessions of the store. */
+  readonly heartbeats: Heartbeats
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
   /** Directories whose names may not be on disk yet: created now, or by a process that ended before it synced them. */
@@ -41,7 +44,7 @@ export class FileLog implements SessionLog {
   readonly damage?: string
   readonly recordCount?: number
   readonly #parts: FileLogParts
-  readonly #heartbeat: NodeJS.Timeout
+  readonly #heartbeat = (): void => this.#beat()
   #length: number
   #checksum: number
   #newNamesIn: readonly string[]
@@ -64,8 +67,7 @@ export class FileLog implements SessionLog {
     this.#length = parts.length
     this.#checksum = parts.checksum
     this.#newNamesIn = parts.newNamesIn
-    this.#heartbeat = setInterval(() => this.#beat(), parts.heartbeatMs)
-    this.#heartbeat.unref()
+    parts.heartbeats.add(this.#heartbeat)
   }
 
   async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
@@ -194,7 +196,7 @@ export class FileLog implements SessionLog {
     try {
       await syncBlobs(files, directory, blobs)
       await files.sync(fd)
-      await Promise.all(names.map((path) => files.syncDirectory(path)))
+      await Promise.all(names.map((path) => syncDirectory(files, path)))
       this.#newNamesIn = []
     } catch (error) {
       throw this.#fail(error, 'synced to disk')
@@ -204,7 +206,7 @@ export class FileLog implements SessionLog {
   async #end(): Promise<void> {
     const { files, fd, held, sessionId } = this.#parts
     clearTimeout(this.#syncTimer)
-    clearInterval(this.#heartbeat)
+    this.#parts.heartbeats.remove(this.#heartbeat)
     // A failure is thrown below, unless a caller already got it.
     await this.#sync(false).catch(() => undefined)
     try {

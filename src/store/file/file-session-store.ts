@@ -23,6 +23,7 @@ import {
   writeAll,
 } from './file-layer.js'
 import { FileLog } from './file-log.js'
+import { Heartbeats } from './heartbeats.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
 import { infoOf } from './list-sessions.js'
 import { damageOf, logName, repairLog, replaceLog, writeFirstLog } from './repair-log.js'
@@ -56,6 +57,7 @@ export class FileSessionStore implements SessionStore {
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
+  readonly #heartbeats: Heartbeats
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
   /** What the last list said about each session, and the log it was read from. */
@@ -69,6 +71,7 @@ export class FileSessionStore implements SessionStore {
     this.#files = options.files ?? nodeFiles
     this.#owner = options.owner ?? thisProcess()
     this.#leaseExpiryMs = options.leaseExpiryMs ?? 30_000
+    this.#heartbeats = new Heartbeats(this.#leaseExpiryMs / 3)
   }
 
   async list(): Promise<SessionInfo[]> {
@@ -296,7 +299,7 @@ export class FileSessionStore implements SessionStore {
         length: logEnd.end,
         checksum: logEnd.checksum,
         durability: options.durability ?? 'sync',
-        heartbeatMs: this.#leaseExpiryMs / 3,
+        heartbeats: this.#heartbeats,
         recordCount: logEnd.recordCount,
         damage: lost ? `${logName}: it was missing, and a new one was started` : mended,
         newNamesIn: namesToSync(directory, topmostOf(this.#topmostMade, made) ?? directory),
