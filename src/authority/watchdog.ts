@@ -40,8 +40,8 @@ export async function runWatchdog(
 }
 
 /**
- * The same, without a promise and a timer when the watchdog answers at once. Most do, and a promise for each call is most of
- * what they would cost.
+ * The same, without a promise and a timer when the watchdog answers at once. Most do, and a promise for each call is
+ * most of what they would cost.
  */
 export function askWatchdog(
   watchdog: Watchdog,

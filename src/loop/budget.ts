@@ -63,7 +63,9 @@ export interface BudgetGuard {
 }
 
 export interface Budget {
-  /** Rejects with {@link BudgetExhaustedError}. Undefined, like the others, when no guard is set: nothing is waited for. */
+  /**
+   * Rejects with {@link BudgetExhaustedError}. Undefined, like the others, when no guard is set: nothing is waited for.
+   */
   beforeModel(estimatedTokens: number, request: BudgetRequest): Promise<void> | undefined
   afterModel(usage: Usage, costUsd: number | undefined, request: BudgetRequest): Promise<void> | undefined
   /** The request has no answer. `estimatedTokens`: what it may have cost anyway. */

@@ -8,8 +8,8 @@ export type Deadline = {
   /** Aborted when the time is up or the caller's signal is aborted. The reason says which. */
   readonly signal: AbortSignal
   /**
-   * Waits for work, one piece at a time. Work that ends within the grace period after the abort has stopped properly, and its result counts,
-   * partial as it may be. Work that continues is abandoned, and its result is dropped.
+   * Waits for work, one piece at a time. Work that ends within the grace period after the abort has stopped properly,
+   * and its result counts, partial as it may be. Work that continues is abandoned, and its result is dropped.
    */
   settle<Result>(work: Promise<Result>): Promise<Ended<Result>>
   stop(): void
