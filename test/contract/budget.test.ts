@@ -95,7 +95,8 @@ describe('budget guard', () => {
     })
     await session.send('x')
     expect(seen.map(([what]) => what)).toEqual(['llm', 'record', 'tool', 'llm', 'record'])
-    expect(seen[0]).toEqual(['llm', session.sessionId, expect.any(Number)])
+    const request = { model: 'openai/docs-model' }
+    expect(seen[0]).toEqual(['llm', session.sessionId, expect.any(Number), request])
     expect(seen[0]?.[2]).toBeGreaterThan(0)
     expect(seen[2]).toEqual(['tool', session.sessionId, 'ls'])
     expect(seen[4]?.[2]).toMatchObject({
