@@ -283,14 +283,14 @@ function commonShellOptions(
 
 function openShell(common: CommonShellOptions, scratch: Scratch, options: WorkspaceOptions): LocalShell {
   const { allowHosts = [], allowPrivate, ...rules } = options.network ?? {}
-  const checkHost = checkHostBy(privateAccess(allowPrivate))
+  // No hosts: no network at all, never all of it. The check of hosts is only loaded for sessions that allow some.
+  const network: SandboxOptions['network'] =
+    allowHosts.length > 0
+      ? { ...rules, allowHosts, checkHost: checkHostBy(privateAccess(allowPrivate)) }
+      : undefined
   return createLocalShell({
     ...common,
-    // No hosts: no network at all, never all of it.
-    sandboxOptions: {
-      ...common.sandboxOptions,
-      ...(allowHosts.length > 0 ? { network: { ...rules, allowHosts, checkHost } } : {}),
-    },
+    sandboxOptions: { ...common.sandboxOptions, ...(network && { network }) },
     scratchFile: async (label) => {
       const { path, file } = await scratch.create(label)
       await file.close()
