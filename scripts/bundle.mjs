@@ -92,6 +92,8 @@ const laterForCommand = [
   ['memory', ...without('memory/', 'feature', 'memory-tools')],
   ['verify', ...without('verify/', 'feature', 'summary', 'report', 'read-commands', 'read-report')],
   ['servers', 'mcp/session-servers'],
+  // Used only where a supervisor, a goal, a drained node or a file of the workspace asks for it.
+  ['rare', 'supervise/transport', 'goals/read-goal', 'session/passivate', 'agent/config/stricter-network'],
   [
     'subagents',
     ...[

@@ -25,7 +25,7 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
   {
     name: 'goals',
     create: (session) => new Goals(session),
-    options: { goal: readable(readGoal) },
+    options: { goal: readable((goal) => readGoal(goal)) },
     checkRequest: ({ goal }) => {
       if (goal !== undefined) readGoal(goal)
     },

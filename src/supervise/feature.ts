@@ -43,7 +43,7 @@ export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptio
   close: (supervision) => supervision.close(),
   options: { ahpTransport: transport },
   optionWarnings({ ahpTransport }) {
-    const exposed = isTransport(ahpTransport) && openTokenProblem(ahpTransport)
+    const exposed = ahpTransport !== undefined && isTransport(ahpTransport) && openTokenProblem(ahpTransport)
     return exposed ? [`ahpTransport: ${exposed}`] : []
   },
   delaysPrompt: isSupervised,
