@@ -45,6 +45,6 @@ describe.runIf(process.platform === 'linux')('capstan doctor --prove', { timeout
   it('refuses the name of a sandbox that it does not know', async () => {
     const { code, stderr } = await prove('--backend', 'jail')
     expect(code).not.toBe(0)
-    expect(stderr).toContain('Use one of: bubblewrap, landlock.')
+    expect(stderr).toContain('Use one of: bubblewrap, landlock, seatbelt.')
   })
 })
