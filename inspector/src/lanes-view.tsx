@@ -43,7 +43,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
           </tr>
         ))}
       </Table>
-      <h2>Calls that workers have</h2>
+      <h2>Calls at workers</h2>
       {queue.tasks.length === 0 && <p class="quiet">None.</p>}
       <ul>
         {queue.tasks.map(({ taskId, lane, toolName, attempt }) => (
@@ -66,7 +66,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
 
 const columns = [
   { name: 'Lane' },
-  { name: 'Work is done' },
+  { name: 'Runs' },
   { name: 'Waiting', isNumber: true },
   { name: 'Active', isNumber: true },
 ]

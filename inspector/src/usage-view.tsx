@@ -40,9 +40,9 @@ export function UsageView({
     <div class="usage">
       <dl class="figures">
         <Figure name="Input" value={tokens(sum(({ input }) => input))} />
-        <Figure name="Of it cached" value={tokens(sum(({ cached }) => cached))} />
+        <Figure name="Input from cache" value={tokens(sum(({ cached }) => cached))} />
         <Figure name="Output" value={tokens(sum(({ output }) => output))} />
-        <Figure name="Of it reasoning" value={tokens(sum(({ reasoning }) => reasoning))} />
+        <Figure name="Output for reasoning" value={tokens(sum(({ reasoning }) => reasoning))} />
         <Figure name="Largest context" value={tokens(Math.max(...rounds.map(({ input }) => input)))} />
         <Figure name="Time of models" value={duration(model)} />
         <Figure name="Time of tools, with waiting" value={duration(tool)} />

@@ -171,7 +171,7 @@ function VerdictText({ verdict }: { readonly verdict: Verdict }): JSX.Element {
   )
 }
 
-/** The explanation tree of a call under the rules of now, and under rules that the user tries. Nothing is run. */
+/** The explanation tree of a call under the current rules, and under rules that the user tries. Nothing is run. */
 export function Why({
   sessionId,
   call,
@@ -213,7 +213,7 @@ export function Why({
   }
   return (
     <section class="why" aria-label="Explanation">
-      <h2 class="label">Under the rules of now</h2>
+      <h2 class="label">With the current rules</h2>
       <Tree explained={now.value} />
       <h2 class="label">What if</h2>
       <form
