@@ -7,20 +7,16 @@ import { sessionOf } from './chat.js'
 import { correlationIdOf } from './correlation-id.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
-import { decodeText, listOf, type Route, type RouteContext, text } from './route.js'
+import { callerRoute, decodeText, listOf, type Route, type RouteContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
 /** The Agent-User Interaction Protocol. The id of the thread is the id of the session. */
 export const agUiRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/ag-ui',
-    action: 'agUi',
+  callerRoute('POST', '/v1/ag-ui', 'agUi', {
     summary:
       'Run an agent, or continue after interrupts, as clients of AG-UI 1.0 do. The session is created on first use.',
     tag: 'dialects',
-    access: 'caller',
     body: {
       type: 'object',
       properties: {
@@ -50,7 +46,7 @@ export const agUiRoutes: readonly Route[] = [
       'server_stopping',
     ],
     handle: agUi,
-  },
+  }),
 ]
 
 async function agUi({ core, principal, body, request }: RouteContext): Promise<Response> {
@@ -114,7 +110,7 @@ async function answerInterrupts(
     if (known.kind === 'question') {
       const answers = Array.isArray(payload['answers']) ? payload['answers'] : []
       const lists = answers.map((one) => (Array.isArray(one) ? one.map(String) : [String(one)]))
-      await unlessAnswered(core.answerQuestion(principal, session, known.id, { answers: lists }))
+      await unlessAnswered(core.pending.answerQuestion(principal, session, known.id, { answers: lists }))
       continue
     }
     const approved = isResolved && payload['approved'] === true
@@ -185,7 +181,7 @@ async function* written(
       yield* sent(
         writer.pause({
           idOf: (kind, id) => `${kind}:${last}:${encodeURIComponent(place.runId)}:${id}`,
-          ...(await core.waiting(principal, session)),
+          ...(await core.pending.waiting(principal, session)),
         }),
       )
       await source.return()

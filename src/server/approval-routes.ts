@@ -7,7 +7,17 @@ import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
-import { json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
+import {
+  json,
+  listOf,
+  listResponse,
+  objectOf,
+  type Route,
+  ref,
+  type SessionContext,
+  sessionRoute,
+  text,
+} from './route.js'
 import type { ServerCore } from './server-core.js'
 import { optionalText } from './session-routes.js'
 import { unreadableFor } from './unreadable-files.js'
@@ -16,31 +26,18 @@ const tag = 'approvals'
 
 /** Approvals and questions that wait for a user. */
 export const approvalRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/approvals',
-    action: 'listApprovals',
+  sessionRoute('GET', '/approvals', 'listApprovals', {
     summary: 'List the calls that wait for an approval.',
     tag,
-    access: 'session',
-    responses: {
-      200: {
-        description: 'The approvals.',
-        schema: objectOf({ approvals: listOf(ref('Approval')) }, ['approvals']),
-      },
-    },
+    responses: listResponse('The approvals.', 'approvals', 'Approval'),
     handle: async ({ session }) => {
       const pending = session.pendingConfirmations()
       return json(200, { approvals: await Promise.all(pending.map((one) => shownApproval(one, session))) })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/approvals/{callId}',
-    action: 'answerApproval',
+  }),
+  sessionRoute('POST', '/approvals/{callId}', 'answerApproval', {
     summary: 'Approve or reject a call, once.',
     tag,
-    access: 'session',
     body: objectOf(
       {
         decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
@@ -63,30 +60,17 @@ export const approvalRoutes: readonly Route[] = [
       )
       return json(200, { callId, decision, ...(runId !== undefined && { runId }) })
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/questions',
-    action: 'listQuestions',
+  }),
+  sessionRoute('GET', '/questions', 'listQuestions', {
     summary: 'List the questions of the model that wait for answers.',
     tag,
-    access: 'session',
-    responses: {
-      200: {
-        description: 'The questions.',
-        schema: objectOf({ questions: listOf(ref('Question')) }, ['questions']),
-      },
-    },
+    responses: listResponse('The questions.', 'questions', 'Question'),
     handle: async ({ core, principal, session }) =>
-      json(200, { questions: await core.pendingQuestions(principal, session) }),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/questions/{questionId}',
-    action: 'answerQuestion',
+      json(200, { questions: await core.pending.questions(principal, session) }),
+  }),
+  sessionRoute('POST', '/questions/{questionId}', 'answerQuestion', {
     summary: 'Answer a question, once: one list of answers for each of its questions.',
     tag,
-    access: 'session',
     body: objectOf({ answers: { type: 'array', items: listOf(text()) } }, ['answers']),
     responses: {
       200: {
@@ -102,7 +86,7 @@ export const approvalRoutes: readonly Route[] = [
       'server_stopping',
     ],
     handle: answerQuestion,
-  },
+  }),
 ]
 
 async function answerQuestion({ core, principal, session, params, body }: SessionContext): Promise<Response> {
@@ -110,7 +94,7 @@ async function answerQuestion({ core, principal, session, params, body }: Sessio
   const answers = Array.isArray(body['answers'])
     ? body['answers'].map((one) => (Array.isArray(one) ? one.map(String) : []))
     : []
-  const runId = await core.answerQuestion(principal, session, questionId, { answers })
+  const runId = await core.pending.answerQuestion(principal, session, questionId, { answers })
   return json(200, { questionId, runId })
 }
 
@@ -131,7 +115,7 @@ export async function answerApproval(
   if (core.queued !== undefined) {
     if (!(await core.queued.answer(principal, session, callId, decision, message)))
       return refuseAnswer(core, session, callId)
-    core.rememberAnswer(session.sessionId, callId, decision)
+    core.pending.rememberAnswer(session.sessionId, callId, decision)
     return undefined
   }
   const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
@@ -147,7 +131,7 @@ export async function answerApproval(
       principal.id,
     ))
   if (!isTaken) return refuseAnswer(core, session, callId)
-  core.rememberAnswer(session.sessionId, callId, decision)
+  core.pending.rememberAnswer(session.sessionId, callId, decision)
   if (pending.fromBefore !== true) return undefined
   if (session.pendingConfirmations().some(({ fromBefore }) => fromBefore === true)) return undefined
   const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
@@ -157,8 +141,8 @@ export async function answerApproval(
 
 /** Throws why an answer is not taken: no such call asks, or it has its answer. */
 async function refuseAnswer(core: ServerCore, session: Session, callId: string): Promise<never> {
-  const given = core.answerTo(session.sessionId, callId)
-  const wasAsked = given !== undefined || (await core.wasAsked(session, callId))
+  const given = core.pending.answerTo(session.sessionId, callId)
+  const wasAsked = given !== undefined || (await core.pending.wasAsked(session, callId))
   if (!wasAsked) throw new ProblemError('approval_not_found')
   throw new ProblemError('already_answered', undefined, {
     fields: given === undefined ? {} : { decision: given },

@@ -11,7 +11,7 @@ import { readUploads, type Upload } from './attachments.js'
 import { correlationIdOf } from './correlation-id.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
-import { listOf, type Route, type RouteContext, text } from './route.js'
+import { callerRoute, listOf, type Route, type RouteContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
@@ -25,14 +25,10 @@ const tag = 'dialects'
 
 /** The protocol of `useChat` of the AI SDK. The id of the chat is the id of the session. */
 export const chatRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/chat',
-    action: 'chat',
+  callerRoute('POST', '/v1/chat', 'chat', {
     summary:
       'Send a message, or the answers to approvals, as `useChat` does. The session is created on first use.',
     tag,
-    access: 'caller',
     body: {
       type: 'object',
       properties: {
@@ -55,14 +51,10 @@ export const chatRoutes: readonly Route[] = [
       'server_stopping',
     ],
     handle: chat,
-  },
-  {
-    method: 'GET',
-    path: '/v1/chat/{id}/stream',
-    action: 'resumeChat',
+  }),
+  callerRoute('GET', '/v1/chat/{id}/stream', 'resumeChat', {
     summary: 'The message that is being written, from its beginning.',
     tag,
-    access: 'caller',
     responses: { 200: stream, 204: { description: 'Nothing is running.' } },
     problems: ['too_many_streams'],
     async handle({ core, principal, params }) {
@@ -74,7 +66,7 @@ export const chatRoutes: readonly Route[] = [
       if (active === undefined) return new Response(null, { status: 204 })
       return uiResponse(core, principal, session, active.id, { from: 0, messageId: active.id })
     },
-  },
+  }),
 ]
 
 async function chat({ core, principal, body, request }: RouteContext): Promise<Response> {

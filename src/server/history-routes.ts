@@ -6,7 +6,7 @@ import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { ProblemError } from './problem.js'
-import { json, listOf, objectOf, type Route, ref, text } from './route.js'
+import { json, listOf, listResponse, objectOf, type Route, ref, sessionRoute, text } from './route.js'
 import { optionalText } from './session-routes.js'
 import { readSupposedRules, supposedRules } from './supposed-rules.js'
 import { unreadableFor } from './unreadable-files.js'
@@ -15,45 +15,23 @@ const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
 /** The history of a session, its changes, tools and statistics. */
 export const historyRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/history',
-    action: 'getHistory',
+  sessionRoute('GET', '/history', 'getHistory', {
     summary: 'The conversation, with the content of its messages.',
     tag: 'history',
-    access: 'session',
-    responses: {
-      200: {
-        description: 'The messages.',
-        schema: objectOf({ history: listOf(ref('HistoryMessage')) }, ['history']),
-      },
-    },
+    responses: listResponse('The messages.', 'history', 'HistoryMessage'),
     handle: async ({ session }) =>
       json(200, { history: historyOf(await kernelOf(session).conversation.readAll()) }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/messages',
-    action: 'listMessages',
+  }),
+  sessionRoute('GET', '/messages', 'listMessages', {
     summary: 'The messages with their ids, roles and first words.',
     tag: 'history',
-    access: 'session',
-    responses: {
-      200: {
-        description: 'The messages.',
-        schema: objectOf({ messages: listOf(ref('Message')) }, ['messages']),
-      },
-    },
+    responses: listResponse('The messages.', 'messages', 'Message'),
     handle: async ({ session }) =>
       json(200, { messages: listMessages(await kernelOf(session).conversation.readAll()) }),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/rewind',
-    action: 'rewindSession',
+  }),
+  sessionRoute('POST', '/rewind', 'rewindSession', {
     summary: 'Hide a message of the user and everything after it.',
     tag: 'history',
-    access: 'session',
     body: objectOf({ messageId: text({ minLength: 1 }) }, ['messageId']),
     responses: {
       200: {
@@ -64,14 +42,10 @@ export const historyRoutes: readonly Route[] = [
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
       allowed(async () => json(200, await session.rewind(String(body['messageId'])))),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/unrewind',
-    action: 'unrewindSession',
+  }),
+  sessionRoute('POST', '/unrewind', 'unrewindSession', {
     summary: 'Show again what was rewound, as long as nothing was said since.',
     tag: 'history',
-    access: 'session',
     responses: {
       200: {
         description: 'How many messages are shown again.',
@@ -80,21 +54,12 @@ export const historyRoutes: readonly Route[] = [
     },
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session }) => allowed(async () => json(200, { shown: await session.unrewind() })),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/changes',
-    action: 'listChanges',
+  }),
+  sessionRoute('GET', '/changes', 'listChanges', {
     summary: 'What tools did to files in a run, or in the last that changed any.',
     tag: 'history',
-    access: 'session',
     query: { runId: text(), diff: { type: 'boolean', default: false } },
-    responses: {
-      200: {
-        description: 'The changes.',
-        schema: objectOf({ changes: listOf(ref('FileChange')) }, ['changes']),
-      },
-    },
+    responses: listResponse('The changes.', 'changes', 'FileChange'),
     problems: ['history_conflict'],
     handle: ({ session, query }) =>
       allowed(async () =>
@@ -102,40 +67,26 @@ export const historyRoutes: readonly Route[] = [
           changes: await changesOf(session, query.get('runId') ?? undefined, query.get('diff') === 'true'),
         }),
       ),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/undo',
-    action: 'undoChanges',
+  }),
+  sessionRoute('POST', '/undo', 'undoChanges', {
     summary: 'Put files back to what they were before a run.',
     tag: 'history',
-    access: 'session',
     body: objectOf({ runId: text() }),
     responses: { 200: { description: 'What was restored and what was not.', schema: ref('UndoOutcome') } },
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
       allowed(async () => json(200, await session.undo(optionalText(body['runId'])))),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/tools',
-    action: 'listTools',
+  }),
+  sessionRoute('GET', '/tools', 'listTools', {
     summary: 'The tools of a session, as the model reads them.',
     tag: 'tools',
-    access: 'session',
-    responses: {
-      200: { description: 'The tools.', schema: objectOf({ tools: listOf(ref('Tool')) }, ['tools']) },
-    },
+    responses: listResponse('The tools.', 'tools', 'Tool'),
     handle: async ({ session }) => json(200, { tools: session.toolDefinitions() }),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/tools/{toolName}',
-    action: 'callTool',
+  }),
+  sessionRoute('POST', '/tools/{toolName}', 'callTool', {
     summary:
       'Call a tool directly, without rules and approvals. Off unless the host enables the tool by name.',
     tag: 'tools',
-    access: 'session',
     body: objectOf({ args: anything }),
     responses: { 200: { description: 'The result.', schema: ref('ToolResult') } },
     problems: ['host_tool_disabled', 'tool_not_found'],
@@ -151,14 +102,10 @@ export const historyRoutes: readonly Route[] = [
       const { output, exitCode, metadata } = result
       return json(200, { name, output, exitCode, metadata })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/permissions/explain',
-    action: 'explainCall',
+  }),
+  sessionRoute('POST', '/permissions/explain', 'explainCall', {
     summary: 'Why a call of the model would be allowed, asked about or denied. Nothing is run.',
     tag: 'tools',
-    access: 'session',
     body: objectOf(
       {
         toolName: text({ minLength: 1 }),
@@ -178,84 +125,47 @@ export const historyRoutes: readonly Route[] = [
           readSupposedRules(body['suppose']),
         ),
       ),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/traces',
-    action: 'listTraces',
+  }),
+  sessionRoute('GET', '/traces', 'listTraces', {
     summary: 'Every tool call: how it was decided and how it ended.',
     tag: 'tools',
-    access: 'session',
-    responses: {
-      200: { description: 'The calls.', schema: objectOf({ traces: listOf(ref('Trace')) }, ['traces']) },
-    },
+    responses: listResponse('The calls.', 'traces', 'Trace'),
     handle: async ({ session }) => json(200, { traces: session.traceEvents() }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/usage',
-    action: 'getUsage',
+  }),
+  sessionRoute('GET', '/usage', 'getUsage', {
     summary: 'Tokens and cost of everything that the session asked of models.',
     tag: 'history',
-    access: 'session',
     responses: { 200: { description: 'The totals, and those of each model.', schema: ref('Usage') } },
     handle: async ({ session }) => json(200, session.spending()),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/context',
-    action: 'getContext',
+  }),
+  sessionRoute('GET', '/context', 'getContext', {
     summary: "What fills the model's context window now, and the size at which it is compacted.",
     tag: 'history',
-    access: 'session',
     responses: { 200: { description: 'The parts and the window, in tokens.', schema: ref('ContextUsage') } },
     handle: async ({ session }) => json(200, await session.contextUsage()),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/todos',
-    action: 'listTodos',
+  }),
+  sessionRoute('GET', '/todos', 'listTodos', {
     summary: 'The todo list of the model.',
     tag: 'history',
-    access: 'session',
-    responses: {
-      200: { description: 'The todos.', schema: objectOf({ todos: listOf(ref('Todo')) }, ['todos']) },
-    },
+    responses: listResponse('The todos.', 'todos', 'Todo'),
     handle: async ({ session }) => json(200, { todos: session.todos() }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/mcp',
-    action: 'getMcpStatus',
+  }),
+  sessionRoute('GET', '/mcp', 'getMcpStatus', {
     summary: 'The MCP servers of a session.',
     tag: 'tools',
-    access: 'session',
-    responses: {
-      200: {
-        description: 'The servers.',
-        schema: objectOf({ servers: listOf(ref('McpServer')) }, ['servers']),
-      },
-    },
+    responses: listResponse('The servers.', 'servers', 'McpServer'),
     handle: async ({ session }) => json(200, { servers: await session.mcpStatus() }),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/side-questions',
-    action: 'askSideQuestion',
+  }),
+  sessionRoute('POST', '/side-questions', 'askSideQuestion', {
     summary: 'A question that is answered from the conversation and leaves no trace in it.',
     tag: 'runs',
-    access: 'session',
     body: objectOf({ question: text({ minLength: 1 }) }, ['question']),
     responses: { 200: { description: 'The answer.', schema: ref('SideAnswer') } },
     handle: async ({ session, body }) => json(200, await session.btw(String(body['question']))),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/objects',
-    action: 'generateObject',
+  }),
+  sessionRoute('POST', '/objects', 'generateObject', {
     summary: 'An object that fits a JSON Schema.',
     tag: 'runs',
-    access: 'session',
     body: objectOf({ prompt: text({ minLength: 1 }), schema: anything }, ['prompt', 'schema']),
     responses: { 200: { description: 'The object.', schema: ref('GeneratedObject') } },
     async handle({ session, body, request }) {
@@ -266,15 +176,11 @@ export const historyRoutes: readonly Route[] = [
       })
       return json(200, { object, usage, costUsd })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/verify',
-    action: 'verifySession',
+  }),
+  sessionRoute('POST', '/verify', 'verifySession', {
     summary:
       'Run checks that the workspace offers. They are direct calls: the host enables them with `verify` among its tools.',
     tag: 'runs',
-    access: 'session',
     body: objectOf({
       subject: text(),
       checks: { ...listOf(text()), description: 'Ids of checks; all unless given.' },
@@ -291,7 +197,7 @@ export const historyRoutes: readonly Route[] = [
       const subject = optionalText(body['subject']) ?? 'workspace'
       return json(200, await session.verifyCommands(subject, commands, { signal: request.signal }))
     },
-  },
+  }),
 ]
 
 /** The changes of a run. A file that rules deny to the agent is listed without its diff. */

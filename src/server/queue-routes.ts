@@ -4,18 +4,24 @@ import type { Session } from '../session/session.js'
 import { asRecorded } from './as-recorded.js'
 import type { ServerOptions } from './options.js'
 import { ProblemError, type RetryProblem, retryProblems } from './problem.js'
-import { json, listOf, objectOf, type Route, type RouteContext, ref, type SessionContext } from './route.js'
+import {
+  callerRoute,
+  json,
+  listOf,
+  objectOf,
+  type Route,
+  type RouteContext,
+  ref,
+  type SessionContext,
+  sessionRoute,
+} from './route.js'
 import { seesTenant } from './sees-tenant.js'
 
 /** The queue of the cluster, and the lanes of a session. */
 export const queueRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/cluster',
-    action: 'getCluster',
+  callerRoute('GET', '/v1/cluster', 'getCluster', {
     summary: 'The lanes and workers of the cluster, and the dead runs of the caller.',
     tag: 'queues',
-    access: 'caller',
     responses: {
       200: {
         description:
@@ -24,28 +30,20 @@ export const queueRoutes: readonly Route[] = [
       },
     },
     handle: getCluster,
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/queue',
-    action: 'getQueue',
+  }),
+  sessionRoute('GET', '/queue', 'getQueue', {
     summary: 'The lanes of a session, the calls that workers have, and its dead letters.',
     tag: 'queues',
-    access: 'session',
     responses: {
       200: { description: 'No lanes when calls run at once.', schema: ref('LaneQueue') },
     },
     handle: async ({ core, session }) =>
       json(200, session.hasQueue() ? await lanesOf(session, core.options) : noLanes),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/queue/dead-letters/{commandId}/retry',
-    action: 'retryDeadLetter',
+  }),
+  sessionRoute('POST', '/queue/dead-letters/{commandId}/retry', 'retryDeadLetter', {
     summary:
       'Make the call of a dead letter again. It is a direct call, without rules and approvals: the host enables the tool by name.',
     tag: 'queues',
-    access: 'session',
     body: objectOf({
       evenIfItMayHaveRun: {
         type: 'boolean',
@@ -55,7 +53,7 @@ export const queueRoutes: readonly Route[] = [
     responses: { 200: { description: 'The result of the call.', schema: ref('ToolResult') } },
     problems: ['dead_letter_not_found', 'call_may_have_run', ...retryProblems],
     handle: retryDeadLetter,
-  },
+  }),
 ]
 
 async function getCluster({ core, principal }: RouteContext): Promise<Response> {

@@ -22,12 +22,9 @@ export type RouteContext = {
 
 export type SessionContext = RouteContext & { readonly session: Session }
 
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
 type Described = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** With parameters in braces. */
-  readonly path: string
-  /** The `operationId` of the document, and what `authorize` is asked about. */
-  readonly action: string
   readonly summary: string
   readonly tag: string
   /** A file of a web page, which the OpenAPI document leaves out. */
@@ -40,6 +37,9 @@ type Described = {
   readonly problems?: readonly ProblemCode[] | undefined
 }
 
+type CallerRoute = Described & { handle(context: RouteContext): Promise<Response> }
+type SessionRoute = Described & { handle(context: SessionContext): Promise<Response> }
+
 export type RouteResponse = {
   readonly description: string
   readonly schema?: JsonSchema | undefined
@@ -47,14 +47,37 @@ export type RouteResponse = {
   readonly type?: string | undefined
 }
 
-/**
- * One route: what it is for documents, what it takes, and what it does. The table of routes is the only list of them.
- */
-export type Route = Described &
-  (
-    | { readonly access: 'public' | 'caller'; handle(context: RouteContext): Promise<Response> }
-    | { readonly access: 'session'; handle(context: SessionContext): Promise<Response> }
-  )
+/** One route: its documentation, its input, and its handler. The table of routes is the only list of them. */
+export type Route = {
+  readonly method: Method
+  /** With parameters in braces. */
+  readonly path: string
+  /** The `operationId` of the document, and the action that `authorize` gets. */
+  readonly action: string
+} & (
+  | (CallerRoute & { readonly access: 'public' | 'caller' })
+  | (SessionRoute & { readonly access: 'session' })
+)
+
+/** A route that anyone can use. */
+export function publicRoute(method: Method, path: string, action: string, route: CallerRoute): Route {
+  return { method, path, action, access: 'public', ...route }
+}
+
+/** A route for callers that are known to the server. */
+export function callerRoute(method: Method, path: string, action: string, route: CallerRoute): Route {
+  return { method, path, action, access: 'caller', ...route }
+}
+
+/** A route below a session, for callers that may see the session. The path is relative to the session. */
+export function sessionRoute(method: Method, path: string, action: string, route: SessionRoute): Route {
+  return { method, path: `/v1/sessions/{sessionId}${path}`, action, access: 'session', ...route }
+}
+
+/** The response with a list: an object with one field. */
+export function listResponse(description: string, field: string, items: string): Route['responses'] {
+  return { 200: { description, schema: objectOf({ [field]: listOf(ref(items)) }, [field]) } }
+}
 
 export function json(
   status: number,

@@ -6,7 +6,17 @@ import { correlationIdOf } from './correlation-id.js'
 import { cutTexts } from './inspector/cut-texts.js'
 import { maxTextParameter } from './inspector/run-log.js'
 import { ProblemError } from './problem.js'
-import { type Body, json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
+import {
+  type Body,
+  json,
+  listResponse,
+  objectOf,
+  type Route,
+  ref,
+  type SessionContext,
+  sessionRoute,
+  text,
+} from './route.js'
 import { optionalText } from './session-routes.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
@@ -31,62 +41,40 @@ const started = {
 
 /** Runs: start, watch, cancel, steer, resume. */
 export const runRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/runs',
-    action: 'startRun',
+  sessionRoute('POST', '/runs', 'startRun', {
     summary: 'Start a run. While another is active it waits its turn.',
     tag,
-    access: 'session',
     headers: idempotencyKey,
     body: objectOf({ prompt: text({ minLength: 1 }), attachments, metadata }, ['prompt']),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['prompt'])),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/messages',
-    action: 'sendMessage',
+  }),
+  sessionRoute('POST', '/messages', 'sendMessage', {
     summary: 'Send a message of the user, with attachments: a run answers it.',
     tag,
-    access: 'session',
     headers: idempotencyKey,
     body: objectOf({ text: text({ minLength: 1 }), attachments, metadata }, ['text']),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['text'])),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/runs',
-    action: 'listRuns',
+  }),
+  sessionRoute('GET', '/runs', 'listRuns', {
     summary: 'List the runs of a session, oldest first.',
     tag,
-    access: 'session',
-    responses: {
-      200: { description: 'The runs.', schema: objectOf({ runs: listOf(ref('Run')) }, ['runs']) },
-    },
+    responses: listResponse('The runs.', 'runs', 'Run'),
     handle: async ({ core, session }) => json(200, { runs: (await core.runs(session)).map(shownRun) }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/runs/{runId}',
-    action: 'getRun',
+  }),
+  sessionRoute('GET', '/runs/{runId}', 'getRun', {
     summary: 'Read a run.',
     tag,
-    access: 'session',
     responses: { 200: { description: 'The run.', schema: ref('Run') } },
     problems: ['run_not_found'],
     handle: async (context) => json(200, shownRun(await runOf(context))),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/runs/{runId}/events',
-    action: 'watchRun',
+  }),
+  sessionRoute('GET', '/runs/{runId}/events', 'watchRun', {
     summary: 'The events of a run as server-sent events, from a sequence number on.',
     tag,
-    access: 'session',
     query: {
       from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' },
       timed: {
@@ -112,14 +100,10 @@ export const runRoutes: readonly Route[] = [
     },
     problems: ['run_not_found', 'too_many_streams'],
     handle: watchRun,
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/runs/{runId}/cancel',
-    action: 'cancelRun',
+  }),
+  sessionRoute('POST', '/runs/{runId}/cancel', 'cancelRun', {
     summary: 'Cancel a run that is active or waits its turn.',
     tag,
-    access: 'session',
     responses: { 200: { description: 'The run; its last event is `agent_cancelled`.', schema: ref('Run') } },
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
@@ -128,14 +112,10 @@ export const runRoutes: readonly Route[] = [
       if (!(await core.cancel(principal, session, id))) throw new ProblemError('run_not_active')
       return json(200, shownRun(await runOf(context)))
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/runs/{runId}/steer',
-    action: 'steerRun',
+  }),
+  sessionRoute('POST', '/runs/{runId}/steer', 'steerRun', {
     summary: 'Add a message to the active run; the model reads it before its next answer.',
     tag,
-    access: 'session',
     body: objectOf({ text: text({ minLength: 1 }) }, ['text']),
     responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_active'],
@@ -146,14 +126,10 @@ export const runRoutes: readonly Route[] = [
         throw new ProblemError('run_not_active')
       return json(202, { runId: id, sessionId: session.sessionId })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/runs/{runId}/resume',
-    action: 'resumeRun',
+  }),
+  sessionRoute('POST', '/runs/{runId}/resume', 'resumeRun', {
     summary: 'Resume a run whose process ended. Another run continues it.',
     tag,
-    access: 'session',
     responses: { 202: { description: 'The run that continues it.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_resumable', 'session_locked', 'server_stopping'],
     async handle(context) {
@@ -166,12 +142,12 @@ export const runRoutes: readonly Route[] = [
       }
       const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === run.id)
       if (known !== undefined) return json(202, startedRun(known))
-      const resumed = await core.resume(session, run.id)
+      const resumed = await core.local.resume(session, run.id)
       const runId = 'runId' in resumed ? resumed.runId : run.id
       await session.save()
       return json(202, { runId, sessionId: session.sessionId })
     },
-  },
+  }),
 ]
 
 async function start(

@@ -2,27 +2,22 @@ import type { FireReport, ScheduleStatus } from '../agent/dir/index.js'
 import type { RunRow } from '../store/records.js'
 import type { SessionInfo } from '../store/session-store.js'
 import { messageOf } from '../tool/errors.js'
-import { json, listOf, objectOf, type Route, type RouteContext, ref } from './route.js'
+import { callerRoute, json, listResponse, type Route, type RouteContext } from './route.js'
 import { seesTenant } from './sees-tenant.js'
 
 /** The schedules of served agent directories. */
 export const scheduleRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/schedules',
-    action: 'listSchedules',
+  callerRoute('GET', '/v1/schedules', 'listSchedules', {
     summary:
       'The schedules of the agent directories that this process serves, with their next and last fires.',
     tag: 'schedules',
-    access: 'caller',
-    responses: {
-      200: {
-        description: 'The schedules; none when no agent directory is served.',
-        schema: objectOf({ schedules: listOf(ref('Schedule')) }, ['schedules']),
-      },
-    },
+    responses: listResponse(
+      'The schedules; none when no agent directory is served.',
+      'schedules',
+      'Schedule',
+    ),
     handle: listSchedules,
-  },
+  }),
 ]
 
 async function listSchedules(context: RouteContext): Promise<Response> {

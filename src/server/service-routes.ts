@@ -1,52 +1,45 @@
 import { watchAll } from './all-events.js'
 import { clusterMetrics } from './metrics.js'
-import { json, objectOf, type Route, type RouteContext, ref, text } from './route.js'
+import {
+  callerRoute,
+  json,
+  objectOf,
+  publicRoute,
+  type Route,
+  type RouteContext,
+  ref,
+  text,
+} from './route.js'
 
 const alive = objectOf({ status: text() }, ['status'])
 
 /** Health, readiness, metrics and the stream of all sessions. */
 export const serviceRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/healthz',
-    action: 'getHealth',
+  publicRoute('GET', '/healthz', 'getHealth', {
     summary: 'Whether the process answers.',
     tag: 'service',
-    access: 'public',
     responses: { 200: { description: 'It does.', schema: alive } },
     handle: async () => json(200, { status: 'ok' }),
-  },
-  {
-    method: 'GET',
-    path: '/readyz',
-    action: 'getReadiness',
+  }),
+  publicRoute('GET', '/readyz', 'getReadiness', {
     summary: 'Whether the server takes runs.',
     tag: 'service',
-    access: 'public',
     responses: {
       200: { description: 'It does.', schema: alive },
       503: { description: 'It is stopping.', schema: alive },
     },
     handle: async ({ core }) =>
       core.isDraining ? json(503, { status: 'stopping' }) : json(200, { status: 'ready' }),
-  },
-  {
-    method: 'GET',
-    path: '/metrics',
-    action: 'getMetrics',
+  }),
+  callerRoute('GET', '/metrics', 'getMetrics', {
     summary: 'Counters in the text format of Prometheus.',
     tag: 'service',
-    access: 'caller',
     responses: { 200: { description: 'The counters.', type: 'text/plain', schema: text() } },
     handle: getMetrics,
-  },
-  {
-    method: 'GET',
-    path: '/v1/events',
-    action: 'watchAll',
+  }),
+  callerRoute('GET', '/v1/events', 'watchAll', {
     summary: 'The events of all sessions of the caller on one stream.',
     tag: 'runs',
-    access: 'caller',
     headers: { 'Last-Event-ID': text({ description: 'The id of the last event that the reader has.' }) },
     query: { from: text({ description: 'The same.' }) },
     responses: {
@@ -61,11 +54,11 @@ export const serviceRoutes: readonly Route[] = [
     },
     problems: ['too_many_streams'],
     handle: watchAll,
-  },
+  }),
 ]
 
 async function getMetrics({ core, principal }: RouteContext): Promise<Response> {
-  const own = core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.activeRuns })
+  const own = core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.local.active })
   // The state of the whole cluster is not for the callers of one tenant.
   const measures = principal.tenantId === undefined ? await core.queued?.measures() : undefined
   return new Response(measures === undefined ? own : `${own}${clusterMetrics(measures)}`, {

@@ -5,6 +5,7 @@ import { isRecord } from '../tool/json.js'
 import { clientOptions, wideModes } from './client-options.js'
 import { ProblemError } from './problem.js'
 import {
+  callerRoute,
   json,
   listOf,
   objectOf,
@@ -12,6 +13,7 @@ import {
   type RouteContext,
   ref,
   type SessionContext,
+  sessionRoute,
   text,
 } from './route.js'
 import { seesTenant } from './sees-tenant.js'
@@ -22,13 +24,9 @@ const tag = 'sessions'
 
 /** Sessions: open, list, change, close, copy, move. */
 export const sessionRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/sessions',
-    action: 'createSession',
+  callerRoute('POST', '/v1/sessions', 'createSession', {
     summary: 'Open a session on an allowed workspace.',
     tag,
-    access: 'caller',
     body: objectOf({
       workspace: text({
         description: 'An allowed path or its base name; the first allowed one unless given.',
@@ -39,14 +37,10 @@ export const sessionRoutes: readonly Route[] = [
     responses: { 201: { description: 'The session.', schema: ref('Session') } },
     problems: ['workspace_not_allowed', 'option_not_allowed'],
     handle: createSession,
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions',
-    action: 'listSessions',
+  }),
+  callerRoute('GET', '/v1/sessions', 'listSessions', {
     summary: 'List the sessions of the caller, newest first.',
     tag,
-    access: 'caller',
     query: {
       limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
       cursor: text(),
@@ -61,14 +55,10 @@ export const sessionRoutes: readonly Route[] = [
       },
     },
     handle: listSessions,
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/import',
-    action: 'importSession',
+  }),
+  callerRoute('POST', '/v1/sessions/import', 'importSession', {
     summary: 'Add an exported session. It brings no permissions and no labels.',
     tag,
-    access: 'caller',
     body: objectOf({ lines: { type: 'array', items: text(), maxItems: 1_000_000 }, workspace: text() }, [
       'lines',
     ]),
@@ -92,24 +82,16 @@ export const sessionRoutes: readonly Route[] = [
       core.pool.adopt(session)
       return json(201, await describe(core, session))
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}',
-    action: 'getSession',
+  }),
+  sessionRoute('GET', '', 'getSession', {
     summary: 'Read a session.',
     tag,
-    access: 'session',
     responses: { 200: { description: 'The session.', schema: ref('Session') } },
     handle: async ({ core, session }) => json(200, await describe(core, session)),
-  },
-  {
-    method: 'PATCH',
-    path: '/v1/sessions/{sessionId}',
-    action: 'updateSession',
+  }),
+  sessionRoute('PATCH', '', 'updateSession', {
     summary: 'Change the title, the mode or the model.',
     tag,
-    access: 'session',
     body: objectOf({
       title,
       mode: { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
@@ -117,28 +99,20 @@ export const sessionRoutes: readonly Route[] = [
     }),
     responses: { 200: { description: 'The session.', schema: ref('Session') } },
     handle: updateSession,
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/close',
-    action: 'closeSession',
+  }),
+  sessionRoute('POST', '/close', 'closeSession', {
     summary: 'Close a session in this process. It is opened again on use.',
     tag,
-    access: 'session',
     responses: { 204: { description: 'It is closed.' } },
     async handle({ core, session }) {
       core.pool.assertNotHosted(session)
       await core.pool.close(session.sessionId)
       return new Response(null, { status: 204 })
     },
-  },
-  {
-    method: 'DELETE',
-    path: '/v1/sessions/{sessionId}',
-    action: 'deleteSession',
+  }),
+  sessionRoute('DELETE', '', 'deleteSession', {
     summary: 'Cancel what runs in a session, and remove it from the store.',
     tag,
-    access: 'session',
     responses: { 204: { description: 'It is removed.' } },
     async handle({ core, principal, session }) {
       core.pool.assertNotHosted(session)
@@ -147,14 +121,10 @@ export const sessionRoutes: readonly Route[] = [
       await core.pool.store.delete(session.sessionId)
       return new Response(null, { status: 204 })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/fork',
-    action: 'forkSession',
+  }),
+  sessionRoute('POST', '/fork', 'forkSession', {
     summary: 'Copy a session, up to a message or to its end.',
     tag,
-    access: 'session',
     body: objectOf({ fromMessageId: text(), beforeMessageId: text(), title }),
     responses: { 201: { description: 'The new session.', schema: ref('Session') } },
     problems: ['session_busy', 'history_conflict'],
@@ -173,14 +143,10 @@ export const sessionRoutes: readonly Route[] = [
       core.pool.adopt(fork)
       return json(201, await describe(core, fork))
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/export',
-    action: 'exportSession',
+  }),
+  sessionRoute('GET', '/export', 'exportSession', {
     summary: 'The log of a session as lines of JSON.',
     tag,
-    access: 'session',
     responses: {
       200: { description: 'One JSON value per line.', type: 'application/x-ndjson', schema: text() },
     },
@@ -202,7 +168,7 @@ export const sessionRoutes: readonly Route[] = [
         headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
       })
     },
-  },
+  }),
 ]
 
 async function createSession({ core, principal, body }: RouteContext): Promise<Response> {

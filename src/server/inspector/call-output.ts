@@ -5,43 +5,44 @@ import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { asRecorded } from '../as-recorded.js'
 import { ProblemError } from '../problem.js'
-import { json, objectOf, type Route, type SessionContext, text } from '../route.js'
+import { json, objectOf, type Route, type SessionContext, sessionRoute, text } from '../route.js'
 
 /** How much of a file is read. A secret that crosses a page must be found, so pages are cut from the whole. */
 const maxFileBytes = 10 * 1024 * 1024
 const maxPage = 1_000_000
 
 /** The whole output of a call whose output was truncated: pages of the file that the runtime wrote. */
-export const callOutputRoute: Route = {
-  method: 'GET',
-  path: '/v1/sessions/{sessionId}/runs/{runId}/calls/{callId}/output',
-  action: 'getCallOutput',
-  summary: 'The whole output of a call whose output was truncated, in pages, without secrets.',
-  tag: 'runs',
-  access: 'session',
-  query: {
-    from: { type: 'integer', minimum: 0, description: 'The first character.' },
-    limit: { type: 'integer', minimum: 1, maximum: maxPage, default: 200_000 },
-  },
-  responses: {
-    200: {
-      description: 'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
-      schema: objectOf(
-        { text: text(), from: { type: 'integer' }, total: { type: 'integer' }, isCut: { type: 'boolean' } },
-        ['text', 'from', 'total', 'isCut'],
-      ),
+export const callOutputRoute: Route = sessionRoute(
+  'GET',
+  '/runs/{runId}/calls/{callId}/output',
+  'getCallOutput',
+  {
+    summary: 'The whole output of a call whose output was truncated, in pages, without secrets.',
+    tag: 'runs',
+    query: {
+      from: { type: 'integer', minimum: 0, description: 'The first character.' },
+      limit: { type: 'integer', minimum: 1, maximum: maxPage, default: 200_000 },
+    },
+    responses: {
+      200: {
+        description: 'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
+        schema: objectOf(
+          { text: text(), from: { type: 'integer' }, total: { type: 'integer' }, isCut: { type: 'boolean' } },
+          ['text', 'from', 'total', 'isCut'],
+        ),
+      },
+    },
+    problems: ['run_not_found', 'output_not_found'],
+    async handle(context) {
+      const { query, session } = context
+      const path = await outputPathOf(context)
+      const from = Number(query.get('from') ?? 0)
+      const limit = Number(query.get('limit') ?? 200_000)
+      const { whole, isCut } = await readOutput(session, path)
+      return json(200, { text: whole.slice(from, from + limit), from, total: whole.length, isCut })
     },
   },
-  problems: ['run_not_found', 'output_not_found'],
-  async handle(context) {
-    const { query, session } = context
-    const path = await outputPathOf(context)
-    const from = Number(query.get('from') ?? 0)
-    const limit = Number(query.get('limit') ?? 200_000)
-    const { whole, isCut } = await readOutput(session, path)
-    return json(200, { text: whole.slice(from, from + limit), from, total: whole.length, isCut })
-  },
-}
+)
 
 /** The path that the log has for the call: a client names none. */
 async function outputPathOf({ core, session, params }: SessionContext): Promise<string> {

@@ -4,17 +4,13 @@ import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { imageType } from '../../toolbox/image-type.js'
 import { ProblemError } from '../problem.js'
-import { json, listOf, objectOf, type Route, text } from '../route.js'
+import { json, listOf, objectOf, type Route, sessionRoute, text } from '../route.js'
 
 /** The images of a session: those that users attached and tools returned. Nothing is fetched for them. */
 export const imageRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/images',
-    action: 'listImages',
+  sessionRoute('GET', '/images', 'listImages', {
     summary: 'The images that users attached and tools returned.',
     tag: 'history',
-    access: 'session',
     responses: {
       200: {
         description: 'The images. `callId` names the call that returned one, `runId` the run of its message.',
@@ -39,14 +35,10 @@ export const imageRoutes: readonly Route[] = [
     },
     handle: async ({ session }) =>
       json(200, { images: (await imagesOf(session)).map(({ content: _, ...image }) => image) }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/images/{imageId}',
-    action: 'getImage',
+  }),
+  sessionRoute('GET', '/images/{imageId}', 'getImage', {
     summary: 'One image. Its type is that of its first bytes: PNG, JPEG, GIF or WebP.',
     tag: 'history',
-    access: 'session',
     responses: {
       200: {
         description: 'The image.',
@@ -66,7 +58,7 @@ export const imageRoutes: readonly Route[] = [
         },
       })
     },
-  },
+  }),
 ]
 
 type StoredImage = {

@@ -1,7 +1,17 @@
 import type { Principal } from '../options.js'
 import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
-import { json, listOf, objectOf, type Route, type RouteContext, text } from '../route.js'
+import {
+  callerRoute,
+  json,
+  listOf,
+  objectOf,
+  publicRoute,
+  type Route,
+  type RouteContext,
+  sessionRoute,
+  text,
+} from '../route.js'
 import { isSameOrigin } from './browser-sign-in.js'
 import { callOutputRoute } from './call-output.js'
 import { imageRoutes } from './images.js'
@@ -18,55 +28,39 @@ export const inspectorRoutes: readonly Route[] = [
   runLogRoute,
   callOutputRoute,
   ...imageRoutes,
-  {
-    method: 'GET',
-    path: '/inspect',
-    action: 'redirectToInspector',
+  publicRoute('GET', '/inspect', 'redirectToInspector', {
     summary: 'Redirects to the page.',
     tag,
-    access: 'public',
     isPage: true,
     responses: { 308: { description: 'The address of the page.' } },
     async handle(context) {
       signInOf(context)
       return new Response(null, { status: 308, headers: { location: '/inspect/' } })
     },
-  },
-  {
-    method: 'GET',
-    path: '/inspect/',
-    action: 'getInspectorPage',
+  }),
+  publicRoute('GET', '/inspect/', 'getInspectorPage', {
     summary: 'The page.',
     tag,
-    access: 'public',
     isPage: true,
     responses: { 200: { description: 'The page.', type: 'text/html', schema: text() } },
     async handle(context) {
       signInOf(context)
       return pageFile('index.html')
     },
-  },
-  {
-    method: 'GET',
-    path: '/inspect/{file}',
-    action: 'getInspectorFile',
+  }),
+  publicRoute('GET', '/inspect/{file}', 'getInspectorFile', {
     summary: 'A file of the page.',
     tag,
-    access: 'public',
     isPage: true,
     responses: { 200: { description: 'The file.', type: 'text/javascript', schema: text() } },
     async handle(context) {
       signInOf(context)
       return pageFile(context.params['file'] ?? '')
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/inspector',
-    action: 'getInspector',
+  }),
+  callerRoute('GET', '/v1/inspector', 'getInspector', {
     summary: 'Who the caller is, and what the inspector can show.',
     tag,
-    access: 'caller',
     responses: {
       200: {
         description: 'The caller and the workspaces.',
@@ -88,15 +82,11 @@ export const inspectorRoutes: readonly Route[] = [
         workspaces: readsOnly === undefined ? core.pool.workspaces : [],
       })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/inspector/codes',
-    action: 'createInspectorCode',
+  }),
+  callerRoute('POST', '/v1/inspector/codes', 'createInspectorCode', {
     summary:
       'A one-time code that signs a browser in as the caller, who has a token. It is valid once, for 60 seconds.',
     tag,
-    access: 'caller',
     responses: {
       201: {
         description: 'The code, and the path of the page that exchanges it.',
@@ -110,14 +100,10 @@ export const inspectorRoutes: readonly Route[] = [
       const { code, expiresAtMs } = signInOf(context).createCode(context.principal)
       return json(201, { code, path: pagePath(code), expiresAtMs })
     },
-  },
-  {
-    method: 'POST',
-    path: '/v1/inspector/sign-in',
-    action: 'signIn',
+  }),
+  publicRoute('POST', '/v1/inspector/sign-in', 'signIn', {
     summary: 'Exchange a code for a cookie and the value of the `X-Capstan-CSRF` header.',
     tag,
-    access: 'public',
     body: objectOf({ code: text({ minLength: 1 }) }, ['code']),
     responses: {
       200: {
@@ -127,27 +113,19 @@ export const inspectorRoutes: readonly Route[] = [
     },
     problems: ['sign_in_code_invalid'],
     handle: signIn,
-  },
-  {
-    method: 'POST',
-    path: '/v1/inspector/sign-out',
-    action: 'signOut',
+  }),
+  callerRoute('POST', '/v1/inspector/sign-out', 'signOut', {
     summary: 'End the cookie of the caller.',
     tag,
-    access: 'caller',
     responses: { 204: { description: 'It is ended.' } },
     async handle(context) {
       const setCookie = signInOf(context).signOut(context.request)
       return new Response(null, { status: 204, headers: { 'set-cookie': setCookie } })
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/sessions/{sessionId}/links',
-    action: 'listLinks',
+  }),
+  sessionRoute('GET', '/links', 'listLinks', {
     summary: 'The links for reading this session that are valid now.',
     tag,
-    access: 'session',
     responses: {
       200: {
         description: 'The links, without their codes.',
@@ -158,14 +136,10 @@ export const inspectorRoutes: readonly Route[] = [
       },
     },
     handle: async (context) => json(200, { links: signInOf(context).links(context.session.sessionId) }),
-  },
-  {
-    method: 'POST',
-    path: '/v1/sessions/{sessionId}/links',
-    action: 'createLink',
+  }),
+  sessionRoute('POST', '/links', 'createLink', {
     summary: 'A link for reading this session, for a limited time. It can be shared and revoked.',
     tag,
-    access: 'session',
     body: objectOf({ minutes: { type: 'integer', minimum: 1, maximum: maxLinkMinutes } }, ['minutes']),
     responses: {
       201: {
@@ -183,14 +157,10 @@ export const inspectorRoutes: readonly Route[] = [
       const { linkId, code, expiresAtMs } = signInOf(context).createLink(session, lifetimeMs)
       return json(201, { linkId, path: pagePath(code), expiresAtMs })
     },
-  },
-  {
-    method: 'DELETE',
-    path: '/v1/sessions/{sessionId}/links/{linkId}',
-    action: 'revokeLink',
+  }),
+  sessionRoute('DELETE', '/links/{linkId}', 'revokeLink', {
     summary: 'Revoke a link, and sign out the browsers that opened it.',
     tag,
-    access: 'session',
     responses: { 204: { description: 'It is revoked.' } },
     problems: ['link_not_found'],
     async handle(context) {
@@ -199,7 +169,7 @@ export const inspectorRoutes: readonly Route[] = [
         throw new ProblemError('link_not_found')
       return new Response(null, { status: 204 })
     },
-  },
+  }),
 ]
 
 /** The path of the page with a code. After `#` it is in no request, log or referrer. */

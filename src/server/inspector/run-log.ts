@@ -4,7 +4,7 @@ import type { RunEvent } from '../../session/run-events.js'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { ProblemError } from '../problem.js'
-import { jsonText, listOf, objectOf, type Route, ref, type SessionContext } from '../route.js'
+import { jsonText, listOf, objectOf, type Route, ref, type SessionContext, sessionRoute } from '../route.js'
 import type { ServerCore } from '../server-core.js'
 import { cutTexts } from './cut-texts.js'
 
@@ -19,13 +19,9 @@ export const maxTextParameter = {
 } as const
 
 /** The events of a run with their times, page by page. Unlike the stream of events, it ends, and resumes nothing. */
-export const runLogRoute: Route = {
-  method: 'GET',
-  path: '/v1/sessions/{sessionId}/runs/{runId}/log',
-  action: 'listRunEvents',
+export const runLogRoute: Route = sessionRoute('GET', '/runs/{runId}/log', 'listRunEvents', {
   summary: 'The events of a run so far, with their times, in pages.',
   tag: 'runs',
-  access: 'session',
   query: {
     from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' },
     limit: { type: 'integer', minimum: 1, maximum: 5_000, default: 1_000 },
@@ -72,7 +68,7 @@ export const runLogRoute: Route = {
     }
     return jsonText(200, `{"events":[${page.join(',')}],"isLast":${page.length === later.length}}`)
   },
-}
+})
 
 /** The events of a run: as the log had them when the session was opened; of later runs, also those in memory. */
 async function eventsOf({ core, session, params }: SessionContext): Promise<readonly RunEvent[]> {
