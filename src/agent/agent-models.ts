@@ -1,5 +1,5 @@
 import type { Model } from '../model/model.js'
-import { offlineModel } from '../model/offline/index.js'
+import { offlineModel } from '../model/offline/offline-model.js'
 import { createModel } from '../model/provider.js'
 import { type AgentConfig, resolveModel } from './config/index.js'
 

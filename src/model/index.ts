@@ -48,7 +48,7 @@ export type {
   PartialObject,
   RuntimeObjects,
 } from './object/object-request.js'
-export { type OfflineModelOptions, offlineModel } from './offline/index.js'
+export { type OfflineModelOptions, offlineModel } from './offline/offline-model.js'
 export type { RateLimit } from './pacer.js'
 export { createModel, type ModelConfig } from './provider.js'
 export type { RetryTiming } from './retry.js'

@@ -127,7 +127,7 @@ export type ModelAnswer = {
   /** The content for the history. */
   readonly content: AssistantContent[]
   readonly text: string
-  /** Every call has a unique id, whatever the provider sent. */
+  /** Every call has a unique id, even if the provider repeats ids. */
   readonly toolCalls: readonly ModelToolCall[]
   readonly usage: ModelUsage
   readonly finish: FinishReason

@@ -133,7 +133,7 @@ function enforcesSchemas({ provider, baseUrl }: ModelConfig, listed: boolean | u
   return listed ?? native === 'usually'
 }
 
-/** A gateway or a local server has prices of its own, whatever it calls its models. */
+/** A gateway or a local server has its own prices, even for models with well-known names. */
 function listedFacts({ provider, baseUrl }: ModelConfig, listed: Partial<ModelFacts>): Partial<ModelFacts> {
   if (isOwnAddress(provider, baseUrl)) return listed
   const { price: _, ...facts } = listed

@@ -1,5 +1,5 @@
 import { Agent } from '../../agent/agent.js'
-import { offlineModel } from '../../model/offline/index.js'
+import { offlineModel } from '../../model/offline/offline-model.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../../agent/config/index.js'
 import type { Model } from '../../model/model.js'
-import { offlineModel } from '../../model/offline/index.js'
+import { offlineModel } from '../../model/offline/offline-model.js'
 import { createModel, type ModelConfig } from '../../model/provider.js'
 import { type ProviderFamily, wellKnownProvider } from '../../model/well-known.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'

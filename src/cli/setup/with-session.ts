@@ -1,4 +1,4 @@
-import { offlineModel } from '../../model/offline/index.js'
+import { offlineModel } from '../../model/offline/offline-model.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { Args } from '../args.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sentencesOf, splitPlace } from './sentence.js'
+import { matchSentence, sentencesOf } from './sentence.js'
 import { understand } from './understand.js'
 
 describe('the requests in a prompt', () => {
@@ -20,14 +20,13 @@ describe('the requests in a prompt', () => {
     expect(sentencesOf(prompt)).toEqual(sentences)
   })
 
-  it.each([
-    ['foo in src/', { rest: 'foo', place: 'src/' }],
-    ['foo in the file "a b.txt"', { rest: 'foo', place: 'a b.txt' }],
-    ['foo in the src directory', { rest: 'foo', place: 'src' }],
-    ['foo in the project', { rest: 'foo' }],
-    ['foo', { rest: 'foo' }],
-  ])('%j is split from its place', (sentence, split) => {
-    expect(splitPlace(sentence)).toEqual(split)
+  it('matches a quoted text as one word, and returns it without quotes', () => {
+    const form = /^find (?<what>\S+) in (?<path>\S+)$/
+    expect(matchSentence(form, 'find "a then b" in \'c d.txt\'')).toEqual({
+      what: 'a then b',
+      path: 'c d.txt',
+    })
+    expect(matchSentence(form, 'find a b in c.txt')).toBeUndefined()
   })
 
   it('takes linear time on hostile input', () => {

@@ -1,65 +1,7 @@
-import { omitUndefined } from '../../../tool/omit-undefined.js'
-import { filesIn } from '../listing.js'
-import {
-  call,
-  done,
-  excerpt,
-  failureOf,
-  indented,
-  type Kind,
-  type Plan,
-  type Result,
-  undone,
-} from '../plan.js'
-import { looksLikeGlob, quotedIn, splitPlace, unquoted } from '../sentence.js'
-
-const opening =
-  /^(?:find|search(?:\s+for)?|look(?:\s+for)?|grep(?:\s+for)?|locate|where(?:'s|\s+is|\s+are|\s+do(?:es)?)?|which files?\s+(?:contains?|has|have|uses?|mentions?)|what\s+(?:uses|mentions|contains))\s+/i
-
-/** Finds where something is in the files: the place, the text around it, and the number of other places. */
-export const find: Kind = {
-  examples: ['find createServer', 'where is "parse arguments" in src', 'find files named *.md'],
-  understand(sentence) {
-    if (!opening.test(sentence)) return undefined
-    const { rest, place } = splitPlace(sentence.replace(opening, ''))
-    const what = wanted(rest)
-    if (what === '') return undefined
-    return looksLikeGlob(what) ? findFiles(what, place) : findText(what, place)
-  },
-}
-
-function wanted(rest: string): string {
-  const [first] = quotedIn(rest)
-  if (first !== undefined) return first
-  return unquoted(
-    rest
-      .replace(
-        /^(?:the\s+|all\s+|any\s+|every\s+)*(?:files?\s+(?:named|called|matching|like)\s+|(?:text|word|string|symbol|function|class|method|variable|constant|type|definition of|uses? of|usages? of|occurrences? of|places? (?:of|with)|lines? with)\s+)?/i,
-        '',
-      )
-      .replace(
-        /\s+(?:is\s+)?(?:defined|declared|used|implemented|called|mentioned|located|come from|live|files?)$/i,
-        '',
-      ),
-  )
-}
-
-function findFiles(pattern: string, place: string | undefined): Plan {
-  return ([found]) => {
-    if (found === undefined)
-      return call(
-        'glob',
-        { pattern, ...omitUndefined({ path: place }) },
-        `Looking for files named ${pattern}.`,
-      )
-    if (found.failed) return failureOf(found, `looking for files named ${pattern}`)
-    if (filesIn(found.text).length === 0) return done(`There is no file that matches ${pattern}.`)
-    return done(`Files that match ${pattern}:\n\n${indented(excerpt(found.text, 40))}`)
-  }
-}
+import { block, call, done, failureOf, filesIn, type Plan, type Result, undone } from './plan.js'
 
 /** Searches for the exact text, then without case, then for file names. */
-function findText(what: string, place: string | undefined): Plan {
+export function findText(what: string, place: string | undefined): Plan {
   const within = place === undefined ? {} : { path: place }
   const pattern = literal(what)
   return (results) => {
@@ -96,9 +38,7 @@ function findText(what: string, place: string | undefined): Plan {
       return undone(
         `I found "${what}" neither in the text of the files nor in their names${place === undefined ? '' : ` under ${place}`}.`,
       )
-    return done(
-      `No text matches "${what}", but these files are named so:\n\n${indented(excerpt(names.text, 20))}`,
-    )
+    return done(`No text matches "${what}", but these files are named so:\n\n${block(names.text, 20)}`)
   }
 }
 
@@ -139,8 +79,8 @@ function describeHits(
   const more =
     others.length === 0
       ? ''
-      : `\n\nIt is also in:\n\n${indented(excerpt(others.map(({ path, line, text }) => `${path}:${line}: ${text.trim()}`).join('\n'), 10))}`
-  return `"${what}" is in ${best.path}:${best.line}${count === undefined ? '' : ` (${count})`}:\n\n${indented(excerpt(read.text, 14))}${more}`
+      : `\n\nIt is also in:\n\n${block(others.map(({ path, line, text }) => `${path}:${line}: ${text.trim()}`).join('\n'), 10)}`
+  return `"${what}" is in ${best.path}:${best.line}${count === undefined ? '' : ` (${count})`}:\n\n${block(read.text, 14)}${more}`
 }
 
 /** Returns the pattern that matches exactly this text. */

@@ -1,1 +1,0 @@
-export { type OfflineModelOptions, offlineModel } from './offline-model.js'
