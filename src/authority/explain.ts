@@ -5,7 +5,7 @@ import { formatRule, type Rule } from './rule.js'
 import { createRuleBook, type MatchingRule, type RuleBookOptions } from './rule-book.js'
 import { strictest, type Verdict } from './verdict.js'
 
-/** Why a call would be allowed, asked about or denied: the answer of every layer and every rule that matched. */
+/** Why a call would be allowed, need approval or be denied: the result of every layer, and every rule that matched. */
 export type Explanation = {
   readonly call: Call
   readonly verdict: Verdict

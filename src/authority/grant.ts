@@ -45,7 +45,7 @@ export type GrantOptions = {
   /** The requirements of each of the agent's tools: adding a tool extends the grant. */
   readonly tools?: readonly RequirementSet[]
   /**
-   * The upper limit. Absent: no limit. A list that is missing or empty grants nothing of its kind; for no limit,
+   * The upper limit. Absent: no limit. A list that is missing or empty grants nothing of that kind; for no limit,
    * write the whole tree for `fs`, `net: { hosts: ['*'] }`, `shell: [{ cmd: '*' }]`, `capabilities: ['*']`.
    */
   readonly ceiling?: RequirementSet | undefined
@@ -82,7 +82,7 @@ export function intersectGrants(first: Grant, ...more: readonly Grant[]): Grant 
   return { layers: [...new Set([first, ...more].flatMap(({ layers }) => layers))] }
 }
 
-/** Adds a limit to a grant. A list that the limit leaves out, or leaves empty, grants nothing of its kind. */
+/** Adds a limit to a grant. A list that the limit leaves out, or leaves empty, grants nothing of that kind. */
 export function limitGrant(
   grant: Grant,
   limit: RequirementSet,

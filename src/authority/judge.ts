@@ -148,7 +148,7 @@ function withReason(action: Action, reason: string): Verdict {
 }
 
 /**
- * Returns whether a subject needs no rule of its own: a path that a command only names, unless it is outside the
+ * Returns whether a subject needs no separate rule: a path that a command only names, unless it is outside the
  * scope (the verdict on the command covers it), and a command that only starts another (the verdict on that one
  * covers it). Redirections always need one, because the pattern that allowed the command does not mention them
  * (SEC-039). Words that may be a path or a command exist only for restrictions.

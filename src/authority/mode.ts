@@ -17,7 +17,7 @@ export type Mode = {
   readonly description: string
   /** Rules that the mode adds, with the lowest rank, so that all other rules override them. */
   readonly adds: readonly Rule[]
-  /** Everything that this mode allows; the rest is denied, whatever other rules say. */
+  /** Everything that this mode allows; the rest is denied, regardless of other rules. */
   readonly only?: readonly Rule[]
   /** The verdict on a command that is not fully understood. A host can override it for modes without `only`. */
   readonly doubts: Action

@@ -28,7 +28,7 @@ export type PermissionPolicy = {
   readonly allow?: readonly string[]
   /**
    * The verdict on everything that no rule covers, including reading. Absent: reading the workspace is allowed, the
-   * rest is asked about.
+   * rest needs approval.
    */
   readonly defaultDecision?: Action
   /** False: as if there were no policy. It never means that everything is allowed. */

@@ -20,7 +20,7 @@ export function chainOf<Run extends ChainedRun>(
   return chain
 }
 
-/** The number before the first event of a run in its chain: each process has numbers of its own. */
+/** The number before the first event of a run in its chain: each process counts from its own start. */
 export function baseOf(at: number): number {
   return at * sequencesPerProcess
 }

@@ -14,7 +14,7 @@ import type { AnswerCheck } from './signed-answer.js'
 import { readRequestData } from './submission.js'
 import type { WorkerOptions } from './worker-options.js'
 
-/** The outcome of a claim. `lost`: another node has the run by now. `suspended`: it waits for a user. */
+/** The outcome of a claim. `lost`: another node has taken the run. `suspended`: it waits for a user. */
 export type ClaimOutcome = Settlement['state'] | 'lost' | 'suspended'
 
 export type ClaimedRunParts = {
@@ -357,7 +357,7 @@ function asLive({ sequence, timestampMs, event }: RunEvent): LiveEvent {
   return { sequence, timestampMs, event: JSON.parse(JSON.stringify(event)) as JsonValue }
 }
 
-/** The end of a run that its log has; undefined for one that can continue. */
+/** Returns the recorded end of a run; undefined for a run that can continue. */
 function endOf({ status, error }: RunRow): Settlement | undefined {
   if (status === 'completed' || status === 'cancelled') return { state: status }
   if (status === 'failed') return { state: 'failed', error: { code: 'run_failed', message: error ?? '' } }

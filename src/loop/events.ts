@@ -337,7 +337,7 @@ export type ConfirmationEvent =
       readonly reason?: string | undefined
       /** How far the answer reaches. */
       readonly decision?: AskAnswer['decision'] | undefined
-      /** Who answered, where the host says so: the principal of a server. */
+      /** Who answered, if the host names them: on a server, the principal. */
       readonly by?: string | undefined
     }
   | {

@@ -32,7 +32,7 @@ import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
 import { prepareWritten, readWritten } from './written-arguments.js'
 
-/** The path of every tool call, whatever its origin. */
+/** The path of every tool call: of the model, the host, programs, subagents and MCP clients. */
 export interface Gate {
   /** Never rejects: there is always an envelope, and a record of what was decided. */
   call(request: GateCall): Promise<GateOutcome>
@@ -111,7 +111,7 @@ export type CallState = {
   decision?: Decision | undefined
   watchdog?: Verdict | undefined
   hooks?: CallRecord['hooks']
-  /** Why a user must decide, whatever rules and handlers say. */
+  /** Why a user must decide, regardless of rules and handlers. */
   insisted?: string | undefined
   /** A hook wants the approvals handler to decide. */
   requested?: ApprovalTexts | undefined
@@ -127,7 +127,7 @@ export type CallState = {
 export type Ready = Preparation & { ok: true }
 
 /**
- * A clock or id source that fails must not make the gate reject: the call continues without, and its record says so.
+ * A clock or id source that fails must not make the gate reject: the call continues without, and its record states it.
  */
 function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
@@ -384,7 +384,7 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
   )
 }
 
-/** Judges again: while a user decided, rules or mode may have changed. A deny counts, whatever the user answered. */
+/** Judges again: while a user decided, rules or mode may have changed. A deny applies even if the user approved. */
 async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void> {
   const now = state.parts.authorityFor(tool)
   if (state.approval !== undefined) await refuseChangedTool(state, tool)

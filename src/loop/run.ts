@@ -39,7 +39,7 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     clock.signal.throwIfAborted()
     if (prompt !== undefined) await parts.conversation.append(prompt, parts.promptFacts)
     const finish = await rounds(state, clock)
-    // The run ends here, whatever the check finds.
+    // The run ends here, regardless of the result of the check.
     if (finish === 'stop_condition') await checkWork(state, clock, finish)
     // Messages that came too late for this run are read in the next.
     await takeSteering(state)
@@ -139,7 +139,7 @@ async function isSentBack(state: RunState, clock: RunClock, finish: ModelAnswer[
   return isSent
 }
 
-/** Checks the work, outside of the time limit of a round: the check has time limits of its own. */
+/** Checks the work, outside of the time limit of a round: the check has its own time limits. */
 async function checkWork(
   { parts, text, signal }: RunState,
   clock: RunClock,

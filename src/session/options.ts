@@ -96,7 +96,7 @@ export type SessionOptions = PromptSlots &
     readonly goalTracking?: boolean
     readonly permissionPolicy?: PermissionPolicy
     readonly confirmationPolicy?: ConfirmationPolicy
-    /** Decides about calls that must be asked about. Absent, and without a confirmation policy: they are refused. */
+    /** Approves or rejects calls that need approval. Without it, and without a confirmation policy, they are denied. */
     readonly onAsk?: AskHandler
     /** Answers the questions of the model. Absent: the model is asked to decide by itself. */
     readonly onQuestion?: QuestionHandler

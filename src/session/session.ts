@@ -90,8 +90,8 @@ import { type ToolInfo, toolInfo } from './tool-facts.js'
 import type { TraceEvent } from './trace.js'
 
 /**
- * A conversation on a workspace: the object that a host holds. It is created at once; files, rules and models are
- * opened with the first call that needs them. Close it when you are done with it.
+ * A conversation with a model on a workspace. Creating a session is cheap: files, rules and models are opened by the
+ * first call that needs them. Close the session when it is no longer needed.
  *
  * @example
  * const session = agent.session('.')
@@ -109,7 +109,7 @@ export class Session extends SessionHandle {
     kernel.signal.addEventListener('abort', undo, { once: true })
   }
 
-  // What it is
+  // Identity and life cycle
 
   get sessionId(): string {
     return kernelOf(this).sessionId
@@ -120,12 +120,12 @@ export class Session extends SessionHandle {
     return kernelOf(this).root
   }
 
-  /** The title in lists: as it was given, or the first words of the first prompt. Null while there is none. */
+  /** The title: the one that was set, or the first words of the first prompt. Null before the first prompt. */
   get title(): string | null {
     return kernelOf(this).title.current ?? null
   }
 
-  /** Gives the session a title of 1 to 200 characters, in its store too. */
+  /** Sets the title, 1 to 200 characters, and stores it. */
   async setTitle(title: string): Promise<void> {
     const kernel = kernelOf(this)
     kernel.assertOpen()
@@ -167,30 +167,30 @@ export class Session extends SessionHandle {
     await kernelOf(this).recorder?.flush()
   }
 
-  /** Ends everything: the run, those that wait, questions, processes. After the call, the session takes nothing new. */
+  /** Cancels the active run, queued runs and open questions, and ends all processes. Later calls are rejected. */
   async close(): Promise<void> {
     await kernelOf(this).close()
   }
 
   /**
-   * Closes the session without ending the run, before a restart: calls are stopped as in `close`, but that is not
-   * written, so another process finds the run cut off, continues it with `resumeRun`, and lists the questions that
-   * waited. Without a store it is `close`.
+   * Closes the session before a restart without cancelling its run. Calls are stopped as in `close`, but the log does
+   * not record an end, so another process finds an interrupted run, lists its open questions and continues it with
+   * `resumeRun`. Without a store it is the same as `close`.
    */
   async suspend(): Promise<void> {
     await kernelOf(this).suspend()
   }
 
   /**
-   * Suspends the session as soon as nothing is lost by it: when the round of its run has ended, at once when there is
-   * no run or it only waits for an approval, and at the deadline in any case. Hooks and the run get
+   * Suspends the session at the next safe point: after the current round, immediately when there is no run or the run
+   * only waits for an approval, and at the deadline in any case. Hooks and the run get
    * `passivation_requested`. Resolves when the session is closed.
    */
   async passivate(options: PassivateOptions): Promise<void> {
     await passivate(kernelOf(this), options)
   }
 
-  /** Whether the run can do nothing before a user approves, rejects or answers: it can be suspended at no cost. */
+  /** Returns whether the run is blocked until a user approves, rejects or answers. Suspending it then loses no work. */
   isWaitingForUser(): boolean {
     return isWaitingForUser(kernelOf(this))
   }
@@ -201,7 +201,7 @@ export class Session extends SessionHandle {
 
   // Runs
 
-  /** Sends a prompt and waits for the answer. While another run is at work it waits its turn. */
+  /** Sends a prompt and waits for the answer. If another run is active, the prompt is queued. */
   async send(
     request: string | SendRequest,
     more?: readonly HistoryMessage[] | SendOptions,
@@ -220,7 +220,7 @@ export class Session extends SessionHandle {
     return startRun(kernelOf(this), readRequest(request, more)).stream
   }
 
-  /** Adds a message to the run at work; the model reads it at the next safe point. False when there is no run. */
+  /** Adds a message to the active run; the model reads it before its next request. Returns false without a run. */
   steer(text: string): boolean {
     if (typeof text !== 'string' || text.trim() === '')
       throw new TypeError('steer takes a text that is not empty.')
@@ -237,7 +237,7 @@ export class Session extends SessionHandle {
     return askAside(kernelOf(this), question)
   }
 
-  /** Cancels the run at work, and all tasks in the background. False when there was nothing to cancel. */
+  /** Cancels the active run and all background tasks. Returns false when there was nothing to cancel. */
   cancel(): boolean {
     const kernel = kernelOf(this)
     const reason = 'cancel() was called'
@@ -245,7 +245,7 @@ export class Session extends SessionHandle {
     return cancelTasks(kernel, reason) || cancelled
   }
 
-  /** Continues a run whose process ended, from its last finished round. It is a new run that continues the totals. */
+  /** Continues a run whose process ended, from its last finished round, as a new run with the totals of the first. */
   async resumeRun(runId: string, options?: ResumeRunOptions): Promise<AgentResult> {
     return resumeRun(kernelOf(this), runId, options)
   }
@@ -263,7 +263,8 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Follows a run without owning it, from a sequence number on. Ends with the run; at once when there is no such run.
+   * Returns the events of a run from a sequence number on. Leaving the loop does not cancel the run. The iteration ends
+   * with the run, and immediately when the run is unknown.
    */
   watch(
     runId: string,
@@ -277,20 +278,19 @@ export class Session extends SessionHandle {
     return kernelOf(this).active?.record.snapshot() ?? null
   }
 
-  /** False when no such run waits or is at work. */
+  /** Cancels a run that is active or queued. Returns false when there is no such run. */
   async cancelRun(runId: string): Promise<boolean> {
     return kernelOf(this).cancelRun(runId, 'cancelRun() was called')
   }
 
-  /** How every tool call was decided and how it went. */
+  /** Returns the decision, the timing and the outcome of every tool call. */
   traceEvents(): TraceEvent[] {
     return kernelOf(this).trace.list()
   }
 
   /**
-   * Tokens and cost of everything that this session has asked of models, for each model too: rounds, subagents, side
-   * questions, summaries and generated objects, also of runs that failed, and of earlier processes where the session
-   * has a store.
+   * Returns the tokens and the cost of all model requests of this session, in total and per model: rounds, subagents,
+   * side questions, summaries and generated objects. Includes failed runs and earlier processes of a stored session.
    */
   spending(): Spending {
     return kernelOf(this).spending.total()
@@ -308,58 +308,58 @@ export class Session extends SessionHandle {
     return historyOf(kernelOf(this).conversation.readAllNow())
   }
 
-  /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */
+  /** Returns the messages with their ids, roles and first words. `rewind` and forks take these ids. */
   messages(): MessageInfo[] {
     return listMessages(kernelOf(this).conversation.readAllNow())
   }
 
   /**
-   * Goes back to before this message of the user: it and everything after it is hidden from the history and the model,
-   * before a summary too, and stays in the log. Returns its text, to be changed and sent again. Files stay as they are.
-   * Refused while a run works.
+   * Hides a message of the user and everything after it from the history and the model; the log still has them. Works
+   * for messages before a summary too. Returns the text of the message, for example to edit and send it again. Files
+   * are not changed. Rejects while a run is active.
    */
   async rewind(messageId: string): Promise<RewindOutcome> {
     return rewind(kernelOf(this), messageId)
   }
 
-  /** Shows again all that was rewound since the last message; after a new message it is refused. */
+  /** Undoes all rewinds since the last message. Rejects after a new message. Returns the number of messages. */
   async unrewind(): Promise<number> {
     return unrewind(kernelOf(this))
   }
 
-  /** What tools did to files in a run, or in the last that left a change. Changes by commands are not covered. */
+  /** Returns the file changes of tools in a run, or in the last run that changed files. Commands are not covered. */
   async changes(runId?: string, options?: { readonly diff?: boolean }): Promise<FileChangeInfo[]> {
     return listChanges(kernelOf(this), runId, options)
   }
 
   /**
-   * Restores files to what they were before a run changed them: file by file, and only those that are still what the
-   * run left. The others are named and stay. Without an id it takes the last run of which something can be restored. An
-   * undo can be undone by its own id; `host` means direct calls.
+   * Restores the files that a run changed to their earlier content. A file that was changed again since then is not
+   * restored, and is named in the outcome. Without an id, the last run with restorable changes is undone. An undo has
+   * an id and can be undone too; the id `host` means direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(kernelOf(this), runId)
   }
 
   /**
-   * On an overlay: writes all changes to the directory below, or none of them. Fails with `file_changed` or
-   * `files_not_changed` when a file there is not what it was when it was first changed; the changes stay in the overlay
-   * then. Elsewhere: fails with `commit_unavailable`.
+   * On an overlay: writes all changes to the underlying directory, or none of them. Fails with `file_changed` or
+   * `files_not_changed` when a file there was modified since its first change in the overlay; the changes then stay in
+   * the overlay. On other workspaces: fails with `commit_unavailable`.
    */
   async commit(): Promise<CommitOutcome> {
     const kernel = kernelOf(this)
     return kernel.alone('committing', async () => (await kernel.engine()).workspace.commit())
   }
 
-  /** On an overlay: drops all changes that were not committed. Elsewhere: fails with `commit_unavailable`. */
+  /** On an overlay: drops all changes that were not committed. On other workspaces: fails with `commit_unavailable`. */
   async discard(): Promise<DiscardOutcome> {
     const kernel = kernelOf(this)
     return kernel.alone('discarding', async () => (await kernel.engine()).workspace.discard())
   }
 
   /**
-   * What fills the model's context window: the system prompt, tools, files, memories and the rest of the conversation,
-   * with the size at which it is compacted. No request is sent.
+   * Returns what fills the model's context window (system prompt, tools, files, memories, conversation) and the size at
+   * which it is compacted. Sends no request.
    */
   async contextUsage(): Promise<ContextUsage> {
     const kernel = kernelOf(this)
@@ -383,8 +383,8 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * The files outside the workspace that the user has open now: `{ad-hoc}` means their directories from the next call
-   * on.
+   * Sets the files outside the workspace that the user has open. From the next call on, `{ad-hoc}` means their
+   * directories.
    */
   setAdHocFiles(paths: readonly string[]): void {
     const kernel = kernelOf(this)
@@ -394,7 +394,7 @@ export class Session extends SessionHandle {
 
   // Tools, rules and approvals
 
-  /** Calls a tool. Direct calls are privileged: rules and approval do not apply to them, everything else does. */
+  /** Calls a tool as the host: permission rules and approvals do not apply, all other checks and limits do. */
   async tool(
     name: string,
     args: unknown = {},
@@ -453,14 +453,14 @@ export class Session extends SessionHandle {
     await kernelOf(this).setModel(model)
   }
 
-  /** Calls that wait for an approval; also those that an earlier process asked about, which `resumeRun` makes. */
+  /** Returns the calls that wait for an approval, including those of an earlier process, which `resumeRun` executes. */
   pendingConfirmations(): PendingConfirmation[] {
     return kernelOf(this).confirmations.pending()
   }
 
   /**
-   * Answers one of them. False when none waits under this id. `decision` says how far an approval reaches, `by` who
-   * answers, for the log.
+   * Approves or rejects a call that waits. Returns false when no call with this id waits. `decision` is the scope of
+   * the approval; `by` names the user in the log.
    */
   async confirmToolUse(
     toolId: string,
@@ -472,29 +472,29 @@ export class Session extends SessionHandle {
     return kernelOf(this).confirmations.confirm(toolId, approved, reason, decision, by)
   }
 
-  /** Refuses all of them. Returns how many there were. */
+  /** Rejects all calls that wait for an approval. Returns their number. */
   async cancelConfirmations(): Promise<number> {
     const reason = 'All confirmations were cancelled.'
     const { confirmations } = kernelOf(this)
     return confirmations.cancelAll(reason) + confirmations.refuseSaved(reason)
   }
 
-  /** The questions of models that wait for the user: those that `onQuestion` was called with and has not answered. */
+  /** Returns the questions of the model that wait for an answer of the user. */
   pendingQuestions(): PendingQuestion[] {
     return kernelOf(this).questions.pending()
   }
 
   /**
-   * Answers one of them in place of `onQuestion`, with one list of answers for each of its parts. The signal that
-   * `onQuestion` was given is aborted. False when none waits under this id.
+   * Answers a question in place of `onQuestion`, with one list of answers for each part of the question. Aborts the
+   * signal that `onQuestion` got. Returns false when no question with this id waits.
    */
   async answerQuestion(questionId: string, answers: QuestionAnswers): Promise<boolean> {
     return kernelOf(this).questions.answer(questionId, answers)
   }
 
-  // The direct calls that hosts make most, by name
+  // Frequent direct calls as methods
 
-  /** The text of a file, or some of its lines. Rejects when it cannot be read. */
+  /** Returns the text of a file, or some of its lines. Rejects when the file cannot be read. */
   async readFile(path: string, options: { offset?: number; limit?: number } = {}): Promise<string> {
     return callForText(kernelOf(this), 'host_read_text', { file_path: path, ...options })
   }
@@ -521,7 +521,7 @@ export class Session extends SessionHandle {
     return callTool(kernelOf(this), 'ls', { path })
   }
 
-  /** The paths that match. Rejects when the list would not be complete. */
+  /** Returns the paths that match. Rejects when the list is not complete. */
   async glob(pattern: string, options: { path?: string } = {}): Promise<string[]> {
     const { envelope, output } = await callTool(kernelOf(this), 'host_glob', { pattern, ...options })
     if (envelope.type === 'error' || !Array.isArray(envelope.data)) throw new ToolFailedError('glob', output)
@@ -532,7 +532,7 @@ export class Session extends SessionHandle {
     return callForText(kernelOf(this), 'grep', { ...options, pattern })
   }
 
-  /** The output of a command, whatever its exit code; `tool('bash', …)` has that too. Rejects when it could not run. */
+  /** Returns the output of a command for any exit code (`tool('bash', …)` has it). Rejects if it cannot start. */
   async bash(command: string, options: { timeout?: number } = {}): Promise<string> {
     return callForText(kernelOf(this), 'bash', { command, ...options })
   }
@@ -587,12 +587,12 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(hooksFeature).count()
   }
 
-  /** The counts of each hook: a guard that never ran can be seen here. */
+  /** Returns how often each hook ran and failed, for example to find a hook that never matches. */
   hookStatus(): HookStatus[] {
     return kernelOf(this).use(hooksFeature).list()
   }
 
-  /** Reports to the session's hooks, and to the run at work, what happens in the cluster. */
+  /** Passes an event of the cluster to the hooks of the session and to the active run. */
   async emitClusterEvent(event: ClusterEvent): Promise<void> {
     await emitCluster(kernelOf(this), event)
   }
@@ -608,8 +608,8 @@ export class Session extends SessionHandle {
   // Verification and objects
 
   /**
-   * Runs commands one after the other and saves a report of how they went. They are direct calls: in the session's
-   * shell, with its confinement, environment and limits. A failed command does not reject: the report says so.
+   * Runs commands one after the other as direct calls, in the session's shell with its sandbox, environment and limits,
+   * and saves a report. A failed command does not reject: the report has its result.
    *
    * @example
    * const report = await session.verifyCommands('release', [{ id: 'unit', kind: 'test', command: 'npm test' }])
@@ -629,7 +629,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(verifyFeature).reports.list()
   }
 
-  /** Adds what was verified elsewhere. A report may say less than its checks show, never more. */
+  /** Adds reports of checks that ran elsewhere. The status of a report cannot be better than that of its checks. */
   async recordVerificationReports(reports: GivenReport | readonly GivenReport[]): Promise<void> {
     await kernelOf(this).use(verifyFeature).record(reports)
   }
@@ -670,7 +670,7 @@ export class Session extends SessionHandle {
 
   // Subagents
 
-  /** The agents that tasks can be given to, and how each is configured. */
+  /** Returns the agents that can be given tasks, with their configuration. */
   agents(): AgentInfo[] {
     return listAgents(kernelOf(this))
   }
@@ -713,12 +713,12 @@ export class Session extends SessionHandle {
     return startTasks(kernelOf(this), tasks, options.signal)
   }
 
-  /** Every task that is still known, also those of an earlier process. */
+  /** Returns all tasks in memory, including those of an earlier process. */
   async subagentTasks(): Promise<SubagentTaskSnapshot[]> {
     return knownTasks(kernelOf(this))?.list() ?? []
   }
 
-  /** The tasks that wait or are at work. */
+  /** Returns the tasks that are queued or active. */
   async pendingSubagentTasks(): Promise<SubagentTaskSnapshot[]> {
     return knownTasks(kernelOf(this))?.pending() ?? []
   }
@@ -727,14 +727,13 @@ export class Session extends SessionHandle {
     return knownTasks(kernelOf(this))?.get(taskId) ?? null
   }
 
-  /** Ends a task; nothing of it is left when this resolves. False when no such task waits or is at work. */
+  /** Cancels a task; its processes have ended when this resolves. Returns false when it is not queued or active. */
   async cancelSubagentTask(taskId: string): Promise<boolean> {
     return knownTasks(kernelOf(this))?.cancel(taskId) ?? false
   }
 
   /**
-   * Runs steps at the same time; their outcomes come in the order of the steps, and a failed step says so in its
-   * outcome.
+   * Runs steps concurrently. Outcomes have the order of the steps; the outcome of a failed step has its error.
    */
   async parallel(specs: readonly StepSpec[]): Promise<StepOutcome[]>
   /** Runs steps with a number of tokens for all of them: once they are used up, no further request is sent. */
@@ -769,7 +768,7 @@ export class Session extends SessionHandle {
 
   // Skills and memory
 
-  /** The skills that were found, in the order in which they count, without their texts. */
+  /** Returns the skills by precedence, without their texts. */
   async skills(): Promise<SkillInfo[]> {
     return kernelOf(this).use(skillsFeature).list()
   }
@@ -784,12 +783,12 @@ export class Session extends SessionHandle {
     return kernelOf(this).options.memoryStore !== undefined
   }
 
-  /** Remembers a way that worked. The tools are tags that it is found by. Resolves when it is saved. */
+  /** Saves a successful approach. The names of the tools become its tags. Resolves when it is stored. */
   async rememberSuccess(prompt: string, tools: readonly string[], result: string): Promise<MemoryItem> {
     return (await memoryOf(kernelOf(this))).rememberSuccess(prompt, tools, result)
   }
 
-  /** Remembers what went wrong, to be avoided. */
+  /** Saves a failed approach, for the model to avoid. */
   async rememberFailure(prompt: string, error: string, tools: readonly string[]): Promise<MemoryItem> {
     return (await memoryOf(kernelOf(this))).rememberFailure(prompt, error, tools)
   }
@@ -909,7 +908,7 @@ export class Session extends SessionHandle {
     return (await kernelOf(this).peek(mcpFeature)?.disconnectIdle(thresholdMs)) ?? []
   }
 
-  /** Marks a server as used at this moment, for hosts that use it in a way that the session does not see. */
+  /** Marks a server as used now, for hosts that use it outside the session. */
   async touchMcp(name: string): Promise<void> {
     return kernelOf(this).use(mcpFeature).touch(name)
   }
@@ -919,44 +918,44 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(mcpFeature).file()
   }
 
-  /** Confirms `.mcp.json` as it is: its servers can be used, now and in later sessions, until it changes. */
+  /** Confirms the current `.mcp.json`: its servers can be used in this and later sessions until the file changes. */
   async confirmMcpFile(confirmation: string): Promise<void> {
     return kernelOf(this).use(mcpFeature).confirmFile(confirmation)
   }
 
-  /** The state of the supervisor: one that was never asked can be seen here. Null without a supervisor. */
+  /** Returns the state of the supervisor and how often it was asked. Null without a supervisor. */
   supervisorStatus(): SupervisorStatus | null {
     return supervisorStatus(kernelOf(this))
   }
 
-  // The lanes that calls wait in
+  // The queue of tool calls
 
-  /** Whether calls pass lanes: the session was created with `queueConfig`. */
+  /** Returns whether the session was created with `queueConfig`, so that calls pass through lanes. */
   hasQueue(): boolean {
     return hasQueue(kernelOf(this))
   }
 
-  /** Sets what does the work of a lane, from the next call on. */
+  /** Sets the handler of a lane, from the next call on. */
   async setLaneHandler(lane: Lane, handler: LaneHandler): Promise<void> {
     return queueOf(kernelOf(this)).setHandler(lane, handler)
   }
 
-  /** The tasks that workers have taken and that have no result yet. */
+  /** Returns the tasks that workers have taken and not completed. */
   async pendingExternalTasks(): Promise<(ExternalTask & { readonly id: string })[]> {
     return this.hasQueue() ? queueOf(kernelOf(this)).pending() : []
   }
 
-  /** The result of a task that a worker has taken. False when no such task waits for one; nothing is done then. */
+  /** Completes a task that a worker has taken. Returns false, and does nothing, when the task does not wait. */
   async completeExternalTask(taskId: string, completion: Completion): Promise<boolean> {
     return this.hasQueue() && queueOf(kernelOf(this)).complete(taskId, completion)
   }
 
-  /** How many calls wait, are at work, and are with workers. */
+  /** Returns how many calls are queued, active, and taken by workers. */
   async queueStats(): Promise<QueueStats> {
     return queueOf(kernelOf(this)).stats()
   }
 
-  /** What was counted so far; null without `enableMetrics`. */
+  /** Returns the counters of the queue; null without `enableMetrics`. */
   async queueMetrics(): Promise<QueueMetrics | null> {
     return this.hasQueue() ? queueOf(kernelOf(this)).metrics() : null
   }
@@ -971,12 +970,12 @@ export class Session extends SessionHandle {
     return retryDeadLetter(kernelOf(this), commandId, options)
   }
 
-  /** Lets workers of other processes take tasks over HTTP, on this machine alone by default. Ends with the session. */
+  /** Serves tasks to workers of other processes over HTTP until the session ends, by default on this machine only. */
   async serveQueue(options: ServeQueueOptions): Promise<QueueDoor> {
     return queueOf(kernelOf(this)).serve(options)
   }
 
-  /** Lets a worker take tasks over a pair of streams. Returns a function that ends that. */
+  /** Serves tasks to a worker over a pair of streams. Returns a function that detaches the worker. */
   async attachQueueWorker(streams: WorkerStreams): Promise<() => void> {
     return queueOf(kernelOf(this)).attach(streams)
   }

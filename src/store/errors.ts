@@ -59,7 +59,7 @@ export function lostLease(sessionId: string): StoreError {
   )
 }
 
-/** Creates the error for writes after one that failed: a log with a gap would be wrong. */
+/** Creates the error for writes after a failed write: the log must not have gaps. */
 export function logFailed(sessionId: string, cause: Error): StoreError {
   const code = cause instanceof StoreError ? cause.code : 'store_failed'
   return new StoreError(

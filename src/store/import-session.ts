@@ -38,7 +38,7 @@ export type ImportedSession = {
 /** The code of an {@link ImportError}. */
 export type ImportErrorCode = 'import_bad_line' | 'import_too_large' | 'import_empty' | 'import_exists'
 
-/** Thrown when the lines are not a session, or one that cannot be imported; nothing of them is stored. */
+/** Thrown when the lines are not a session, or the session cannot be imported. Nothing is stored. */
 export class ImportError extends CapstanError {
   declare readonly code: ImportErrorCode
   /** From 1. */

@@ -35,7 +35,7 @@ export type StoredMessage = {
 /** A call that had started when the log ended, without a recorded end. */
 export type OpenIntent = { readonly messageId: string; readonly intent: ToolIntent }
 
-/** A call that was asked about, has not started and has no result. */
+/** A call that waited for an approval, has not started and has no result. */
 export type OpenQuestion = {
   readonly messageId: string
   readonly question: ToolQuestion

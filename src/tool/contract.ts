@@ -96,7 +96,7 @@ export interface Tool<Args = unknown, Output = unknown> {
    * time.
    */
   pins?(args: Args): readonly string[]
-  /** Why a user must approve each call, whatever the rules say. Without a user the call is denied. */
+  /** Why a user must approve each call, regardless of the rules. Without a user the call is denied. */
   mustAsk?(args: Args): string
   /** The identity of a tool that an MCP server offers. */
   readonly mcp?: ServerToolIdentity

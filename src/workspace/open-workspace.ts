@@ -104,7 +104,7 @@ export interface Workspace {
   readonly scratch: Scratch
   /** Real paths that are closed to every tool and command. */
   readonly closed: readonly string[]
-  /** Where a path really leads, through every link; undefined when it leads out or cannot be said. */
+  /** Resolves all links of a path; undefined when the target is outside the workspace or cannot be determined. */
   realPath(path: string): Promise<string | undefined>
   /**
    * Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone.
@@ -115,7 +115,7 @@ export interface Workspace {
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
   /**
-   * Starts a program that runs next to the session, with permissions of its own. It ends with `end`, or with the
+   * Starts a program that runs next to the session, with its own permissions. It ends with `end`, or with the
    * workspace.
    */
   startServer(program: ServerProgram): Promise<PipedProcess>
@@ -306,7 +306,7 @@ export function withClosed(permit: WorkspacePermit, closed: ClosedPaths): Worksp
   return { ...permit, path: (kind, realPath) => closed.refusal(realPath) ?? permit.path(kind, realPath) }
 }
 
-/** Each surface ends with its call: one that was stopped, or is over, does nothing more. */
+/** The files, shell and network of a call stop working when the call ends or is cancelled. */
 function searchFor(
   root: string,
   permit: WorkspacePermit,

@@ -18,7 +18,7 @@ directory can only ask and deny until you confirm it, and a .mcp.json starts not
     list: 'List the rules that apply here, and the file of each; with --session ID, also those of a session',
     add: 'Add a rule for this directory: add allow|ask|deny RULE',
     remove: 'Remove a rule of yours for this directory: remove RULE, or remove allow|ask|deny RULE',
-    test: 'Explain why a call would be allowed, asked about or denied; runs nothing',
+    test: 'Explain why a call would be allowed, need approval or be denied; runs nothing',
     confirm: 'Read and confirm .capstan/rules and .mcp.json, which came with this directory',
   },
   options: [

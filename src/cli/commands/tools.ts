@@ -13,7 +13,7 @@ export const command: Command = {
   actions: {
     list: 'List the tools of a session in this directory',
     call: 'Call a tool yourself: permission rules do not apply to your own calls, all other limits do',
-    explain: 'Explain why a call of the model would be allowed, asked about or denied; runs nothing',
+    explain: 'Explain why a call of the model would be allowed, need approval or be denied; runs nothing',
   },
   options: [{ name: 'json', summary: 'Print JSON' }, ...permissionFlags, ...placeFlags],
   examples: [
