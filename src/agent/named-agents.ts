@@ -21,6 +21,7 @@ export function findAgent(
 
 const reading = ['read', 'grep', 'glob', 'ls']
 const web = ['web_fetch', 'web_search']
+const working = ['write', 'edit', 'patch', 'bash', 'git', 'batch', 'generate_object', 'todo']
 /** Tools for skills, which every built-in agent has. */
 const skillTools = ['search_skills', 'skill']
 /** Built-in agents do not start subagents. */
@@ -54,34 +55,8 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Works on a task of several steps with the usual tools.',
     prompt:
       'You work on one task that was handed to you. Finish it, check it, and report briefly what you did.',
-    tools: [
-      ...reading,
-      ...web,
-      'write',
-      'edit',
-      'patch',
-      'bash',
-      'git',
-      'batch',
-      'generate_object',
-      'todo',
-      ...skillTools,
-    ],
-    permissions: {
-      allow: [
-        ...reading,
-        ...web,
-        'write',
-        'edit',
-        'patch',
-        'bash',
-        'git',
-        'batch',
-        'generate_object',
-        'todo',
-      ],
-      deny: delegationTools,
-    },
+    tools: [...reading, ...web, ...working, ...skillTools],
+    permissions: { allow: [...reading, ...web, ...working], deny: delegationTools },
     maxSteps: 50,
     caller: 'agent',
   },

@@ -1,7 +1,7 @@
 import type { AccessToken } from './access-token.js'
 import type { AiSdkKind } from './ai-sdk/index.js'
 import type { AwsAccess } from './bedrock/sign.js'
-import { catalogueEntry, factsOfEntry } from './catalogue/catalogue.js'
+import { catalogueEntry, factsOfEntry, unknownFacts } from './catalogue/catalogue.js'
 import {
   azureEndpoint,
   type ChatDialect,
@@ -93,16 +93,6 @@ export function createModel(config: ModelConfig): Model {
   return aiSdkModel(config, family, facts)
 }
 
-/** The assumed facts of a model without a description. */
-const defaultFacts: ModelFacts = {
-  contextTokens: 200_000,
-  tools: true,
-  images: true,
-  documents: true,
-  reasoning: false,
-  temperature: true,
-}
-
 const familyOfApi = {
   chat: 'chat',
   responses: 'openai-responses',
@@ -117,7 +107,7 @@ function factsOf(config: ModelConfig): ModelFacts {
   const listed = entry && listedFacts(config, factsOfEntry(entry))
   const contextAssumed = facts?.contextTokens === undefined && listed?.contextTokens === undefined
   return {
-    ...defaultFacts,
+    ...unknownFacts,
     ...listed,
     ...(contextAssumed && { contextAssumed }),
     ...(enforcesSchemas(config, entry?.structuredOutput) && { structuredOutput: true }),

@@ -9,7 +9,8 @@ import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { callerRoute, decodeText, listOf, type Route, type RouteContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
-import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+import { sessionStream } from './session-stream.js'
+import type { ServerSentEvent } from './sse.js'
 
 /** The Agent-User Interaction Protocol. The id of the thread is the id of the session. */
 export const agUiRoutes: readonly Route[] = [
@@ -145,21 +146,9 @@ function agUiResponse(
   place: Place,
   request: { readonly threadId: string; readonly runId: string },
 ): Response {
-  const release = core.usage.take(principal, 'streams')
-  const hold = core.pool.hold(session.sessionId)
-  const closed = core.metrics.streamOpened()
-  const leaving = new AbortController()
-  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
-  const source = core.follow(principal, session, place.runId, { from: place.sequence, signal })
-  return eventStreamResponse(written(core, principal, session, source, place, request), {
-    heartbeatMs: core.limits.heartbeatMs,
-    signal: core.stopping.signal,
-    onClose: () => {
-      leaving.abort()
-      release()
-      hold()
-      closed()
-    },
+  return sessionStream(core, principal, session, (signal) => {
+    const source = core.follow(principal, session, place.runId, { from: place.sequence, signal })
+    return written(core, principal, session, source, place, request)
   })
 }
 

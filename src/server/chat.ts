@@ -13,7 +13,8 @@ import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import { callerRoute, listOf, type Route, type RouteContext, text } from './route.js'
 import type { ServerCore } from './server-core.js'
-import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+import { sessionStream } from './session-stream.js'
+import type { ServerSentEvent } from './sse.js'
 
 const stream = {
   description:
@@ -110,34 +111,32 @@ async function continueChat(
   return uiResponse(core, principal, session, runId, { from: sequence, messageId })
 }
 
-async function uiResponse(
+type UiPlace = { readonly from: number; readonly messageId: string }
+
+function uiResponse(
   core: ServerCore,
   principal: Principal,
   session: Session,
   runId: string,
-  { from, messageId }: { readonly from: number; readonly messageId: string },
-): Promise<Response> {
-  const release = core.usage.take(principal, 'streams')
-  const hold = core.pool.hold(session.sessionId)
-  const closed = core.metrics.streamOpened()
-  const leaving = new AbortController()
+  place: UiPlace,
+): Response {
+  const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
+  const open = (signal: AbortSignal) => uiEvents(core, principal, session, runId, { ...place, signal })
+  return sessionStream(core, principal, session, open, headers)
+}
+
+async function* uiEvents(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  runId: string,
+  { from, messageId, signal }: UiPlace & { readonly signal: AbortSignal },
+): AsyncGenerator<ServerSentEvent, void, undefined> {
   const earlier = from === 0 ? [] : await core.earlier(session, runId, from)
   const seen: Seen = {}
-  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
   const source = core.follow(principal, session, runId, { from, signal })
   const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })
-  const chunks = toUiMessageChunks(events, { endAtApproval: true, messageId })
-  return eventStreamResponse(sent(chunks, runId, seen), {
-    heartbeatMs: core.limits.heartbeatMs,
-    signal: core.stopping.signal,
-    headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
-    onClose: () => {
-      leaving.abort()
-      release()
-      hold()
-      closed()
-    },
-  })
+  yield* sent(toUiMessageChunks(events, { endAtApproval: true, messageId }), runId, seen)
 }
 
 type Seen = { end?: Extract<AgentEvent, { type: 'agent_end' }> | undefined }

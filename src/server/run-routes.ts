@@ -18,7 +18,8 @@ import {
   text,
 } from './route.js'
 import { optionalText } from './session-routes.js'
-import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+import { sessionStream } from './session-stream.js'
+import type { ServerSentEvent } from './sse.js'
 
 const tag = 'runs'
 const idempotencyKey = { 'Idempotency-Key': text({ minLength: 1, maxLength: 200 }) }
@@ -184,28 +185,15 @@ async function watchRun(context: SessionContext): Promise<Response> {
   const run = await runOf(context)
   const from = readFrom(request.headers.get('last-event-id') ?? query.get('from'))
   if (isOver(run) && !(await core.hasMore(session, run.id, from))) return new Response(null, { status: 204 })
-  const release = core.usage.take(principal, 'streams')
-  const hold = core.pool.hold(session.sessionId)
-  const closed = core.metrics.streamOpened()
-  const leaving = new AbortController()
-  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
   const resumes = query.get('resume') !== 'false'
-  const source = core.follow(principal, session, run.id, { from, signal, resumes })
   const maxText = query.get('maxText')
   const form = {
     isTimed: query.get('timed') === 'true',
     maxText: maxText === null ? undefined : Number(maxText),
   }
-  return eventStreamResponse(sent(source, form), {
-    heartbeatMs: core.limits.heartbeatMs,
-    signal: core.stopping.signal,
-    onClose: () => {
-      leaving.abort()
-      release()
-      hold()
-      closed()
-    },
-  })
+  return sessionStream(core, principal, session, (signal) =>
+    sent(core.follow(principal, session, run.id, { from, signal, resumes }), form),
+  )
 }
 
 async function* sent(

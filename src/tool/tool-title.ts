@@ -19,3 +19,10 @@ function inWords(name: string): string {
     .join(' ')
   return words === '' ? name : `${words[0]?.toUpperCase()}${words.slice(1)}`
 }
+
+/** Returns the argument that describes a call best. */
+export function describingArgument(args: Readonly<Record<string, unknown>>): string | undefined {
+  return describingFields.map((name) => args[name]).find((value) => typeof value === 'string')
+}
+
+const describingFields = 'command file_path path pattern query url description name prompt'.split(' ')

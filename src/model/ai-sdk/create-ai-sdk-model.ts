@@ -1,6 +1,7 @@
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { type AccessToken, bearerOf } from '../access-token.js'
+import { unknownFacts } from '../catalogue/catalogue.js'
 import { secretsIn } from '../chat/request-headers.js'
 import type { ConnectionOptions } from '../connection/connection-options.js'
 import { createFetch } from '../connection/create-fetch.js'
@@ -11,7 +12,7 @@ import { nameOf } from '../provider-error.js'
 import type { RetryTiming } from '../retry.js'
 import type { AiSdkModel } from './ai-sdk-model.js'
 import { boundedResponse } from './bounded-response.js'
-import { aiSdkModel, unknownFacts } from './from-ai-sdk.js'
+import { aiSdkModel } from './from-ai-sdk.js'
 
 /** A provider whose protocol is implemented by its AI SDK package. */
 export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'

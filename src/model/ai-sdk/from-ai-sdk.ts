@@ -1,4 +1,4 @@
-import { catalogueEntry, factsOfEntry } from '../catalogue/catalogue.js'
+import { catalogueEntry, factsOfEntry, unknownFacts } from '../catalogue/catalogue.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelFacts } from '../model.js'
 import { Pacer, type RateLimit } from '../pacer.js'
@@ -44,16 +44,6 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     retry: options.retry,
     pacer: new Pacer(options.rateLimit),
   })
-}
-
-/** The assumed facts of a model without a description. */
-export const unknownFacts: ModelFacts = {
-  contextTokens: 200_000,
-  tools: true,
-  images: true,
-  documents: true,
-  reasoning: false,
-  temperature: true,
 }
 
 /** Creates the model; its code is loaded with the first request. */

@@ -160,3 +160,13 @@ function levelsOf(flags: string): readonly ReasoningLevel[] | undefined {
   const given = flags.slice(start + 1)
   return letters.filter(([letter]) => given.includes(letter)).map(([, level]) => level)
 }
+
+/** The assumed facts of a model without a description. */
+export const unknownFacts: ModelFacts = {
+  contextTokens: 200_000,
+  tools: true,
+  images: true,
+  documents: true,
+  reasoning: false,
+  temperature: true,
+}

@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events'
 import type { ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
 import { looksIntoNested, NestedRepositoryError } from '../git/refuse-nested.js'
 import type { SandboxMode } from '../sandbox/choose.js'
-import { CapturedOutput, wholeCharacters } from '../shell/captured-output.js'
-import { checkedVariables } from '../shell/child-env.js'
+import { CapturedOutput, neverStarted, wholeCharacters } from '../shell/captured-output.js'
+import { checkedVariables, quietVariables } from '../shell/child-env.js'
 import { ShellClosedError, ShellDirectoryError, ShellJobError } from '../shell/errors.js'
 import { guardedClone, guardedGit } from '../shell/guarded-git.js'
 import type { WorkspaceShell } from '../shell/local-shell.js'
@@ -237,19 +237,6 @@ type Job = Running & {
   isOver: boolean
 }
 
-/** Nothing may wait for a person, or start a program to talk to one. */
-const quietVariables: Readonly<Record<string, string>> = {
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: '',
-  SSH_ASKPASS: '',
-  GIT_EDITOR: 'true',
-  PAGER: 'cat',
-  GIT_PAGER: 'cat',
-  DEBIAN_FRONTEND: 'noninteractive',
-}
-
 function argvOf(command: string, guardGit: ShellOptions['guardGit']): readonly [string, ...string[]] {
   const [first = '/bin/bash', ...rest] =
     guardGit === true
@@ -292,18 +279,4 @@ async function collect({ output }: BackendProcess, captured: CapturedOutput): Pr
 
 function describe({ id, command, isOver, exitCode, startedAtMs }: Job): ShellJob {
   return { id, command, running: !isOver, exitCode, startedAtMs }
-}
-
-function neverStarted(sandbox: string): ShellOutcome {
-  return {
-    exitCode: null,
-    output: '',
-    outputBytes: 0,
-    truncated: false,
-    timedOut: false,
-    aborted: true,
-    durationMs: 0,
-    sandbox,
-    blocked: [],
-  }
 }

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs'
-import { type Area, type RootMatch, rootOfReal } from './contained-path.js'
+import { CapstanError } from '../../tool/errors.js'
+import { type Area, containPath, type RootMatch, rootOfReal } from './contained-path.js'
 import { PathNotPermittedError, PathOutsideError, PathProtectedError } from './errors.js'
 import type { OpenMethod } from './open-directory.js'
 import { type Protection, protectedBelow, protectedBy } from './protected-path.js'
@@ -40,6 +41,17 @@ export async function authorise(
   const refusal = access.permit(kind, realPath)
   if (refusal !== undefined) throw new PathNotPermittedError(asWritten, kind, refusal)
   return match
+}
+
+/** Returns why a path cannot be read; undefined when it can. */
+export async function whyNotRead(access: Guard, path: string): Promise<string | undefined> {
+  try {
+    await authorise(access, 'read', containPath(access.area, path).absolute, path)
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof CapstanError) return thrown.message
+    throw thrown
+  }
 }
 
 /** Throws when something protected would go along if this were moved or removed. */

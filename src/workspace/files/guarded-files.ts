@@ -1,7 +1,6 @@
 import { dirname } from 'node:path'
-import { CapstanError } from '../../tool/errors.js'
 import type { DirectoryEntry, FileContent, FileStat } from '../../tool/runtime.js'
-import { authorise, type Guard, type Permit, refuseCarrying } from './access.js'
+import { authorise, type Guard, type Permit, refuseCarrying, whyNotRead } from './access.js'
 import { changeFiles } from './change-files.js'
 import { type Area, containPath, rootOfReal } from './contained-path.js'
 import { decodeText } from './decode-text.js'
@@ -116,15 +115,7 @@ function filesFor(world: World, signal: AbortSignal | undefined): WorkspaceFiles
     changedAt: async (path) => (await readable(path)).stat.changedAtMs ?? Number.POSITIVE_INFINITY,
     forCall: (call) => filesFor({ ...world, permit: both(world.permit, call.permit) }, call.signal ?? signal),
     stat: async (path) => statOf((await readable(path)).stat),
-    whyNotRead: async (path) => {
-      try {
-        await authorise(world, 'read', containPath(area, path).absolute, path)
-        return undefined
-      } catch (thrown) {
-        if (thrown instanceof CapstanError) return thrown.message
-        throw thrown
-      }
-    },
+    whyNotRead: (path) => whyNotRead(world, path),
     list: async (path) => {
       const place = await readable(path)
       if (place.stat.kind !== 'directory')

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { realpathSync, type Stats, statSync } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { CapstanError } from '../../tool/errors.js'
 import type { RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
 import { isInside } from '../inside.js'
-import { type Access, authorise, existsOnDisk, type Permit, refuseCarrying } from './access.js'
+import { type Access, existsOnDisk, type Permit, refuseCarrying, whyNotRead } from './access.js'
 import { changeFiles } from './change-files.js'
 import { type Area, type ContainedPath, containPath, type Root, rootOfReal } from './contained-path.js'
 import { decodeText } from './decode-text.js'
@@ -152,15 +151,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       const found = await stat(path)
       return { kind: kindOf(found), size: found.size, mtimeMs: found.mtimeMs, mode: found.mode & 0o7777 }
     },
-    whyNotRead: async (path) => {
-      try {
-        await authorise(access, 'read', containPath(area, path).absolute, path)
-        return undefined
-      } catch (thrown) {
-        if (thrown instanceof CapstanError) return thrown.message
-        throw thrown
-      }
-    },
+    whyNotRead: (path) => whyNotRead(access, path),
     list: async (path) => {
       const entry = await openEntry(access, admitted(area, path, signal), toRead)
       try {

@@ -143,7 +143,8 @@ function waysThroughTmp({ shown, hidden }: SandboxProfile): string[] {
   return [...new Set(ways)].filter((way) => !shown.some(({ path }) => path === way))
 }
 
-const isolation = [
+/** The options for namespaces and privileges of every command. */
+export const isolation = [
   '--unshare-all',
   // Named although `all` has it: `all` only tries, and without it the next line would not hold.
   '--unshare-user',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { childEnvironment } from '../shell/child-env.js'
 import { backendsOf, type SandboxBackend } from './backends.js'
+import { isolation } from './bubblewrap.js'
 import { guardProgram, placeGuard, underGuard } from './guard/guard.js'
 import { sandboxExec } from './seatbelt/seatbelt-checks.js'
 
@@ -172,15 +173,7 @@ async function tryGuard(bwrap: string): Promise<string | undefined> {
 
 const namespaces = [
   ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--size', '65536', '--tmpfs', '/run'],
-  ...[
-    '--unshare-all',
-    '--unshare-user',
-    '--disable-userns',
-    '--cap-drop',
-    'ALL',
-    '--new-session',
-    '--die-with-parent',
-  ],
+  ...isolation,
 ]
 
 async function explain(path: string, output: string): Promise<SandboxDetection> {

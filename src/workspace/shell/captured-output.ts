@@ -189,3 +189,18 @@ function fromCharacter(bytes: Buffer): Buffer {
   while (start < 3 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++
   return bytes.subarray(start)
 }
+
+/** The outcome of a command that was aborted before it started. */
+export function neverStarted(sandbox: string): ShellOutcome {
+  return {
+    exitCode: null,
+    output: '',
+    outputBytes: 0,
+    truncated: false,
+    timedOut: false,
+    aborted: true,
+    durationMs: 0,
+    sandbox,
+    blocked: [],
+  }
+}

@@ -22,22 +22,26 @@ export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 export function childEnvironment(options: ChildEnvironmentOptions): ChildEnvironment {
   return {
     PATH: options.path ?? defaultPath,
-    LANG: 'C.UTF-8',
-    TERM: 'dumb',
-    // Nothing may wait for a person, or start a program to talk to one.
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ASKPASS: '',
-    SSH_ASKPASS: '',
-    GIT_EDITOR: 'true',
-    PAGER: 'cat',
-    GIT_PAGER: 'cat',
-    DEBIAN_FRONTEND: 'noninteractive',
+    ...quietVariables,
     ...checkedVariables(options.extra ?? {}),
     HOME: options.home,
     TMPDIR: options.tmp,
     [markerVariable]: options.marker,
   }
+}
+
+/** Programs must neither wait for a user nor start a program that asks one. */
+export const quietVariables: Readonly<Record<string, string>> = {
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '',
+  SSH_ASKPASS: '',
+  GIT_EDITOR: 'true',
+  PAGER: 'cat',
+  GIT_PAGER: 'cat',
+  DEBIAN_FRONTEND: 'noninteractive',
 }
 
 /** These make a shell run code, or read it differently, before the command that was approved (SEC-113, SEC-116). */

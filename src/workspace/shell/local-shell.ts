@@ -9,7 +9,7 @@ import { holdLimits, type LimitHold, type LimitWatch } from '../limits/hold-limi
 import { guardedTasks } from '../limits/open-group.js'
 import type { ResourceLimits } from '../limits/resource-limits.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
-import { CapturedOutput } from './captured-output.js'
+import { CapturedOutput, neverStarted } from './captured-output.js'
 import { type CallConfinement, type ConfinedLaunch, noRefusals, type SandboxRefusals } from './confinement.js'
 import { ShellClosedError } from './errors.js'
 import { guardedClone, guardedGit } from './guarded-git.js'
@@ -381,18 +381,4 @@ async function privateFile(directory: string): Promise<string> {
   const path = join(directory, `output-${randomBytes(9).toString('base64url')}.txt`)
   await writeFile(path, '', { flag: 'wx', mode: 0o600 })
   return path
-}
-
-function neverStarted(sandbox: string): ShellOutcome {
-  return {
-    exitCode: null,
-    output: '',
-    outputBytes: 0,
-    truncated: false,
-    timedOut: false,
-    aborted: true,
-    durationMs: 0,
-    sandbox,
-    blocked: [],
-  }
 }

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../../loop/events.js'
 import { isRecord } from '../../../tool/json.js'
+import { describingArgument } from '../../../tool/tool-title.js'
 import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
@@ -15,8 +16,8 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
     if (!isRecord(value)) return { name, about: safeLine(args, 300) }
     // The interactive session shows the content of these calls itself.
     if (shownElsewhere.has(toolName)) return { name, about: '' }
-    const telling = tellingFields.map((field) => value[field]).find((each) => typeof each === 'string')
-    if (typeof telling === 'string') return { name, about: safeLine(telling, 300) }
+    const about = describingArgument(value)
+    if (about !== undefined) return { name, about: safeLine(about, 300) }
     return { name, about: Object.keys(value).length === 0 ? '' : safeLine(args, 300) }
   } catch {
     // The arguments are not JSON, so they are shown as text.
@@ -25,19 +26,6 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
 }
 
 const shownElsewhere: ReadonlySet<string> = new Set(['question', 'todo'])
-
-/** The arguments that describe a call best, in order of preference. */
-const tellingFields = [
-  'command',
-  'file_path',
-  'path',
-  'pattern',
-  'query',
-  'url',
-  'description',
-  'name',
-  'prompt',
-]
 
 /** Describes the end of a call: one line, and a part of its output. */
 export function endedLines(
