@@ -51,13 +51,7 @@ export type MakerParts = {
   readonly store: SessionStore | undefined
   readonly telemetry: OpenedTelemetry | undefined
   /** What the agent shares with a maker for another configuration. */
-  readonly lent?: LentParts
-}
-
-type LentParts = {
-  readonly sessions: OpenSessions
-  readonly machine: ProgramMachine
-  readonly secrets: readonly string[]
+  readonly lent?: Pick<SessionMaker, 'sessions' | 'machine'> & { readonly secrets: readonly string[] }
 }
 
 /** Creates the sessions of one configuration, and holds what they share. */

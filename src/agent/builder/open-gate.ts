@@ -3,17 +3,17 @@ import { createRuleBook } from '../../authority/rule-book.js'
 import { createGate, type Gate } from '../../loop/gate.js'
 import type { GateParts } from '../../loop/gate-parts.js'
 
-type OpenGateParts = Pick<
-  GateParts,
-  'tools' | 'approvals' | 'middleware' | 'before' | 'record' | 'run' | 'now' | 'newId'
->
-
 /**
  * The gate of an agent without a workspace and a policy. Its tools are the host's own code and get no runtime, so there
  * is nothing to grant or deny, and only the approval policy of a tool asks. All other steps are the same. Outputs go to
  * the model in full unless a tool limits them, because there is no scratch directory for the rest.
  */
-export function openGate(parts: OpenGateParts): Gate {
+export function openGate(
+  parts: Pick<
+    GateParts,
+    'tools' | 'approvals' | 'middleware' | 'before' | 'record' | 'run' | 'now' | 'newId'
+  >,
+): Gate {
   return createGate({
     ...parts,
     authorityFor: () => open,

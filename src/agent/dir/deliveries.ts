@@ -2,21 +2,23 @@ import type { ScheduleClock } from './schedule-clock.js'
 import type { FireReport } from './serve-events.js'
 import type { ServingOptions } from './serve-options.js'
 
-export type DeliveriesParts = {
-  readonly onResult: ServingOptions['onResult']
-  readonly clock: ScheduleClock
-  failed(report: FireReport, error: unknown): void
-}
-
 /** Delivers reports to the host, and waits for the deliveries in progress. */
 export class Deliveries {
-  readonly #parts: DeliveriesParts
+  readonly #onResult: ServingOptions['onResult']
+  readonly #clock: ScheduleClock
+  readonly #failed: (report: FireReport, error: unknown) => void
   readonly #open = new Set<Promise<void>>()
   /** Aborted when no caller waits any more. */
   readonly #patience = new AbortController()
 
-  constructor(parts: DeliveriesParts) {
-    this.#parts = parts
+  constructor(
+    onResult: ServingOptions['onResult'],
+    clock: ScheduleClock,
+    failed: (report: FireReport, error: unknown) => void,
+  ) {
+    this.#onResult = onResult
+    this.#clock = clock
+    this.#failed = failed
   }
 
   give(report: FireReport): void {
@@ -26,9 +28,9 @@ export class Deliveries {
 
   async #give(report: FireReport): Promise<void> {
     try {
-      await this.#parts.onResult?.(report)
+      await this.#onResult?.(report)
     } catch (error) {
-      this.#parts.failed(report, error)
+      this.#failed(report, error)
     }
   }
 
@@ -38,7 +40,7 @@ export class Deliveries {
   async taken(withinMs: number): Promise<void> {
     const { signal } = this.#patience
     if (withinMs > 0 && this.#open.size > 0)
-      await Promise.race([Promise.all(this.#open), this.#parts.clock.sleep(withinMs, signal)])
+      await Promise.race([Promise.all(this.#open), this.#clock.sleep(withinMs, signal)])
     this.#patience.abort()
   }
 }

@@ -58,12 +58,9 @@ export class ServedDir implements AgentDirHandle {
   constructor(parts: ServedDirParts, edition: Edition) {
     this.#parts = parts
     this.#edition = edition
-    this.#deliveries = new Deliveries({
-      onResult: parts.options.onResult,
-      clock: parts.clock,
-      failed: ({ schedule }, error) =>
-        this.#emit({ type: 'notice', schedule, message: `onResult failed: ${messageOf(error)}` }),
-    })
+    this.#deliveries = new Deliveries(parts.options.onResult, parts.clock, ({ schedule }, error) =>
+      this.#emit({ type: 'notice', schedule, message: `onResult failed: ${messageOf(error)}` }),
+    )
     if (parts.options.onEvent !== undefined) this.#listeners.add(parts.options.onEvent)
   }
 

@@ -1,5 +1,5 @@
 /** The parts of a sentence that a pattern names, without quotes. */
-export type Parts = Readonly<Record<string, string | undefined>>
+export type Words = Readonly<Record<string, string | undefined>>
 
 const maxPromptLength = 20_000
 const maxSentences = 20
@@ -19,7 +19,7 @@ export function sentencesOf(prompt: string): string[] {
 }
 
 /** Matches a sentence with a pattern in which each quoted text of the sentence is one word. */
-export function matchSentence(pattern: RegExp, sentence: string): Parts | undefined {
+export function matchSentence(pattern: RegExp, sentence: string): Words | undefined {
   const { masked, texts } = mask(sentence)
   const found = masked.length > maxSentenceLength ? null : pattern.exec(masked)
   if (found === null) return undefined

@@ -3,7 +3,7 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import { findText, literal } from './find-text.js'
 import { block, call, done, failureOf, filesIn, once, type Plan, undone } from './plan.js'
 import { replaceText } from './replace-text.js'
-import { matchSentence, type Parts, sentencesOf } from './sentence.js'
+import { matchSentence, sentencesOf, type Words } from './sentence.js'
 
 /** A request with its plan; without one it was not understood. */
 export type Planned = { readonly sentence: string; readonly plan: Plan | undefined }
@@ -13,7 +13,7 @@ type Kind = {
   readonly examples: readonly string[]
   /** Patterns of the whole sentence. A quoted text is one word of it. */
   readonly forms: readonly RegExp[]
-  plan(parts: Parts): Plan
+  plan(parts: Words): Plan
 }
 
 const replace: Kind = {

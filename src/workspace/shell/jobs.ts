@@ -28,7 +28,11 @@ export class Jobs {
   }
 
   /** Takes over a running command. `finish` is called once, when all its processes are gone. */
-  add(command: string, running: Running, { finish, limits, left = [] }: JobParts): ShellJob {
+  add(
+    command: string,
+    running: Running,
+    { finish, limits, left = [] }: Pick<Job, 'finish' | 'limits'> & Partial<Pick<Job, 'left'>>,
+  ): ShellJob {
     running.unref()
     const id = `job-${++this.#count}`
     const job: Job = {
@@ -142,13 +146,6 @@ export class Jobs {
   }
 }
 
-type JobParts = {
-  readonly finish: (exit: Exit) => Promise<void>
-  readonly limits: LimitWatch
-  /** What outlived its command. */
-  readonly left?: readonly ProcessEntry[] | undefined
-}
-
 type Job = {
   readonly id: string
   readonly command: string
@@ -157,6 +154,7 @@ type Job = {
   readonly limits: LimitWatch
   readonly startedAtMs: number
   limit: LimitReached | undefined
+  /** The processes that outlived their command. */
   left: readonly ProcessEntry[]
   exit: Exit | undefined
   over: Promise<void> | undefined
