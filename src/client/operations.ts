@@ -352,19 +352,20 @@ export type GeneratedObject = { object: unknown; [more: string]: unknown }
 
 export type Report = Record<string, unknown>
 
-/** What each operation takes and gives. */
+type InSession = { sessionId: string }
+type InRun = { sessionId: string; runId: string }
+type Headers = { headers?: Record<string, string> | undefined }
+type Operation<Input, Output> = { input: Input & Headers; output: Output }
+
+/** The input and the output of each operation. */
 export type Operations = {
-  getHealth: { input: { headers?: Record<string, string> | undefined }; output: { status: string } }
-  getReadiness: { input: { headers?: Record<string, string> | undefined }; output: { status: string } }
-  getMetrics: { input: { headers?: Record<string, string> | undefined }; output: string }
-  watchAll: {
-    input: { query?: { from?: string | undefined } | undefined; headers?: Record<string, string> | undefined }
-    output: string
-  }
-  getOpenApi: { input: { headers?: Record<string, string> | undefined }; output: Record<string, unknown> }
-  createSession: {
-    input: {
-      headers?: Record<string, string> | undefined
+  getHealth: Operation<unknown, { status: string }>
+  getReadiness: Operation<unknown, { status: string }>
+  getMetrics: Operation<unknown, string>
+  watchAll: Operation<{ query?: { from?: string | undefined } | undefined }, string>
+  getOpenApi: Operation<unknown, Record<string, unknown>>
+  createSession: Operation<
+    {
       body?:
         | {
             workspace?: string | undefined
@@ -372,11 +373,11 @@ export type Operations = {
             options?: Record<string, unknown> | undefined
           }
         | undefined
-    }
-    output: Session
-  }
-  listSessions: {
-    input: {
+    },
+    Session
+  >
+  listSessions: Operation<
+    {
       query?:
         | {
             limit?: number | undefined
@@ -386,25 +387,14 @@ export type Operations = {
             summary?: boolean | undefined
           }
         | undefined
-      headers?: Record<string, string> | undefined
-    }
-    output: { sessions: SessionInfo[]; nextCursor?: string | undefined }
-  }
-  importSession: {
-    input: {
-      headers?: Record<string, string> | undefined
-      body: { lines: string[]; workspace?: string | undefined }
-    }
-    output: Session
-  }
-  getSession: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: Session
-  }
-  updateSession: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
+    },
+    { sessions: SessionInfo[]; nextCursor?: string | undefined }
+  >
+  importSession: Operation<{ body: { lines: string[]; workspace?: string | undefined } }, Session>
+  getSession: Operation<{ params: InSession }, Session>
+  updateSession: Operation<
+    {
+      params: InSession
       body?:
         | {
             title?: string | undefined
@@ -412,21 +402,14 @@ export type Operations = {
             model?: string | undefined
           }
         | undefined
-    }
-    output: Session
-  }
-  deleteSession: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: undefined
-  }
-  closeSession: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: undefined
-  }
-  forkSession: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
+    },
+    Session
+  >
+  deleteSession: Operation<{ params: InSession }, undefined>
+  closeSession: Operation<{ params: InSession }, undefined>
+  forkSession: Operation<
+    {
+      params: InSession
       body?:
         | {
             fromMessageId?: string | undefined
@@ -434,52 +417,38 @@ export type Operations = {
             title?: string | undefined
           }
         | undefined
-    }
-    output: Session
-  }
-  exportSession: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: string
-  }
-  startRun: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
+    },
+    Session
+  >
+  exportSession: Operation<{ params: InSession }, string>
+  startRun: Operation<
+    {
+      params: InSession
       body: {
         prompt: string
         attachments?: { data: string; mediaType: string; name?: string | undefined }[] | undefined
         metadata?: Record<string, unknown> | undefined
       }
-    }
-    output: StartedRun
-  }
-  listRuns: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { runs: Run[] }
-  }
-  sendMessage: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
+    },
+    StartedRun
+  >
+  listRuns: Operation<{ params: InSession }, { runs: Run[] }>
+  sendMessage: Operation<
+    {
+      params: InSession
       body: {
         text: string
         attachments?: { data: string; mediaType: string; name?: string | undefined }[] | undefined
         metadata?: Record<string, unknown> | undefined
       }
-    }
-    output: StartedRun
-  }
-  listMessages: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { messages: Message[] }
-  }
-  getRun: {
-    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
-    output: Run
-  }
-  watchRun: {
-    input: {
-      params: { sessionId: string; runId: string }
+    },
+    StartedRun
+  >
+  listMessages: Operation<{ params: InSession }, { messages: Message[] }>
+  getRun: Operation<{ params: InRun }, Run>
+  watchRun: Operation<
+    {
+      params: InRun
       query?:
         | {
             from?: number | undefined
@@ -488,98 +457,50 @@ export type Operations = {
             maxText?: number | undefined
           }
         | undefined
-      headers?: Record<string, string> | undefined
-    }
-    output: string | undefined
-  }
-  cancelRun: {
-    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
-    output: Run
-  }
-  steerRun: {
-    input: {
-      params: { sessionId: string; runId: string }
-      headers?: Record<string, string> | undefined
-      body: { text: string }
-    }
-    output: StartedRun
-  }
-  resumeRun: {
-    input: { params: { sessionId: string; runId: string }; headers?: Record<string, string> | undefined }
-    output: StartedRun
-  }
-  listApprovals: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { approvals: Approval[] }
-  }
-  answerApproval: {
-    input: {
+    },
+    string | undefined
+  >
+  cancelRun: Operation<{ params: InRun }, Run>
+  steerRun: Operation<{ params: InRun; body: { text: string } }, StartedRun>
+  resumeRun: Operation<{ params: InRun }, StartedRun>
+  listApprovals: Operation<{ params: InSession }, { approvals: Approval[] }>
+  answerApproval: Operation<
+    {
       params: { sessionId: string; callId: string }
-      headers?: Record<string, string> | undefined
       body: { decision: 'once' | 'session' | 'always' | 'reject'; message?: string | undefined }
-    }
-    output: Decision
-  }
-  listQuestions: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { questions: Question[] }
-  }
-  answerQuestion: {
-    input: {
-      params: { sessionId: string; questionId: string }
-      headers?: Record<string, string> | undefined
-      body: { answers: string[][] }
-    }
-    output: { questionId: string; runId?: string | undefined }
-  }
-  getHistory: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { history: HistoryMessage[] }
-  }
-  rewindSession: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body: { messageId: string }
-    }
-    output: { prompt: string; hidden: number }
-  }
-  unrewindSession: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { shown: number }
-  }
-  listChanges: {
-    input: {
-      params: { sessionId: string }
-      query?: { runId?: string | undefined; diff?: boolean | undefined } | undefined
-      headers?: Record<string, string> | undefined
-    }
-    output: { changes: FileChange[] }
-  }
-  undoChanges: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body?: { runId?: string | undefined } | undefined
-    }
-    output: UndoOutcome
-  }
-  listTools: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { tools: Tool[] }
-  }
-  callTool: {
-    input: {
+    },
+    Decision
+  >
+  listQuestions: Operation<{ params: InSession }, { questions: Question[] }>
+  answerQuestion: Operation<
+    { params: { sessionId: string; questionId: string }; body: { answers: string[][] } },
+    { questionId: string; runId?: string | undefined }
+  >
+  getHistory: Operation<{ params: InSession }, { history: HistoryMessage[] }>
+  rewindSession: Operation<
+    { params: InSession; body: { messageId: string } },
+    { prompt: string; hidden: number }
+  >
+  unrewindSession: Operation<{ params: InSession }, { shown: number }>
+  listChanges: Operation<
+    { params: InSession; query?: { runId?: string | undefined; diff?: boolean | undefined } | undefined },
+    { changes: FileChange[] }
+  >
+  undoChanges: Operation<
+    { params: InSession; body?: { runId?: string | undefined } | undefined },
+    UndoOutcome
+  >
+  listTools: Operation<{ params: InSession }, { tools: Tool[] }>
+  callTool: Operation<
+    {
       params: { sessionId: string; toolName: string }
-      headers?: Record<string, string> | undefined
       body?: { args?: Record<string, unknown> | undefined } | undefined
-    }
-    output: ToolResult
-  }
-  explainCall: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
+    },
+    ToolResult
+  >
+  explainCall: Operation<
+    {
+      params: InSession
       body: {
         toolName: string
         args?: Record<string, unknown> | undefined
@@ -596,76 +517,35 @@ export type Operations = {
             }
           | undefined
       }
-    }
-    output: Explanation
-  }
-  listTraces: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { traces: Trace[] }
-  }
-  getUsage: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: Usage
-  }
-  getContext: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: ContextUsage
-  }
-  listTodos: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { todos: Todo[] }
-  }
-  getMcpStatus: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { servers: McpServer[] }
-  }
-  askSideQuestion: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body: { question: string }
-    }
-    output: SideAnswer
-  }
-  generateObject: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body: { prompt: string; schema: Record<string, unknown> }
-    }
-    output: GeneratedObject
-  }
-  verifySession: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body?: { subject?: string | undefined; checks?: string[] | undefined } | undefined
-    }
-    output: Report
-  }
-  listSchedules: {
-    input: { headers?: Record<string, string> | undefined }
-    output: { schedules: Schedule[] }
-  }
-  getCluster: {
-    input: { headers?: Record<string, string> | undefined }
-    output: { status?: ClusterStatus | undefined; dead: DeadRun[] }
-  }
-  getQueue: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: LaneQueue
-  }
-  retryDeadLetter: {
-    input: {
+    },
+    Explanation
+  >
+  listTraces: Operation<{ params: InSession }, { traces: Trace[] }>
+  getUsage: Operation<{ params: InSession }, Usage>
+  getContext: Operation<{ params: InSession }, ContextUsage>
+  listTodos: Operation<{ params: InSession }, { todos: Todo[] }>
+  getMcpStatus: Operation<{ params: InSession }, { servers: McpServer[] }>
+  askSideQuestion: Operation<{ params: InSession; body: { question: string } }, SideAnswer>
+  generateObject: Operation<
+    { params: InSession; body: { prompt: string; schema: Record<string, unknown> } },
+    GeneratedObject
+  >
+  verifySession: Operation<
+    { params: InSession; body?: { subject?: string | undefined; checks?: string[] | undefined } | undefined },
+    Report
+  >
+  listSchedules: Operation<unknown, { schedules: Schedule[] }>
+  getCluster: Operation<unknown, { status?: ClusterStatus | undefined; dead: DeadRun[] }>
+  getQueue: Operation<{ params: InSession }, LaneQueue>
+  retryDeadLetter: Operation<
+    {
       params: { sessionId: string; commandId: string }
-      headers?: Record<string, string> | undefined
       body?: { evenIfItMayHaveRun?: boolean | undefined } | undefined
-    }
-    output: ToolResult
-  }
-  chat: {
-    input: {
-      headers?: Record<string, string> | undefined
+    },
+    ToolResult
+  >
+  chat: Operation<
+    {
       body: {
         id: string
         messages: Record<string, unknown>[]
@@ -673,16 +553,12 @@ export type Operations = {
         messageId?: string | null | undefined
         [more: string]: unknown
       }
-    }
-    output: string
-  }
-  resumeChat: {
-    input: { params: { id: string }; headers?: Record<string, string> | undefined }
-    output: string | undefined
-  }
-  agUi: {
-    input: {
-      headers?: Record<string, string> | undefined
+    },
+    string
+  >
+  resumeChat: Operation<{ params: { id: string } }, string | undefined>
+  agUi: Operation<
+    {
       body: {
         threadId: string
         runId: string
@@ -690,33 +566,31 @@ export type Operations = {
         resume?: Record<string, unknown>[] | undefined
         [more: string]: unknown
       }
-    }
-    output: string
-  }
-  listRunEvents: {
-    input: {
-      params: { sessionId: string; runId: string }
+    },
+    string
+  >
+  listRunEvents: Operation<
+    {
+      params: InRun
       query?:
         | { from?: number | undefined; limit?: number | undefined; maxText?: number | undefined }
         | undefined
-      headers?: Record<string, string> | undefined
-    }
-    output: {
+    },
+    {
       events: { sequence: number; timestampMs: number; event: EventData; cutChars?: number | undefined }[]
       isLast: boolean
     }
-  }
-  getCallOutput: {
-    input: {
+  >
+  getCallOutput: Operation<
+    {
       params: { sessionId: string; runId: string; callId: string }
       query?: { from?: number | undefined; limit?: number | undefined } | undefined
-      headers?: Record<string, string> | undefined
-    }
-    output: { text: string; from: number; total: number; isCut: boolean }
-  }
-  listImages: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: {
+    },
+    { text: string; from: number; total: number; isCut: boolean }
+  >
+  listImages: Operation<
+    { params: InSession },
+    {
       images: {
         imageId: string
         mediaType: string
@@ -725,38 +599,22 @@ export type Operations = {
         callId?: string | undefined
       }[]
     }
-  }
-  getImage: {
-    input: { params: { sessionId: string; imageId: string }; headers?: Record<string, string> | undefined }
-    output: string
-  }
-  getInspector: {
-    input: { headers?: Record<string, string> | undefined }
-    output: { principal: string; readsOnly?: string | undefined; workspaces: string[] }
-  }
-  createInspectorCode: {
-    input: { headers?: Record<string, string> | undefined }
-    output: { code: string; path: string; expiresAtMs: number }
-  }
-  signIn: {
-    input: { headers?: Record<string, string> | undefined; body: { code: string } }
-    output: { csrf: string; principal: string; readsOnly?: string | undefined }
-  }
-  signOut: { input: { headers?: Record<string, string> | undefined }; output: undefined }
-  listLinks: {
-    input: { params: { sessionId: string }; headers?: Record<string, string> | undefined }
-    output: { links: { linkId: string; expiresAtMs: number }[] }
-  }
-  createLink: {
-    input: {
-      params: { sessionId: string }
-      headers?: Record<string, string> | undefined
-      body: { minutes: number }
-    }
-    output: { linkId: string; path: string; expiresAtMs: number }
-  }
-  revokeLink: {
-    input: { params: { sessionId: string; linkId: string }; headers?: Record<string, string> | undefined }
-    output: undefined
-  }
+  >
+  getImage: Operation<{ params: { sessionId: string; imageId: string } }, string>
+  getInspector: Operation<
+    unknown,
+    { principal: string; readsOnly?: string | undefined; workspaces: string[] }
+  >
+  createInspectorCode: Operation<unknown, { code: string; path: string; expiresAtMs: number }>
+  signIn: Operation<
+    { body: { code: string } },
+    { csrf: string; principal: string; readsOnly?: string | undefined }
+  >
+  signOut: Operation<unknown, undefined>
+  listLinks: Operation<{ params: InSession }, { links: { linkId: string; expiresAtMs: number }[] }>
+  createLink: Operation<
+    { params: InSession; body: { minutes: number } },
+    { linkId: string; path: string; expiresAtMs: number }
+  >
+  revokeLink: Operation<{ params: { sessionId: string; linkId: string } }, undefined>
 }

@@ -24,11 +24,17 @@ export function operationsSource(document: Body): string {
       `export type ${nameOf(name)} = ${typeOf(schema)}`,
       '',
     ]),
-    '/** What each operation takes and gives. */',
+    'type InSession = { sessionId: string }',
+    'type InRun = { sessionId: string; runId: string }',
+    'type Headers = { headers?: Record<string, string> | undefined }',
+    'type Operation<Input, Output> = { input: Input & Headers; output: Output }',
+    '',
+    '/** The input and the output of each operation. */',
     'export type Operations = {',
-    ...operations.flatMap(({ operation }) => [
-      `  ${operation['operationId']}: { input: ${inputOf(operation)}; output: ${outputOf(operation)} }`,
-    ]),
+    ...operations.map(
+      ({ operation }) =>
+        `  ${operation['operationId']}: Operation<${inputOf(operation)}, ${outputOf(operation)}>`,
+    ),
     '}',
     '',
   ]
@@ -50,14 +56,19 @@ function inputOf(operation: Body): string {
   const body = recordIn(recordIn(recordIn(operation, 'requestBody'), 'content'), 'application/json')['schema']
   const isRequired = recordIn(operation, 'requestBody')['required'] === true
   const fields = [
-    ...group('path').map((type) => `params: ${type}`),
+    ...group('path').map((type) => `params: ${namedParams[type] ?? type}`),
     ...group('query').map((type) => `query?: ${type} | undefined`),
-    'headers?: Record<string, string> | undefined',
     ...(body === undefined
       ? []
       : [`body${isRequired ? '' : '?'}: ${typeOf(body)}${isRequired ? '' : ' | undefined'}`]),
   ]
-  return `{ ${fields.join('; ')} }`
+  return fields.length === 0 ? 'unknown' : `{ ${fields.join('; ')} }`
+}
+
+/** The parameters that most paths have, by the name of their type. */
+const namedParams: Readonly<Record<string, string>> = {
+  '{ sessionId: string }': 'InSession',
+  '{ sessionId: string; runId: string }': 'InRun',
 }
 
 function outputOf(operation: Body): string {
