@@ -38,13 +38,10 @@ export const approvalRoutes: readonly Route[] = [
   sessionRoute('POST', '/approvals/{callId}', 'answerApproval', {
     summary: 'Approve or reject a call, once.',
     tag,
-    body: objectOf(
-      {
-        decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
-        message: text({ maxLength: 4_000 }),
-      },
-      ['decision'],
-    ),
+    body: objectOf({
+      decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
+      'message?': text({ maxLength: 4_000 }),
+    }),
     responses: { 200: { description: 'The decision was taken.', schema: ref('Decision') } },
     problems: ['approval_not_found', 'already_answered', 'session_locked'],
     async handle({ core, principal, session, params, body }) {
@@ -71,11 +68,11 @@ export const approvalRoutes: readonly Route[] = [
   sessionRoute('POST', '/questions/{questionId}', 'answerQuestion', {
     summary: 'Answer a question, once: one list of answers for each of its questions.',
     tag,
-    body: objectOf({ answers: { type: 'array', items: listOf(text()) } }, ['answers']),
+    body: objectOf({ answers: { type: 'array', items: listOf(text()) } }),
     responses: {
       200: {
         description: 'The answers were taken.',
-        schema: objectOf({ questionId: text(), runId: text() }, ['questionId']),
+        schema: objectOf({ questionId: text(), 'runId?': text() }),
       },
     },
     problems: [

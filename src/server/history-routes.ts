@@ -32,11 +32,11 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/rewind', 'rewindSession', {
     summary: 'Hide a message of the user and everything after it.',
     tag: 'history',
-    body: objectOf({ messageId: text({ minLength: 1 }) }, ['messageId']),
+    body: objectOf({ messageId: text({ minLength: 1 }) }),
     responses: {
       200: {
         description: 'The text of the message, to be sent again, and how many are hidden.',
-        schema: objectOf({ prompt: text(), hidden: { type: 'integer' } }, ['prompt', 'hidden']),
+        schema: objectOf({ prompt: text(), hidden: { type: 'integer' } }),
       },
     },
     problems: ['history_conflict', 'session_busy'],
@@ -49,7 +49,7 @@ export const historyRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'How many messages are shown again.',
-        schema: objectOf({ shown: { type: 'integer' } }, ['shown']),
+        schema: objectOf({ shown: { type: 'integer' } }),
       },
     },
     problems: ['history_conflict', 'session_busy'],
@@ -71,7 +71,7 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/undo', 'undoChanges', {
     summary: 'Put files back to what they were before a run.',
     tag: 'history',
-    body: objectOf({ runId: text() }),
+    body: objectOf({ 'runId?': text() }),
     responses: { 200: { description: 'What was restored and what was not.', schema: ref('UndoOutcome') } },
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
@@ -87,7 +87,7 @@ export const historyRoutes: readonly Route[] = [
     summary:
       'Call a tool directly, without rules and approvals. Off unless the host enables the tool by name.',
     tag: 'tools',
-    body: objectOf({ args: anything }),
+    body: objectOf({ 'args?': anything }),
     responses: { 200: { description: 'The result.', schema: ref('ToolResult') } },
     problems: ['host_tool_disabled', 'tool_not_found'],
     async handle({ core, session, params, body, request }) {
@@ -106,14 +106,11 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/permissions/explain', 'explainCall', {
     summary: 'Why a call of the model would be allowed, asked about or denied. Nothing is run.',
     tag: 'tools',
-    body: objectOf(
-      {
-        toolName: text({ minLength: 1 }),
-        args: anything,
-        suppose: { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
-      },
-      ['toolName'],
-    ),
+    body: objectOf({
+      toolName: text({ minLength: 1 }),
+      'args?': anything,
+      'suppose?': { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
+    }),
     responses: { 200: { description: 'The verdict and its reasons.', schema: ref('Explanation') } },
     handle: async ({ session, body }) =>
       json(
@@ -159,14 +156,14 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/side-questions', 'askSideQuestion', {
     summary: 'A question that is answered from the conversation and leaves no trace in it.',
     tag: 'runs',
-    body: objectOf({ question: text({ minLength: 1 }) }, ['question']),
+    body: objectOf({ question: text({ minLength: 1 }) }),
     responses: { 200: { description: 'The answer.', schema: ref('SideAnswer') } },
     handle: async ({ session, body }) => json(200, await session.btw(String(body['question']))),
   }),
   sessionRoute('POST', '/objects', 'generateObject', {
     summary: 'An object that fits a JSON Schema.',
     tag: 'runs',
-    body: objectOf({ prompt: text({ minLength: 1 }), schema: anything }, ['prompt', 'schema']),
+    body: objectOf({ prompt: text({ minLength: 1 }), schema: anything }),
     responses: { 200: { description: 'The object.', schema: ref('GeneratedObject') } },
     async handle({ session, body, request }) {
       const schema = isRecord(body['schema']) ? body['schema'] : {}
@@ -182,8 +179,8 @@ export const historyRoutes: readonly Route[] = [
       'Run checks that the workspace offers. They are direct calls: the host enables them with `verify` among its tools.',
     tag: 'runs',
     body: objectOf({
-      subject: text(),
-      checks: { ...listOf(text()), description: 'Ids of checks; all unless given.' },
+      'subject?': text(),
+      'checks?': { ...listOf(text()), description: 'Ids of checks; all unless given.' },
     }),
     responses: { 200: { description: 'The report.', schema: ref('Report') } },
     problems: ['host_tool_disabled'],

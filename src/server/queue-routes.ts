@@ -26,7 +26,7 @@ export const queueRoutes: readonly Route[] = [
       200: {
         description:
           '`status` is absent when this server executes runs itself, and for the callers of one tenant. `POST …/resume` of a dead run queues it again.',
-        schema: objectOf({ status: ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }, ['dead']),
+        schema: objectOf({ 'status?': ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }),
       },
     },
     handle: getCluster,
@@ -45,7 +45,7 @@ export const queueRoutes: readonly Route[] = [
       'Make the call of a dead letter again. It is a direct call, without rules and approvals: the host enables the tool by name.',
     tag: 'queues',
     body: objectOf({
-      evenIfItMayHaveRun: {
+      'evenIfItMayHaveRun?': {
         type: 'boolean',
         description: 'Needed when the call may have done some of its work already.',
       },

@@ -76,7 +76,7 @@ export function sessionRoute(method: Method, path: string, action: string, route
 
 /** The response with a list: an object with one field. */
 export function listResponse(description: string, field: string, items: string): Route['responses'] {
-  return { 200: { description, schema: objectOf({ [field]: listOf(ref(items)) }, [field]) } }
+  return { 200: { description, schema: objectOf({ [field]: listOf(ref(items)) }) } }
 }
 
 export function json(
@@ -112,15 +112,21 @@ export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/
 export const text = (more: JsonSchema = {}): JsonSchema => ({ type: 'string', ...more })
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 
-/** An object with these properties and no others. */
-export function objectOf(
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[] = [],
-): JsonSchema {
+/** The fields of an object by name. A name that ends with `?` is optional. */
+type Fields = Readonly<Record<string, JsonSchema>>
+
+/** An object with these fields and no others. */
+export function objectOf(fields: Fields): JsonSchema {
+  return { ...shape(fields), additionalProperties: false }
+}
+
+/** An object of an answer: a later version can add fields. */
+export function shape(fields: Fields): JsonSchema {
+  const names = Object.keys(fields)
+  const required = names.filter((name) => !name.endsWith('?'))
   return {
     type: 'object',
-    properties: { ...properties },
-    ...(required.length > 0 && { required: [...required] }),
-    additionalProperties: false,
+    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), fields[name] ?? {}])),
+    ...(required.length > 0 && { required }),
   }
 }

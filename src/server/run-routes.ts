@@ -26,14 +26,11 @@ const idempotencyKey = { 'Idempotency-Key': text({ minLength: 1, maxLength: 200 
 
 const attachments: JsonSchema = {
   type: 'array',
-  items: objectOf(
-    {
-      data: text({ description: 'Base64.' }),
-      mediaType: text({ pattern: '^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$', maxLength: 100 }),
-      name: text({ maxLength: 255 }),
-    },
-    ['data', 'mediaType'],
-  ),
+  items: objectOf({
+    data: text({ description: 'Base64.' }),
+    mediaType: text({ pattern: '^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$', maxLength: 100 }),
+    'name?': text({ maxLength: 255 }),
+  }),
 }
 const metadata: JsonSchema = { type: 'object', additionalProperties: true }
 const started = {
@@ -46,7 +43,7 @@ export const runRoutes: readonly Route[] = [
     summary: 'Start a run. While another is active it waits its turn.',
     tag,
     headers: idempotencyKey,
-    body: objectOf({ prompt: text({ minLength: 1 }), attachments, metadata }, ['prompt']),
+    body: objectOf({ prompt: text({ minLength: 1 }), 'attachments?': attachments, 'metadata?': metadata }),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['prompt'])),
@@ -55,7 +52,7 @@ export const runRoutes: readonly Route[] = [
     summary: 'Send a message of the user, with attachments: a run answers it.',
     tag,
     headers: idempotencyKey,
-    body: objectOf({ text: text({ minLength: 1 }), attachments, metadata }, ['text']),
+    body: objectOf({ text: text({ minLength: 1 }), 'attachments?': attachments, 'metadata?': metadata }),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['text'])),
@@ -117,7 +114,7 @@ export const runRoutes: readonly Route[] = [
   sessionRoute('POST', '/runs/{runId}/steer', 'steerRun', {
     summary: 'Add a message to the active run; the model reads it before its next answer.',
     tag,
-    body: objectOf({ text: text({ minLength: 1 }) }, ['text']),
+    body: objectOf({ text: text({ minLength: 1 }) }),
     responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {

@@ -11,7 +11,7 @@ import {
   text,
 } from './route.js'
 
-const alive = objectOf({ status: text() }, ['status'])
+const alive = objectOf({ status: text() })
 
 /** Health, readiness, metrics and the stream of all sessions. */
 export const serviceRoutes: readonly Route[] = [
@@ -46,10 +46,12 @@ export const serviceRoutes: readonly Route[] = [
       200: {
         description: '`data` is `{ sessionId, runId, sequence, event }`. `id` is opaque.',
         type: 'text/event-stream',
-        schema: objectOf(
-          { sessionId: text(), runId: text(), sequence: { type: 'integer' }, event: ref('Event') },
-          ['sessionId', 'runId', 'sequence', 'event'],
-        ),
+        schema: objectOf({
+          sessionId: text(),
+          runId: text(),
+          sequence: { type: 'integer' },
+          event: ref('Event'),
+        }),
       },
     },
     problems: ['too_many_streams'],

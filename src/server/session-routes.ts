@@ -28,11 +28,11 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Open a session on an allowed workspace.',
     tag,
     body: objectOf({
-      workspace: text({
+      'workspace?': text({
         description: 'An allowed path or its base name; the first allowed one unless given.',
       }),
-      title,
-      options: { type: 'object', additionalProperties: true },
+      'title?': title,
+      'options?': { type: 'object', additionalProperties: true },
     }),
     responses: { 201: { description: 'The session.', schema: ref('Session') } },
     problems: ['workspace_not_allowed', 'option_not_allowed'],
@@ -51,7 +51,7 @@ export const sessionRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'One page. `nextCursor` is absent on the last one.',
-        schema: objectOf({ sessions: listOf(ref('SessionInfo')), nextCursor: text() }, ['sessions']),
+        schema: objectOf({ sessions: listOf(ref('SessionInfo')), 'nextCursor?': text() }),
       },
     },
     handle: listSessions,
@@ -59,9 +59,7 @@ export const sessionRoutes: readonly Route[] = [
   callerRoute('POST', '/v1/sessions/import', 'importSession', {
     summary: 'Add an exported session. It brings no permissions and no labels.',
     tag,
-    body: objectOf({ lines: { type: 'array', items: text(), maxItems: 1_000_000 }, workspace: text() }, [
-      'lines',
-    ]),
+    body: objectOf({ lines: { type: 'array', items: text(), maxItems: 1_000_000 }, 'workspace?': text() }),
     responses: { 201: { description: 'The session.', schema: ref('Session') } },
     problems: ['workspace_not_allowed', 'session_exists'],
     async handle({ core, principal, body }) {
@@ -93,9 +91,9 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Change the title, the mode or the model.',
     tag,
     body: objectOf({
-      title,
-      mode: { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
-      model: text({ minLength: 1 }),
+      'title?': title,
+      'mode?': { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
+      'model?': text({ minLength: 1 }),
     }),
     responses: { 200: { description: 'The session.', schema: ref('Session') } },
     handle: updateSession,
@@ -125,7 +123,7 @@ export const sessionRoutes: readonly Route[] = [
   sessionRoute('POST', '/fork', 'forkSession', {
     summary: 'Copy a session, up to a message or to its end.',
     tag,
-    body: objectOf({ fromMessageId: text(), beforeMessageId: text(), title }),
+    body: objectOf({ 'fromMessageId?': text(), 'beforeMessageId?': text(), 'title?': title }),
     responses: { 201: { description: 'The new session.', schema: ref('Session') } },
     problems: ['session_busy', 'history_conflict'],
     async handle({ core, principal, session, body }) {

@@ -8,17 +8,14 @@ const source = text({ enum: [...ruleSources] })
 
 /** Rules that a client wants a call judged with. */
 export const supposedRules: JsonSchema = objectOf({
-  add: listOf(
-    objectOf(
-      {
-        rule: text({ minLength: 1, maxLength: 1_000, description: 'As a policy writes it: `bash(npm *)`.' }),
-        action: text({ enum: ['allow', 'ask', 'deny'] }),
-        source,
-      },
-      ['rule', 'action'],
-    ),
+  'add?': listOf(
+    objectOf({
+      rule: text({ minLength: 1, maxLength: 1_000, description: 'As a policy writes it: `bash(npm *)`.' }),
+      action: text({ enum: ['allow', 'ask', 'deny'] }),
+      'source?': source,
+    }),
   ),
-  remove: listOf(objectOf({ rule: text(), source }, ['rule', 'source'])),
+  'remove?': listOf(objectOf({ rule: text(), source })),
 })
 
 /** Reads them. Throws `PolicyError` for a rule that cannot be used. */

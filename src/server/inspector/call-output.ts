@@ -26,10 +26,12 @@ export const callOutputRoute: Route = sessionRoute(
     responses: {
       200: {
         description: 'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
-        schema: objectOf(
-          { text: text(), from: { type: 'integer' }, total: { type: 'integer' }, isCut: { type: 'boolean' } },
-          ['text', 'from', 'total', 'isCut'],
-        ),
+        schema: objectOf({
+          text: text(),
+          from: { type: 'integer' },
+          total: { type: 'integer' },
+          isCut: { type: 'boolean' },
+        }),
       },
     },
     problems: ['run_not_found', 'output_not_found'],
