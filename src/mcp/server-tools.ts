@@ -4,6 +4,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import type { Envelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonObject, JsonSchema } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { toolId } from './names.js'
 import type { OfferedTool } from './offered-tools.js'
@@ -71,19 +72,14 @@ export function resourceTools(spec: McpServerSpec, calls: ServerCalls): readonly
     name: toolId(spec.label, 'read_resource'),
     description: `Read a resource of the MCP server "${spec.label}" by its URI.`,
     idempotent: true,
-    parameters: {
-      type: 'object',
-      properties: { uri: { type: 'string', minLength: 1, maxLength: 4_000 } },
-      required: ['uri'],
-      additionalProperties: false,
-    },
+    parameters: objectSchema({ uri: { type: 'string', minLength: 1, maxLength: 4_000 } }),
     execute: ({ uri }, context) => calls.readResource(uri, context),
   })
   const list = createJsonTool<Record<string, never>, Envelope>({
     name: toolId(spec.label, 'list_resources'),
     description: `List the resources of the MCP server "${spec.label}".`,
     idempotent: true,
-    parameters: { type: 'object', properties: {}, additionalProperties: false },
+    parameters: objectSchema({}),
     execute: (_, context) => calls.listResources(context),
   })
   return [

@@ -1,6 +1,7 @@
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { MissingServiceError, requireService } from '../toolbox/require-service.js'
 import type { RuntimeMemory } from './memory-services.js'
 
@@ -17,19 +18,14 @@ const rememberTool = builtInTool<{ text: string; tags?: string[] }, string>({
   kind: 'other',
   requires: { capabilities: ['memory.write'] },
   touches: () => [{ capability: 'memory.write' }],
-  parameters: {
-    type: 'object',
-    properties: {
-      text: { type: 'string', minLength: 1, maxLength: maxNoteLength },
-      tags: {
-        type: 'array',
-        maxItems: maxTags,
-        items: { type: 'string', minLength: 1, maxLength: maxTagLength },
-      },
+  parameters: objectSchema({
+    text: { type: 'string', minLength: 1, maxLength: maxNoteLength },
+    'tags?': {
+      type: 'array',
+      maxItems: maxTags,
+      items: { type: 'string', minLength: 1, maxLength: maxTagLength },
     },
-    required: ['text'],
-    additionalProperties: false,
-  },
+  }),
   execute: async ({ text, tags = [] }, context) => {
     const id = await inWords(() => memoryOf(context).remember(text, tags))
     return `Saved as ${JSON.stringify(id)}.`
@@ -43,15 +39,10 @@ const recallTool = builtInTool<{ query: string; limit?: number }, string>({
   idempotent: true,
   requires: { capabilities: ['memory.read'] },
   touches: () => [{ capability: 'memory.read' }],
-  parameters: {
-    type: 'object',
-    properties: {
-      query: { type: 'string', minLength: 1, maxLength: maxNoteLength },
-      limit: { type: 'integer', minimum: 1, maximum: maxResults },
-    },
-    required: ['query'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    query: { type: 'string', minLength: 1, maxLength: maxNoteLength },
+    'limit?': { type: 'integer', minimum: 1, maximum: maxResults },
+  }),
   execute: async ({ query, limit = 5 }, context) =>
     (await inWords(() => memoryOf(context).recall(query, limit))) ?? 'No note matches.',
 })
@@ -62,12 +53,7 @@ const forgetTool = builtInTool<{ id: string }, string>({
   kind: 'other',
   requires: { capabilities: ['memory.write'] },
   touches: () => [{ capability: 'memory.write' }],
-  parameters: {
-    type: 'object',
-    properties: { id: { type: 'string', minLength: 1, maxLength: 200 } },
-    required: ['id'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({ id: { type: 'string', minLength: 1, maxLength: 200 } }),
   execute: async ({ id }, context) =>
     (await inWords(() => memoryOf(context).forget(id)))
       ? 'Deleted.'

@@ -3,6 +3,7 @@ import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonValue } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import type { Invocation, RuntimeTools } from '../tool/session-services.js'
 import { describeProgram } from './describe-program.js'
@@ -43,21 +44,17 @@ export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool
     // Its own clock is paused while a user decides; the host's limit applies to the calls it makes.
     ownTime: true,
     requires: { fs: { read: ['{workspace}/**'] } },
-    parameters: {
-      type: 'object',
-      properties: {
-        type: { const: 'script' },
-        language: { enum: ['javascript', 'typescript'] },
-        source: { type: 'string' },
-        path: { type: 'string', description: 'A .js, .mjs or .ts file instead' },
-        inputs: {},
-        allowed_tools: { type: 'array', items: { type: 'string' } },
-        // The machine reports which limit is wrong and its range; describing that here would cost tokens in every
-        // request.
-        limits: { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },
-      },
-      additionalProperties: false,
-    },
+    parameters: objectSchema({
+      'type?': { const: 'script' },
+      'language?': { enum: ['javascript', 'typescript'] },
+      'source?': { type: 'string' },
+      'path?': { type: 'string', description: 'A .js, .mjs or .ts file instead' },
+      'inputs?': {},
+      'allowed_tools?': { type: 'array', items: { type: 'string' } },
+      // The machine reports which limit is wrong and its range; describing that here would cost tokens in every
+      // request.
+      'limits?': { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },
+    }),
     touches: ({ path }) => (path === undefined ? [] : [{ fs: 'read', path }]),
     pins: ({ path }) => (path === undefined ? [] : [path]),
     execute: (args, context) => execute(machine, args, context),

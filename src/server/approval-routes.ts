@@ -5,13 +5,13 @@ import { previewEdits } from '../session/history/preview-edits.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 import { CapstanError } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
 import {
   json,
   listOf,
   listResponse,
-  objectOf,
   type Route,
   ref,
   type SessionContext,
@@ -38,7 +38,7 @@ export const approvalRoutes: readonly Route[] = [
   sessionRoute('POST', '/approvals/{callId}', 'answerApproval', {
     summary: 'Approve or reject a call, once.',
     tag,
-    body: objectOf({
+    body: objectSchema({
       decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
       'message?': text({ maxLength: 4_000 }),
     }),
@@ -68,11 +68,11 @@ export const approvalRoutes: readonly Route[] = [
   sessionRoute('POST', '/questions/{questionId}', 'answerQuestion', {
     summary: 'Answer a question, once: one list of answers for each of its questions.',
     tag,
-    body: objectOf({ answers: { type: 'array', items: listOf(text()) } }),
+    body: objectSchema({ answers: { type: 'array', items: listOf(text()) } }),
     responses: {
       200: {
         description: 'The answers were taken.',
-        schema: objectOf({ questionId: text(), 'runId?': text() }),
+        schema: objectSchema({ questionId: text(), 'runId?': text() }),
       },
     },
     problems: [

@@ -5,8 +5,9 @@ import type { FileChangeInfo } from '../session/history/undo.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { ProblemError } from './problem.js'
-import { json, listOf, listResponse, objectOf, type Route, ref, sessionRoute, text } from './route.js'
+import { json, listOf, listResponse, type Route, ref, sessionRoute, text } from './route.js'
 import { optionalText } from './session-routes.js'
 import { readSupposedRules, supposedRules } from './supposed-rules.js'
 import { unreadableFor } from './unreadable-files.js'
@@ -32,11 +33,11 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/rewind', 'rewindSession', {
     summary: 'Hide a message of the user and everything after it.',
     tag: 'history',
-    body: objectOf({ messageId: text({ minLength: 1 }) }),
+    body: objectSchema({ messageId: text({ minLength: 1 }) }),
     responses: {
       200: {
         description: 'The text of the message, to be sent again, and how many are hidden.',
-        schema: objectOf({ prompt: text(), hidden: { type: 'integer' } }),
+        schema: objectSchema({ prompt: text(), hidden: { type: 'integer' } }),
       },
     },
     problems: ['history_conflict', 'session_busy'],
@@ -49,7 +50,7 @@ export const historyRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'How many messages are shown again.',
-        schema: objectOf({ shown: { type: 'integer' } }),
+        schema: objectSchema({ shown: { type: 'integer' } }),
       },
     },
     problems: ['history_conflict', 'session_busy'],
@@ -71,7 +72,7 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/undo', 'undoChanges', {
     summary: 'Put files back to what they were before a run.',
     tag: 'history',
-    body: objectOf({ 'runId?': text() }),
+    body: objectSchema({ 'runId?': text() }),
     responses: { 200: { description: 'What was restored and what was not.', schema: ref('UndoOutcome') } },
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
@@ -87,7 +88,7 @@ export const historyRoutes: readonly Route[] = [
     summary:
       'Call a tool directly, without rules and approvals. Off unless the host enables the tool by name.',
     tag: 'tools',
-    body: objectOf({ 'args?': anything }),
+    body: objectSchema({ 'args?': anything }),
     responses: { 200: { description: 'The result.', schema: ref('ToolResult') } },
     problems: ['host_tool_disabled', 'tool_not_found'],
     async handle({ core, session, params, body, request }) {
@@ -106,7 +107,7 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/permissions/explain', 'explainCall', {
     summary: 'Why a call of the model would be allowed, asked about or denied. Nothing is run.',
     tag: 'tools',
-    body: objectOf({
+    body: objectSchema({
       toolName: text({ minLength: 1 }),
       'args?': anything,
       'suppose?': { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
@@ -156,14 +157,14 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/side-questions', 'askSideQuestion', {
     summary: 'A question that is answered from the conversation and leaves no trace in it.',
     tag: 'runs',
-    body: objectOf({ question: text({ minLength: 1 }) }),
+    body: objectSchema({ question: text({ minLength: 1 }) }),
     responses: { 200: { description: 'The answer.', schema: ref('SideAnswer') } },
     handle: async ({ session, body }) => json(200, await session.btw(String(body['question']))),
   }),
   sessionRoute('POST', '/objects', 'generateObject', {
     summary: 'An object that fits a JSON Schema.',
     tag: 'runs',
-    body: objectOf({ prompt: text({ minLength: 1 }), schema: anything }),
+    body: objectSchema({ prompt: text({ minLength: 1 }), schema: anything }),
     responses: { 200: { description: 'The object.', schema: ref('GeneratedObject') } },
     async handle({ session, body, request }) {
       const schema = isRecord(body['schema']) ? body['schema'] : {}
@@ -178,7 +179,7 @@ export const historyRoutes: readonly Route[] = [
     summary:
       'Run checks that the workspace offers. They are direct calls: the host enables them with `verify` among its tools.',
     tag: 'runs',
-    body: objectOf({
+    body: objectSchema({
       'subject?': text(),
       'checks?': { ...listOf(text()), description: 'Ids of checks; all unless given.' },
     }),

@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../queue/dead-letters.js'
 import type { QueuedRun } from '../run-queue/run-queue.js'
 import type { Session } from '../session/session.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { asRecorded } from './as-recorded.js'
 import type { ServerOptions } from './options.js'
 import { ProblemError, type RetryProblem, retryProblems } from './problem.js'
@@ -8,7 +9,6 @@ import {
   callerRoute,
   json,
   listOf,
-  objectOf,
   type Route,
   type RouteContext,
   ref,
@@ -26,7 +26,7 @@ export const queueRoutes: readonly Route[] = [
       200: {
         description:
           '`status` is absent when this server executes runs itself, and for the callers of one tenant. `POST …/resume` of a dead run queues it again.',
-        schema: objectOf({ 'status?': ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }),
+        schema: objectSchema({ 'status?': ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }),
       },
     },
     handle: getCluster,
@@ -44,7 +44,7 @@ export const queueRoutes: readonly Route[] = [
     summary:
       'Make the call of a dead letter again. It is a direct call, without rules and approvals: the host enables the tool by name.',
     tag: 'queues',
-    body: objectOf({
+    body: objectSchema({
       'evenIfItMayHaveRun?': {
         type: 'boolean',
         description: 'Needed when the call may have done some of its work already.',

@@ -1,5 +1,6 @@
 import type { Session } from '../session/session.js'
 import type { JsonSchema } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { Principal } from './options.js'
 import type { ProblemCode } from './problem.js'
 import type { ServerCore } from './server-core.js'
@@ -76,7 +77,7 @@ export function sessionRoute(method: Method, path: string, action: string, route
 
 /** The response with a list: an object with one field. */
 export function listResponse(description: string, field: string, items: string): Route['responses'] {
-  return { 200: { description, schema: objectOf({ [field]: listOf(ref(items)) }) } }
+  return { 200: { description, schema: objectSchema({ [field]: listOf(ref(items)) }) } }
 }
 
 export function json(
@@ -111,22 +112,3 @@ export function decodeText(value: string): string | undefined {
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 export const text = (more: JsonSchema = {}): JsonSchema => ({ type: 'string', ...more })
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
-
-/** The fields of an object by name. A name that ends with `?` is optional. */
-type Fields = Readonly<Record<string, JsonSchema>>
-
-/** An object with these fields and no others. */
-export function objectOf(fields: Fields): JsonSchema {
-  return { ...shape(fields), additionalProperties: false }
-}
-
-/** An object of an answer: a later version can add fields. */
-export function shape(fields: Fields): JsonSchema {
-  const names = Object.keys(fields)
-  const required = names.filter((name) => !name.endsWith('?'))
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), fields[name] ?? {}])),
-    ...(required.length > 0 && { required }),
-  }
-}

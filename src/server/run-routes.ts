@@ -1,6 +1,7 @@
 import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot } from '../session/runs.js'
 import { isRecord, type JsonObject, type JsonSchema } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { readUploads, type Upload } from './attachments.js'
 import { correlationIdOf } from './correlation-id.js'
 import { cutTexts } from './inspector/cut-texts.js'
@@ -10,7 +11,6 @@ import {
   type Body,
   json,
   listResponse,
-  objectOf,
   type Route,
   ref,
   type SessionContext,
@@ -26,7 +26,7 @@ const idempotencyKey = { 'Idempotency-Key': text({ minLength: 1, maxLength: 200 
 
 const attachments: JsonSchema = {
   type: 'array',
-  items: objectOf({
+  items: objectSchema({
     data: text({ description: 'Base64.' }),
     mediaType: text({ pattern: '^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$', maxLength: 100 }),
     'name?': text({ maxLength: 255 }),
@@ -43,7 +43,11 @@ export const runRoutes: readonly Route[] = [
     summary: 'Start a run. While another is active it waits its turn.',
     tag,
     headers: idempotencyKey,
-    body: objectOf({ prompt: text({ minLength: 1 }), 'attachments?': attachments, 'metadata?': metadata }),
+    body: objectSchema({
+      prompt: text({ minLength: 1 }),
+      'attachments?': attachments,
+      'metadata?': metadata,
+    }),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['prompt'])),
@@ -52,7 +56,7 @@ export const runRoutes: readonly Route[] = [
     summary: 'Send a message of the user, with attachments: a run answers it.',
     tag,
     headers: idempotencyKey,
-    body: objectOf({ text: text({ minLength: 1 }), 'attachments?': attachments, 'metadata?': metadata }),
+    body: objectSchema({ text: text({ minLength: 1 }), 'attachments?': attachments, 'metadata?': metadata }),
     responses: started,
     problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
     handle: (context) => start(context, String(context.body['text'])),
@@ -114,7 +118,7 @@ export const runRoutes: readonly Route[] = [
   sessionRoute('POST', '/runs/{runId}/steer', 'steerRun', {
     summary: 'Add a message to the active run; the model reads it before its next answer.',
     tag,
-    body: objectOf({ text: text({ minLength: 1 }) }),
+    body: objectSchema({ text: text({ minLength: 1 }) }),
     responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../tool/json.js'
+import { openObjectSchema } from '../tool/object-schema.js'
 import { retryProblems } from './problem.js'
-import { listOf, ref, shape, text } from './route.js'
+import { listOf, ref, text } from './route.js'
 
 const number: JsonSchema = { type: 'number' }
 const integer: JsonSchema = { type: 'integer' }
@@ -8,14 +9,14 @@ const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
 /** The shapes that answers refer to by name. */
 export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
-  Problem: shape({
+  Problem: openObjectSchema({
     type: text(),
     status: integer,
     title: text(),
     'detail?': text(),
     code: text({ description: 'Stable: programs decide by it.' }),
   }),
-  Session: shape({
+  Session: openObjectSchema({
     sessionId: text(),
     workspace: text(),
     title: { type: ['string', 'null'] },
@@ -26,14 +27,14 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'principal?': { type: ['string', 'null'] },
     'warning?': { type: ['string', 'null'] },
   }),
-  SessionInfo: shape({
+  SessionInfo: openObjectSchema({
     sessionId: text(),
     'workspace?': text(),
     'title?': { type: ['string', 'null'] },
     'createdAtMs?': number,
     'updatedAtMs?': number,
     'parentId?': text(),
-    'labels?': shape({
+    'labels?': openObjectSchema({
       'tenantId?': text(),
       'principal?': text(),
       'agentTemplateId?': text(),
@@ -41,7 +42,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     }),
     'summary?': ref('SessionSummary'),
   }),
-  SessionSummary: shape({
+  SessionSummary: openObjectSchema({
     status: text({
       enum: ['running', 'waiting', 'interrupted', 'failed', 'cancelled', 'completed', 'idle'],
     }),
@@ -55,7 +56,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'costUsd?': number,
     'prompt?': text({ description: 'The beginning of the first prompt.' }),
   }),
-  Run: shape({
+  Run: openObjectSchema({
     runId: text(),
     sessionId: text(),
     status: text({ enum: ['queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted'] }),
@@ -69,7 +70,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'usage?': anything,
     'costUsd?': number,
   }),
-  StartedRun: shape({ runId: text(), sessionId: text(), 'status?': text() }),
+  StartedRun: openObjectSchema({ runId: text(), sessionId: text(), 'status?': text() }),
   Event: {
     type: 'object',
     description: 'An event of the SDK, unchanged. `type` names its kind.',
@@ -78,7 +79,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     additionalProperties: true,
   },
   /** The `result` of `agent_end`. */
-  RunResult: shape({
+  RunResult: openObjectSchema({
     runId: text(),
     text: text(),
     finish: text({ description: 'Why the run ended.' }),
@@ -98,7 +99,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
       description:
         'The models whose circuits opened during the run, as `provider/model`. Absent when none did.',
     },
-    'goal?': shape({
+    'goal?': openObjectSchema({
       met: { type: 'boolean' },
       reason: text({ enum: ['met', 'rounds', 'time', 'cost', 'stopped'] }),
       checks: integer,
@@ -108,7 +109,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     }),
     'verificationStatus?': text(),
   }),
-  Approval: shape({
+  Approval: openObjectSchema({
     callId: text(),
     toolName: text(),
     'args?': {},
@@ -127,8 +128,8 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
       description: 'Asked by a process that has ended; the answer resumes the run.',
     },
   }),
-  Decision: shape({ callId: text(), decision: text(), 'runId?': text() }),
-  Question: shape({
+  Decision: openObjectSchema({ callId: text(), decision: text(), 'runId?': text() }),
+  Question: openObjectSchema({
     questionId: text(),
     questions: listOf(anything),
     'askedAtMs?': number,
@@ -138,14 +139,20 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
       description: 'Asked by a process that has ended; the answer resumes the run.',
     },
   }),
-  Message: shape({ id: text(), role: text(), text: text(), 'createdAtMs?': number, 'runId?': text() }),
+  Message: openObjectSchema({
+    id: text(),
+    role: text(),
+    text: text(),
+    'createdAtMs?': number,
+    'runId?': text(),
+  }),
   HistoryMessage: {
     type: 'object',
     properties: { role: text() },
     required: ['role'],
     additionalProperties: true,
   },
-  FileChange: shape({
+  FileChange: openObjectSchema({
     path: text(),
     kind: text(),
     'added?': integer,
@@ -154,34 +161,41 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'undone?': { type: 'boolean' },
     'whyNot?': text(),
   }),
-  UndoOutcome: shape({ undoId: text(), runId: text(), restored: listOf(text()), refused: listOf(anything) }),
-  Tool: shape({
+  UndoOutcome: openObjectSchema({
+    undoId: text(),
+    runId: text(),
+    restored: listOf(text()),
+    refused: listOf(anything),
+  }),
+  Tool: openObjectSchema({
     name: text(),
     description: text(),
     'kind?': text(),
     'title?': text(),
     'parameters?': anything,
   }),
-  ToolResult: shape({ name: text(), output: text(), exitCode: integer, 'metadata?': anything }),
-  Explanation: shape({
+  ToolResult: openObjectSchema({ name: text(), output: text(), exitCode: integer, 'metadata?': anything }),
+  Explanation: openObjectSchema({
     action: text({ enum: ['allow', 'ask', 'deny'] }),
     text: text(),
     judged: { ...anything, description: 'The answer of each layer of rules, and each rule that matches.' },
     watchdog: anything,
   }),
   Trace: anything,
-  Usage: shape({ usage: anything, 'costUsd?': number, 'models?': listOf(anything) }),
-  ContextUsage: shape({
+  Usage: openObjectSchema({ usage: anything, 'costUsd?': number, 'models?': listOf(anything) }),
+  ContextUsage: openObjectSchema({
     model: text(),
     windowTokens: integer,
     windowAssumed: { type: 'boolean', description: 'The window is a guess.' },
     usedTokens: integer,
     'counted?': { type: 'boolean' },
-    parts: listOf(shape({ name: text(), tokens: integer, count: integer, 'largest?': listOf(anything) })),
-    compaction: shape({ auto: { type: 'boolean' }, atTokens: integer }),
+    parts: listOf(
+      openObjectSchema({ name: text(), tokens: integer, count: integer, 'largest?': listOf(anything) }),
+    ),
+    compaction: openObjectSchema({ auto: { type: 'boolean' }, atTokens: integer }),
   }),
-  Todo: shape({ 'content?': text(), 'status?': text() }),
-  McpServer: shape({
+  Todo: openObjectSchema({ 'content?': text(), 'status?': text() }),
+  McpServer: openObjectSchema({
     name: text(),
     state: text({ enum: ['idle', 'connecting', 'connected', 'down', 'disabled'] }),
     connected: { type: 'boolean' },
@@ -193,7 +207,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'problems?': listOf(text()),
     'needsSignIn?': { type: 'boolean', description: 'A user has to sign in first.' },
   }),
-  Schedule: shape({
+  Schedule: openObjectSchema({
     name: text(),
     sessionId: text(),
     'cron?': text(),
@@ -204,7 +218,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'last?': ref('Fire'),
     recent: { ...listOf(ref('Fire')), description: 'The newest fires of the log, newest first.' },
   }),
-  Fire: shape({
+  Fire: openObjectSchema({
     firedAtMs: { ...number, description: 'When it was due.' },
     startedAtMs: number,
     'endedAtMs?': number,
@@ -220,9 +234,9 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     'text?': text({ description: 'The beginning of the answer.' }),
     'error?': text(),
   }),
-  ClusterStatus: shape({
+  ClusterStatus: openObjectSchema({
     nodes: listOf(
-      shape({
+      openObjectSchema({
         id: text(),
         name: text(),
         host: text(),
@@ -236,13 +250,13 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
         isDraining: { type: 'boolean' },
       }),
     ),
-    lanes: listOf(shape({ lane: text(), queued: integer, active: integer, oldestWaitMs: number })),
+    lanes: listOf(openObjectSchema({ lane: text(), queued: integer, active: integer, oldestWaitMs: number })),
     waiting: integer,
     dead: integer,
-    ended: shape({ completed: integer, failed: integer, cancelled: integer }),
+    ended: openObjectSchema({ completed: integer, failed: integer, cancelled: integer }),
     takeovers: integer,
   }),
-  DeadRun: shape({
+  DeadRun: openObjectSchema({
     runId: text(),
     sessionId: text(),
     prompt: text(),
@@ -251,16 +265,16 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     submittedAtMs: number,
     updatedAtMs: number,
     attempt: integer,
-    'error?': shape({ code: text(), message: text() }),
+    'error?': openObjectSchema({ code: text(), message: text() }),
   }),
-  LaneQueue: shape({
-    lanes: listOf(shape({ lane: text(), pending: integer, active: integer, mode: text() })),
+  LaneQueue: openObjectSchema({
+    lanes: listOf(openObjectSchema({ lane: text(), pending: integer, active: integer, mode: text() })),
     tasks: {
-      ...listOf(shape({ taskId: text(), lane: text(), toolName: text(), attempt: integer })),
+      ...listOf(openObjectSchema({ taskId: text(), lane: text(), toolName: text(), attempt: integer })),
       description: 'Calls that workers of other processes have.',
     },
     deadLetters: listOf(
-      shape({
+      openObjectSchema({
         commandId: text(),
         toolName: text(),
         lane: text(),
@@ -278,7 +292,12 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     'counters?': { type: 'object', additionalProperties: integer },
   }),
-  SideAnswer: shape({ question: text(), answer: text(), 'totalTokens?': integer, 'costUsd?': number }),
+  SideAnswer: openObjectSchema({
+    question: text(),
+    answer: text(),
+    'totalTokens?': integer,
+    'costUsd?': number,
+  }),
   GeneratedObject: {
     type: 'object',
     properties: { object: {} },

@@ -1,17 +1,9 @@
+import { objectSchema } from '../tool/object-schema.js'
 import { watchAll } from './all-events.js'
 import { clusterMetrics } from './metrics.js'
-import {
-  callerRoute,
-  json,
-  objectOf,
-  publicRoute,
-  type Route,
-  type RouteContext,
-  ref,
-  text,
-} from './route.js'
+import { callerRoute, json, publicRoute, type Route, type RouteContext, ref, text } from './route.js'
 
-const alive = objectOf({ status: text() })
+const alive = objectSchema({ status: text() })
 
 /** Health, readiness, metrics and the stream of all sessions. */
 export const serviceRoutes: readonly Route[] = [
@@ -46,7 +38,7 @@ export const serviceRoutes: readonly Route[] = [
       200: {
         description: '`data` is `{ sessionId, runId, sequence, event }`. `id` is opaque.',
         type: 'text/event-stream',
-        schema: objectOf({
+        schema: objectSchema({
           sessionId: text(),
           runId: text(),
           sequence: { type: 'integer' },

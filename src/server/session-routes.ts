@@ -2,13 +2,13 @@ import type { Session } from '../session/session.js'
 import { readSessionCursor, sessionCursor } from '../store/session-cursor.js'
 import type { SessionInfo } from '../store/session-store.js'
 import { isRecord } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { clientOptions, wideModes } from './client-options.js'
 import { ProblemError } from './problem.js'
 import {
   callerRoute,
   json,
   listOf,
-  objectOf,
   type Route,
   type RouteContext,
   ref,
@@ -27,7 +27,7 @@ export const sessionRoutes: readonly Route[] = [
   callerRoute('POST', '/v1/sessions', 'createSession', {
     summary: 'Open a session on an allowed workspace.',
     tag,
-    body: objectOf({
+    body: objectSchema({
       'workspace?': text({
         description: 'An allowed path or its base name; the first allowed one unless given.',
       }),
@@ -51,7 +51,7 @@ export const sessionRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'One page. `nextCursor` is absent on the last one.',
-        schema: objectOf({ sessions: listOf(ref('SessionInfo')), 'nextCursor?': text() }),
+        schema: objectSchema({ sessions: listOf(ref('SessionInfo')), 'nextCursor?': text() }),
       },
     },
     handle: listSessions,
@@ -59,7 +59,10 @@ export const sessionRoutes: readonly Route[] = [
   callerRoute('POST', '/v1/sessions/import', 'importSession', {
     summary: 'Add an exported session. It brings no permissions and no labels.',
     tag,
-    body: objectOf({ lines: { type: 'array', items: text(), maxItems: 1_000_000 }, 'workspace?': text() }),
+    body: objectSchema({
+      lines: { type: 'array', items: text(), maxItems: 1_000_000 },
+      'workspace?': text(),
+    }),
     responses: { 201: { description: 'The session.', schema: ref('Session') } },
     problems: ['workspace_not_allowed', 'session_exists'],
     async handle({ core, principal, body }) {
@@ -90,7 +93,7 @@ export const sessionRoutes: readonly Route[] = [
   sessionRoute('PATCH', '', 'updateSession', {
     summary: 'Change the title, the mode or the model.',
     tag,
-    body: objectOf({
+    body: objectSchema({
       'title?': title,
       'mode?': { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
       'model?': text({ minLength: 1 }),
@@ -123,7 +126,7 @@ export const sessionRoutes: readonly Route[] = [
   sessionRoute('POST', '/fork', 'forkSession', {
     summary: 'Copy a session, up to a message or to its end.',
     tag,
-    body: objectOf({ 'fromMessageId?': text(), 'beforeMessageId?': text(), 'title?': title }),
+    body: objectSchema({ 'fromMessageId?': text(), 'beforeMessageId?': text(), 'title?': title }),
     responses: { 201: { description: 'The new session.', schema: ref('Session') } },
     problems: ['session_busy', 'history_conflict'],
     async handle({ core, principal, session, body }) {

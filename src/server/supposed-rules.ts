@@ -2,20 +2,21 @@ import { compilePolicy } from '../authority/policy.js'
 import { type RuleSource, ruleSources } from '../authority/rule.js'
 import type { SupposedRules } from '../loop/session-authority.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
-import { listOf, objectOf, text } from './route.js'
+import { objectSchema } from '../tool/object-schema.js'
+import { listOf, text } from './route.js'
 
 const source = text({ enum: [...ruleSources] })
 
 /** Rules that a client wants a call judged with. */
-export const supposedRules: JsonSchema = objectOf({
+export const supposedRules: JsonSchema = objectSchema({
   'add?': listOf(
-    objectOf({
+    objectSchema({
       rule: text({ minLength: 1, maxLength: 1_000, description: 'As a policy writes it: `bash(npm *)`.' }),
       action: text({ enum: ['allow', 'ask', 'deny'] }),
       'source?': source,
     }),
   ),
-  'remove?': listOf(objectOf({ rule: text(), source })),
+  'remove?': listOf(objectSchema({ rule: text(), source })),
 })
 
 /** Reads them. Throws `PolicyError` for a rule that cannot be used. */

@@ -1,6 +1,7 @@
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { createBash } from '../toolbox/bash.js'
@@ -20,17 +21,12 @@ const readText = (name: string, longest: number) =>
     idempotent: true,
     requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
     limits: { maxBytes: Number.MAX_SAFE_INTEGER },
-    parameters: {
-      type: 'object',
-      properties: {
-        file_path: { type: 'string' },
-        offset: { type: 'integer', minimum: 0 },
-        limit: { type: 'integer', minimum: 0 },
-        max_bytes: { type: 'integer', minimum: 1, maximum: longest },
-      },
-      required: ['file_path'],
-      additionalProperties: false,
-    },
+    parameters: objectSchema({
+      file_path: { type: 'string' },
+      'offset?': { type: 'integer', minimum: 0 },
+      'limit?': { type: 'integer', minimum: 0 },
+      'max_bytes?': { type: 'integer', minimum: 1, maximum: longest },
+    }),
     touches: ({ file_path }) => [{ fs: 'read', path: file_path }],
     execute: async ({ file_path, offset, limit, max_bytes }, { runtime }) => {
       const files = runtime?.files
@@ -67,12 +63,7 @@ const globPaths = (name: string, most: number, cut: boolean) =>
     idempotent: true,
     requires: { fs: { read: ['{workspace}/**'] } },
     limits: { maxBytes: Number.MAX_SAFE_INTEGER },
-    parameters: {
-      type: 'object',
-      properties: { pattern: { type: 'string' }, path: { type: 'string' } },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+    parameters: objectSchema({ pattern: { type: 'string' }, 'path?': { type: 'string' } }),
     touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
     execute: async ({ pattern, path }, { runtime, signal }) => {
       const found = await runtime?.search?.glob({

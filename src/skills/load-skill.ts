@@ -1,5 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { requireSkills } from './require-skills.js'
 
 /** Puts the text of a skill before the model. */
@@ -8,12 +9,7 @@ export const skillTool = builtInTool<{ name: string; reload?: boolean }>({
   description: 'Load the text of a skill, to work by it.',
   kind: 'think',
   idempotent: true,
-  parameters: {
-    type: 'object',
-    properties: { name: { type: 'string', minLength: 1 }, reload: { type: 'boolean' } },
-    required: ['name'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({ name: { type: 'string', minLength: 1 }, 'reload?': { type: 'boolean' } }),
   // A skill that was cut is worse than none: it is bounded where it is read.
   limits: { maxBytes: 512 * 1024 },
   async execute({ name, reload = false }, context) {

@@ -1,5 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { requireSkills } from './require-skills.js'
 
 /** Finds skills by what they are about. */
@@ -8,15 +9,10 @@ export const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
   description: 'Find skills by what they are about.',
   kind: 'search',
   idempotent: true,
-  parameters: {
-    type: 'object',
-    properties: {
-      query: { type: 'string', minLength: 1, maxLength: 2_000 },
-      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5 },
-    },
-    required: ['query'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    query: { type: 'string', minLength: 1, maxLength: 2_000 },
+    'limit?': { type: 'integer', minimum: 1, maximum: 20, default: 5 },
+  }),
   async execute({ query, limit = 5 }, context) {
     const { found, total } = await requireSkills(context).search(query, limit)
     const metadata = { count: found.length, total, skills: found.map(({ name }) => name) }

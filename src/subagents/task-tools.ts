@@ -3,6 +3,7 @@ import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject, type JsonSchema, type JsonValue } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { MissingServiceError, requireService } from '../toolbox/require-service.js'
 import { maxTasksAtOnce } from './limits.js'
 import { outcomeText, sectionText } from './task-text.js'
@@ -83,19 +84,14 @@ const parallelTaskTool = builtInTool<Several>({
   description: 'Independent tasks at once; answers in their order. Fields as in task.',
   kind: 'other',
   ownTime: true,
-  parameters: {
-    type: 'object',
-    properties: {
-      tasks: {
-        type: 'array',
-        minItems: 1,
-        maxItems: maxTasksAtOnce,
-        items: { type: 'object', required: ['prompt'] },
-      },
+  parameters: objectSchema({
+    tasks: {
+      type: 'array',
+      minItems: 1,
+      maxItems: maxTasksAtOnce,
+      items: { type: 'object', required: ['prompt'] },
     },
-    required: ['tasks'],
-    additionalProperties: false,
-  },
+  }),
   execute: ({ tasks }, context) => performSeveral(tasks, context),
 })
 

@@ -1,5 +1,6 @@
 import type { GovernedTool } from './contract.js'
 import { createJsonTool } from './create-json-tool.js'
+import { objectSchema } from './object-schema.js'
 
 /** The name and the description of the tool. */
 export type CreateThinkToolOptions = { name?: string; description?: string }
@@ -16,12 +17,7 @@ export function createThinkTool(
     description: options.description ?? thinkDescription,
     kind: 'think',
     idempotent: true,
-    parameters: {
-      type: 'object',
-      properties: { thought: { type: 'string', description: 'The thought.' } },
-      required: ['thought'],
-      additionalProperties: false,
-    },
+    parameters: objectSchema({ thought: { type: 'string', description: 'The thought.' } }),
     execute: ({ thought }) => thought,
   })
 }

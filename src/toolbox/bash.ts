@@ -2,6 +2,7 @@ import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
 import { fittingHead } from './fitting-head.js'
 import { limitText } from './limit-text.js'
@@ -38,23 +39,19 @@ export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> 
     kind: 'execute',
     limits: { maxBytes, extraBytes },
     requires: { shell: [{ cmd: '*' }] },
-    parameters: {
-      type: 'object',
-      properties: {
-        command: { type: 'string', minLength: 1 },
-        timeout: {
-          type: 'integer',
-          minimum: 1,
-          maximum: maxMs,
-          description: 'ms, default 120000',
-        },
-        background: { type: 'boolean' },
-        job_id: { type: 'string', description: 'No command' },
-        action: { enum: ['output', 'kill'] },
-        from: { type: 'integer', minimum: 0, description: 'Job output position' },
+    parameters: objectSchema({
+      'command?': { type: 'string', minLength: 1 },
+      'timeout?': {
+        type: 'integer',
+        minimum: 1,
+        maximum: maxMs,
+        description: 'ms, default 120000',
       },
-      additionalProperties: false,
-    },
+      'background?': { type: 'boolean' },
+      'job_id?': { type: 'string', description: 'No command' },
+      'action?': { enum: ['output', 'kill'] },
+      'from?': { type: 'integer', minimum: 0, description: 'Job output position' },
+    }),
     touches: (args) => {
       checkTogether(args)
       return args.command === undefined ? [] : [{ shell: { text: args.command } }]

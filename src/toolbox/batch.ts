@@ -3,6 +3,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { Invocation } from '../tool/session-services.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { MissingServiceError, requireService } from './require-service.js'
@@ -21,25 +22,15 @@ export const batchTool = builtInTool<BatchArgs>({
     'Make independent tool calls at once; results come in order, each under its index. Retry only the indices named as failed.',
   unlisted: ['max_concurrency'],
   kind: 'other',
-  parameters: {
-    type: 'object',
-    properties: {
-      invocations: {
-        type: 'array',
-        minItems: 1,
-        maxItems: 32,
-        items: {
-          type: 'object',
-          properties: { tool: { type: 'string' }, args: { type: 'object' } },
-          required: ['tool'],
-          additionalProperties: false,
-        },
-      },
-      max_concurrency: { type: 'integer', minimum: 1, maximum: 16, default: 8 },
+  parameters: objectSchema({
+    invocations: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 32,
+      items: objectSchema({ tool: { type: 'string' }, 'args?': { type: 'object' } }),
     },
-    required: ['invocations'],
-    additionalProperties: false,
-  },
+    'max_concurrency?': { type: 'integer', minimum: 1, maximum: 16, default: 8 },
+  }),
   async execute({ invocations, max_concurrency = 8 }, context) {
     if (invocations.some(({ tool }) => tool === name))
       return errorEnvelope('nested batch calls are not allowed: list their calls in this batch instead')

@@ -1,6 +1,7 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { changedMeanwhile } from './changed-meanwhile.js'
 import { mapEndings, withLf } from './line-endings.js'
@@ -21,17 +22,12 @@ export const editTool = builtInTool<EditArgs>({
     'without the line numbers of read; else nothing is changed and the places are named. replace_all: every occurrence.',
   kind: 'edit',
   requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      file_path: { type: 'string' },
-      old_string: { type: 'string' },
-      new_string: { type: 'string' },
-      replace_all: { type: 'boolean' },
-    },
-    required: ['file_path', 'old_string', 'new_string'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    file_path: { type: 'string' },
+    old_string: { type: 'string' },
+    new_string: { type: 'string' },
+    'replace_all?': { type: 'boolean' },
+  }),
   touches: ({ file_path }) => [
     { fs: 'read', path: file_path },
     { fs: 'write', path: file_path },

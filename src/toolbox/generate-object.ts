@@ -5,6 +5,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { MissingServiceError, requireService } from './require-service.js'
 
@@ -37,22 +38,17 @@ export const generateObjectTool = builtInTool<GenerateObjectArgs>({
   kind: 'other',
   // Cut short it would be no JSON any more; no model writes as much at once.
   limits: { maxBytes: 4 * 1024 * 1024 },
-  parameters: {
-    type: 'object',
-    properties: {
-      schema: { type: 'object' },
-      prompt: { type: 'string', pattern: '\\S' },
-      schema_name: { type: 'string', pattern: '^[\\w-]{1,59}$' },
-      schema_description: { type: 'string' },
-      system: { type: 'string' },
-      mode: { enum: ['auto', 'tool', 'prompt'] },
-      max_repair_attempts: { type: 'integer', minimum: 0, maximum: 5 },
-      include_raw_text: { type: 'boolean' },
-      timeout_ms: { type: 'integer', minimum: 1_000, maximum: 600_000 },
-    },
-    required: ['schema', 'prompt'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    schema: { type: 'object' },
+    prompt: { type: 'string', pattern: '\\S' },
+    'schema_name?': { type: 'string', pattern: '^[\\w-]{1,59}$' },
+    'schema_description?': { type: 'string' },
+    'system?': { type: 'string' },
+    'mode?': { enum: ['auto', 'tool', 'prompt'] },
+    'max_repair_attempts?': { type: 'integer', minimum: 0, maximum: 5 },
+    'include_raw_text?': { type: 'boolean' },
+    'timeout_ms?': { type: 'integer', minimum: 1_000, maximum: 600_000 },
+  }),
   execute: generate,
 })
 

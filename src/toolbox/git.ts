@@ -1,6 +1,7 @@
 import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { RuntimeShell, ShellOutcome } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import { fittingHead } from './fitting-head.js'
@@ -40,26 +41,21 @@ export const gitTool = builtInTool<GitArgs>({
     fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
   },
   limits: { maxBytes },
-  parameters: {
-    type: 'object',
-    properties: {
-      command: text('status|log|branch|checkout|diff|stash|remote|worktree'),
-      subcommand: { enum: ['list', 'create', 'remove'] },
-      name: text('Branch'),
-      path: text('Of log, diff, worktree'),
-      ref: text('checkout, log'),
-      target: text('diff: range'),
-      base: text('create: from'),
-      new_branch: { type: 'boolean', default: true },
-      force: { type: 'boolean' },
-      max_count: { type: 'integer', minimum: 1, maximum: 200 },
-      message: { type: 'string' },
-      include_untracked: { type: 'boolean' },
-      remote_name: { type: 'string' },
-    },
-    required: ['command'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    command: text('status|log|branch|checkout|diff|stash|remote|worktree'),
+    'subcommand?': { enum: ['list', 'create', 'remove'] },
+    'name?': text('Branch'),
+    'path?': text('Of log, diff, worktree'),
+    'ref?': text('checkout, log'),
+    'target?': text('diff: range'),
+    'base?': text('create: from'),
+    'new_branch?': { type: 'boolean', default: true },
+    'force?': { type: 'boolean' },
+    'max_count?': { type: 'integer', minimum: 1, maximum: 200 },
+    'message?': { type: 'string' },
+    'include_untracked?': { type: 'boolean' },
+    'remote_name?': { type: 'string' },
+  }),
   touches: subjectsOf,
   async execute(args, context) {
     const plan = planGit(args)

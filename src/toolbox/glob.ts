@@ -1,5 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { pathText } from './path-text.js'
 import { requireService } from './require-service.js'
 import { spilledOutput } from './spilled.js'
@@ -19,16 +20,11 @@ export const globTool = builtInTool<GlobArgs>({
   idempotent: true,
   limits: { maxItems: maxEntries },
   requires: { fs: { read: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      pattern: { type: 'string', minLength: 1, description: 'src/**/*.{js,css}' },
-      path: { type: 'string', description: 'Directory' },
-      order: { enum: ['name', 'newest'] },
-    },
-    required: ['pattern'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    pattern: { type: 'string', minLength: 1, description: 'src/**/*.{js,css}' },
+    'path?': { type: 'string', description: 'Directory' },
+    'order?': { enum: ['name', 'newest'] },
+  }),
   touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
   async execute({ pattern, path, order }, context) {
     const { paths, total, incomplete } = await requireService(context, 'search').glob({

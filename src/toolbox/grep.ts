@@ -2,6 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { GrepLine, GrepOutcome, GrepRequest } from '../tool/runtime.js'
 import { pathText } from './path-text.js'
 import { requireService } from './require-service.js'
@@ -38,26 +39,21 @@ export const grepTool = builtInTool<GrepArgs>({
   idempotent: true,
   limits: { maxItems: maxMatches },
   requires: { fs: { read: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      pattern: {
-        type: 'string',
-        minLength: 1,
-        description: 'Escape: foo\\(',
-      },
-      path: { type: 'string', description: 'File or directory' },
-      glob: { type: 'string', description: '*.{ts,tsx}' },
-      context: { ...lines, description: 'Lines around a match' },
-      before: lines,
-      after: lines,
-      ignore_case: { type: 'boolean' },
-      '-i': { type: 'boolean' },
-      output_mode: { enum: ['content', 'files_with_matches', 'count'] },
+  parameters: objectSchema({
+    pattern: {
+      type: 'string',
+      minLength: 1,
+      description: 'Escape: foo\\(',
     },
-    required: ['pattern'],
-    additionalProperties: false,
-  },
+    'path?': { type: 'string', description: 'File or directory' },
+    'glob?': { type: 'string', description: '*.{ts,tsx}' },
+    'context?': { ...lines, description: 'Lines around a match' },
+    'before?': lines,
+    'after?': lines,
+    'ignore_case?': { type: 'boolean' },
+    '-i?': { type: 'boolean' },
+    'output_mode?': { enum: ['content', 'files_with_matches', 'count'] },
+  }),
   touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
   async execute(args, context) {
     const request = requestOf(args, context)

@@ -1,5 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { DirectoryEntry } from '../tool/runtime.js'
 import { entryText, orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
@@ -17,11 +18,7 @@ export const lsTool = builtInTool<LsArgs>({
   kind: 'read',
   idempotent: true,
   requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: { path: { type: 'string' } },
-    additionalProperties: false,
-  },
+  parameters: objectSchema({ 'path?': { type: 'string' } }),
   touches: ({ path = '.' }) => [{ fs: 'read', path }],
   async execute({ path = '.' }, context) {
     const entries = await orDescribeMissing(context, path, requireService(context, 'files').list(path))

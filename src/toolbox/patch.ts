@@ -2,6 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { FileChange } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import { FilesNotChangedError } from '../workspace/files/errors.js'
@@ -24,15 +25,10 @@ export const patchTool = builtInTool<PatchArgs>({
     'Context lines must match the file exactly.',
   kind: 'edit',
   requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      diff: { type: 'string' },
-      file_path: { type: 'string', description: 'Wins over names in the diff' },
-    },
-    required: ['diff'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    diff: { type: 'string' },
+    'file_path?': { type: 'string', description: 'Wins over names in the diff' },
+  }),
   touches: subjectsOf,
   async execute(args, context) {
     const patches = patchesOf(args)

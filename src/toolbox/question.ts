@@ -2,6 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { Question } from '../tool/session-services.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 
@@ -28,41 +29,26 @@ export const questionTool = builtInTool<QuestionArgs, { answers: string[][] }>({
     'Ask the user and wait for the answer. Use it only when the answer changes what you do and cannot be found out. Offer ' +
     'options where you can; other words are taken too. `answers` has one list a question, empty if skipped.',
   kind: 'other',
-  parameters: {
-    type: 'object',
-    properties: {
-      questions: {
-        type: 'array',
-        minItems: 1,
-        maxItems: 10,
-        items: {
-          type: 'object',
-          properties: {
-            question: { type: 'string', minLength: 1, maxLength: 2_000 },
-            header: { type: 'string', maxLength: 60 },
-            options: {
-              type: 'array',
-              maxItems: 20,
-              items: {
-                type: 'object',
-                properties: {
-                  label: { type: 'string', minLength: 1, maxLength: 200 },
-                  description: { type: 'string', maxLength: 500 },
-                },
-                required: ['label'],
-                additionalProperties: false,
-              },
-            },
-            multi_select: { type: 'boolean', default: false },
-          },
-          required: ['question'],
-          additionalProperties: false,
+  parameters: objectSchema({
+    questions: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 10,
+      items: objectSchema({
+        question: { type: 'string', minLength: 1, maxLength: 2_000 },
+        'header?': { type: 'string', maxLength: 60 },
+        'options?': {
+          type: 'array',
+          maxItems: 20,
+          items: objectSchema({
+            label: { type: 'string', minLength: 1, maxLength: 200 },
+            'description?': { type: 'string', maxLength: 500 },
+          }),
         },
-      },
+        'multi_select?': { type: 'boolean', default: false },
+      }),
     },
-    required: ['questions'],
-    additionalProperties: false,
-  },
+  }),
   execute: ask,
 })
 

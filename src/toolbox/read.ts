@@ -3,6 +3,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { FileStat, RuntimeFiles } from '../tool/runtime.js'
 import { type ContentKind, contentKind } from './content-kind.js'
 import { endingStyle } from './line-endings.js'
@@ -39,21 +40,16 @@ export const readTool = builtInTool<ReadArgs>({
   idempotent: true,
   limits: { maxBytes, extraBytes },
   requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      file_path: {
-        type: 'string',
-        description: 'From the workspace root, or an output_path',
-      },
-      offset: { type: 'integer', minimum: 0, description: 'Lines to skip' },
-      limit: { type: 'integer', minimum: 1 },
-      start_byte: { type: 'integer', minimum: 0 },
-      end_byte: { type: 'integer', minimum: 1, description: 'Exclusive' },
+  parameters: objectSchema({
+    file_path: {
+      type: 'string',
+      description: 'From the workspace root, or an output_path',
     },
-    required: ['file_path'],
-    additionalProperties: false,
-  },
+    'offset?': { type: 'integer', minimum: 0, description: 'Lines to skip' },
+    'limit?': { type: 'integer', minimum: 1 },
+    'start_byte?': { type: 'integer', minimum: 0 },
+    'end_byte?': { type: 'integer', minimum: 1, description: 'Exclusive' },
+  }),
   touches: ({ file_path }) => [{ fs: 'read', path: file_path }],
   async execute(args, context): Promise<OutputEnvelope<string | ToolResultContent[]>> {
     const files = requireService(context, 'files')

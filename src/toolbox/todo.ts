@@ -2,6 +2,7 @@ import type { Todo, TodoStatus } from '../store/todo.js'
 import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { MissingServiceError, requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 
@@ -25,25 +26,16 @@ export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
     'read the list. For work of three steps and more. At most one item is in_progress.',
   kind: 'other',
   idempotent: true,
-  parameters: {
-    type: 'object',
-    properties: {
-      todos: {
-        type: 'array',
-        maxItems: maxTodos,
-        items: {
-          type: 'object',
-          properties: {
-            content: { type: 'string', minLength: 1, maxLength: maxTodoLength },
-            status: { enum: ['pending', 'in_progress', 'completed'] },
-          },
-          required: ['content', 'status'],
-          additionalProperties: false,
-        },
-      },
+  parameters: objectSchema({
+    'todos?': {
+      type: 'array',
+      maxItems: maxTodos,
+      items: objectSchema({
+        content: { type: 'string', minLength: 1, maxLength: maxTodoLength },
+        status: { enum: ['pending', 'in_progress', 'completed'] },
+      }),
     },
-    additionalProperties: false,
-  },
+  }),
   execute: keepList,
 })
 

@@ -2,6 +2,7 @@ import type { AnyTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import type { ToolDefinition } from '../tool/definition.js'
 import type { JsonSchema } from '../tool/json.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { createLexicalToolIndex } from '../tool/search/lexical-index.js'
 import type { DynamicToolIndex } from '../tool/search/tool-index.js'
 import { jsonTextOf } from '../tool/serialize.js'
@@ -19,20 +20,15 @@ export const toolSearchTool = builtInTool<{ query: string; limit?: number }, Too
     'next turn on. It runs none of them.',
   kind: 'search',
   idempotent: true,
-  parameters: {
-    type: 'object',
-    properties: {
-      query: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 2_000,
-        description: 'Words for the task, or part of a name.',
-      },
-      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5 },
+  parameters: objectSchema({
+    query: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'Words for the task, or part of a name.',
     },
-    required: ['query'],
-    additionalProperties: false,
-  },
+    'limit?': { type: 'integer', minimum: 1, maximum: 20, default: 5 },
+  }),
   execute: findTools,
 })
 

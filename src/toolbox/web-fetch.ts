@@ -2,6 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { objectSchema } from '../tool/object-schema.js'
 import type { NetResponse } from '../tool/runtime.js'
 import { requireService } from './require-service.js'
 import { visibleLine, visibleText } from './untrusted-text.js'
@@ -35,16 +36,11 @@ export const webFetchTool = builtInTool<WebFetchArgs, OutputEnvelope<string>>({
   idempotent: true,
   requires: { net: { hosts: ['*'] } },
   limits: { maxBytes: 200 * 1024 },
-  parameters: {
-    type: 'object',
-    properties: {
-      url: { type: 'string', minLength: 1, maxLength: 16_384, description: 'http or https' },
-      format: { enum: ['markdown', 'text', 'html'] },
-      timeout: { type: 'number', exclusiveMinimum: 0, maximum: 120, default: 30, description: 'Seconds' },
-    },
-    required: ['url'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    url: { type: 'string', minLength: 1, maxLength: 16_384, description: 'http or https' },
+    'format?': { enum: ['markdown', 'text', 'html'] },
+    'timeout?': { type: 'number', exclusiveMinimum: 0, maximum: 120, default: 30, description: 'Seconds' },
+  }),
   touches: ({ url }) => [{ net: webHost(readUrl(url)) }],
   execute: fetchPage,
 })

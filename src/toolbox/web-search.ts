@@ -4,6 +4,7 @@ import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { fnv1a } from '../tool/fnv1a.js'
 import { frozenCopy } from '../tool/frozen-copy.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { startTimeLimit } from '../workspace/net/time-limit.js'
 import { requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
@@ -23,15 +24,12 @@ type WebSearchArgs = { query: string; max_results?: number }
 type WebSearchOutput = { results: WebSearchResult[] }
 
 // Every session has a tool of its own, and reading a schema costs more than all else of it: it is the same for all.
-const parameters = frozenCopy({
-  type: 'object',
-  properties: {
+const parameters = frozenCopy(
+  objectSchema({
     query: { type: 'string', minLength: 1, maxLength: 1_000 },
-    max_results: { type: 'integer', minimum: 1, maximum: 50, default: 10 },
-  },
-  required: ['query'],
-  additionalProperties: false,
-})
+    'max_results?': { type: 'integer', minimum: 1, maximum: 50, default: 10 },
+  }),
+)
 
 /**
  * Makes the tool that searches the web. Without a provider it exists too, and says what is missing.

@@ -1,5 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
+import { objectSchema } from '../tool/object-schema.js'
 import { countLines } from './line-endings.js'
 import { pathText } from './path-text.js'
 import { requireService } from './require-service.js'
@@ -13,15 +14,10 @@ export const writeTool = builtInTool<WriteArgs>({
     'Create a file or replace its whole content; missing directories are made. To change a part use edit or patch.',
   kind: 'edit',
   requires: { fs: { write: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      file_path: { type: 'string' },
-      content: { type: 'string' },
-    },
-    required: ['file_path', 'content'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    file_path: { type: 'string' },
+    content: { type: 'string' },
+  }),
   touches: ({ file_path }) => [{ fs: 'write', path: file_path }],
   async execute({ file_path, content }, context) {
     const { bytes, created } = await requireService(context, 'files').write(file_path, content)

@@ -1,6 +1,7 @@
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { GovernedTool, ToolCallContext } from '../../tool/contract.js'
 import { createJsonTool } from '../../tool/create-json-tool.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { PromptRequest } from './prompt-request.js'
 
@@ -34,12 +35,7 @@ export function agentTool(
   return createJsonTool<{ prompt: string }, string>({
     name: options.name,
     description: options.description ?? agent.description ?? `Ask the agent "${agent.name ?? agent.id}".`,
-    parameters: {
-      type: 'object',
-      properties: { prompt: { type: 'string', description: 'What to ask the agent.' } },
-      required: ['prompt'],
-      additionalProperties: false,
-    },
+    parameters: objectSchema({ prompt: { type: 'string', description: 'What to ask the agent.' } }),
     async execute({ prompt }, context) {
       const request = requestFor(agent, prompt, options, context)
       if (!options.stream || context.emitStreamEvent === undefined) return (await request.send()).output

@@ -3,9 +3,10 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { asRecorded } from '../as-recorded.js'
 import { ProblemError } from '../problem.js'
-import { json, objectOf, type Route, type SessionContext, sessionRoute, text } from '../route.js'
+import { json, type Route, type SessionContext, sessionRoute, text } from '../route.js'
 
 /** How much of a file is read. A secret that crosses a page must be found, so pages are cut from the whole. */
 const maxFileBytes = 10 * 1024 * 1024
@@ -26,7 +27,7 @@ export const callOutputRoute: Route = sessionRoute(
     responses: {
       200: {
         description: 'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
-        schema: objectOf({
+        schema: objectSchema({
           text: text(),
           from: { type: 'integer' },
           total: { type: 'integer' },

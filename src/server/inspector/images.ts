@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { isShown } from '../../session/journal/recorded-conversation.js'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { imageType } from '../../toolbox/image-type.js'
 import { ProblemError } from '../problem.js'
-import { json, listOf, objectOf, type Route, sessionRoute, text } from '../route.js'
+import { json, listOf, type Route, sessionRoute, text } from '../route.js'
 
 /** The images of a session: those that users attached and tools returned. Nothing is fetched for them. */
 export const imageRoutes: readonly Route[] = [
@@ -14,9 +15,9 @@ export const imageRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'The images. `callId` names the call that returned one, `runId` the run of its message.',
-        schema: objectOf({
+        schema: objectSchema({
           images: listOf(
-            objectOf({
+            objectSchema({
               imageId: text(),
               mediaType: text(),
               bytes: { type: 'integer' },

@@ -1,3 +1,4 @@
+import { objectSchema } from '../../tool/object-schema.js'
 import type { Principal } from '../options.js'
 import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
@@ -5,7 +6,6 @@ import {
   callerRoute,
   json,
   listOf,
-  objectOf,
   publicRoute,
   type Route,
   type RouteContext,
@@ -64,7 +64,7 @@ export const inspectorRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'The caller and the workspaces.',
-        schema: objectOf({
+        schema: objectSchema({
           principal: text(),
           'readsOnly?': text({ description: 'The only session that the caller can read.' }),
           workspaces: listOf(text()),
@@ -87,7 +87,7 @@ export const inspectorRoutes: readonly Route[] = [
     responses: {
       201: {
         description: 'The code, and the path of the page that exchanges it.',
-        schema: objectOf({ code: text(), path: text(), expiresAtMs: time }),
+        schema: objectSchema({ code: text(), path: text(), expiresAtMs: time }),
       },
     },
     async handle(context) {
@@ -101,11 +101,11 @@ export const inspectorRoutes: readonly Route[] = [
   publicRoute('POST', '/v1/inspector/sign-in', 'signIn', {
     summary: 'Exchange a code for a cookie and the value of the `X-Capstan-CSRF` header.',
     tag,
-    body: objectOf({ code: text({ minLength: 1 }) }),
+    body: objectSchema({ code: text({ minLength: 1 }) }),
     responses: {
       200: {
         description: 'The cookie is in `Set-Cookie`.',
-        schema: objectOf({ csrf: text(), principal: text(), 'readsOnly?': text() }),
+        schema: objectSchema({ csrf: text(), principal: text(), 'readsOnly?': text() }),
       },
     },
     problems: ['sign_in_code_invalid'],
@@ -126,7 +126,7 @@ export const inspectorRoutes: readonly Route[] = [
     responses: {
       200: {
         description: 'The links, without their codes.',
-        schema: objectOf({ links: listOf(objectOf({ linkId: text(), expiresAtMs: time })) }),
+        schema: objectSchema({ links: listOf(objectSchema({ linkId: text(), expiresAtMs: time })) }),
       },
     },
     handle: async (context) => json(200, { links: signInOf(context).links(context.session.sessionId) }),
@@ -134,11 +134,11 @@ export const inspectorRoutes: readonly Route[] = [
   sessionRoute('POST', '/links', 'createLink', {
     summary: 'A link for reading this session, for a limited time. It can be shared and revoked.',
     tag,
-    body: objectOf({ minutes: { type: 'integer', minimum: 1, maximum: maxLinkMinutes } }),
+    body: objectSchema({ minutes: { type: 'integer', minimum: 1, maximum: maxLinkMinutes } }),
     responses: {
       201: {
         description: 'The link. Its code is not shown again.',
-        schema: objectOf({ linkId: text(), path: text(), expiresAtMs: time }),
+        schema: objectSchema({ linkId: text(), path: text(), expiresAtMs: time }),
       },
     },
     async handle(context) {

@@ -3,8 +3,9 @@ import { restoredEvents } from '../../session/journal/restored-events.js'
 import type { RunEvent } from '../../session/run-events.js'
 import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { ProblemError } from '../problem.js'
-import { jsonText, listOf, objectOf, type Route, ref, type SessionContext, sessionRoute } from '../route.js'
+import { jsonText, listOf, type Route, ref, type SessionContext, sessionRoute } from '../route.js'
 import type { ServerCore } from '../server-core.js'
 import { cutTexts } from './cut-texts.js'
 
@@ -31,9 +32,9 @@ export const runLogRoute: Route = sessionRoute('GET', '/runs/{runId}/log', 'list
     200: {
       description:
         'One page. `isLast` is false when more events follow; a page of long events has fewer than `limit`.',
-      schema: objectOf({
+      schema: objectSchema({
         events: listOf(
-          objectOf({
+          objectSchema({
             sequence: { type: 'integer' },
             timestampMs: { type: 'number' },
             event: ref('Event'),

@@ -1,5 +1,6 @@
 import type { AnyTool, GovernedTool } from '../contract.js'
 import { createJsonTool } from '../create-json-tool.js'
+import { objectSchema } from '../object-schema.js'
 import { ToolSet } from '../tool-set.js'
 import { matchesVectorFilter } from './filter.js'
 import {
@@ -185,20 +186,15 @@ function searchTool(
     description: description ?? 'Find tools by what they do.',
     kind: 'search',
     idempotent: true,
-    parameters: {
-      type: 'object',
-      properties: {
-        query: { type: 'string', minLength: 1, description: 'What the tool should be able to do.' },
-        topK: {
-          type: 'integer',
-          minimum: 1,
-          maximum: 100,
-          description: `How many at most. Default: ${most}.`,
-        },
+    parameters: objectSchema({
+      query: { type: 'string', minLength: 1, description: 'What the tool should be able to do.' },
+      'topK?': {
+        type: 'integer',
+        minimum: 1,
+        maximum: 100,
+        description: `How many at most. Default: ${most}.`,
       },
-      required: ['query'],
-      additionalProperties: false,
-    },
+    }),
     execute: ({ query, topK }) =>
       search({
         query,

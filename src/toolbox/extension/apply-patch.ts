@@ -1,5 +1,6 @@
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { CapstanError } from '../../tool/errors.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { type PatchArgs, patchTool } from '../patch.js'
 
 export type ApplyPatchArgs = { patch?: string; diff?: string }
@@ -12,11 +13,10 @@ export const applyPatchTool = builtInTool<ApplyPatchArgs>({
     '--- a/<path> and +++ b/<path> lines from the workspace root; /dev/null creates or deletes.',
   kind: 'edit',
   requires: patchTool.requires,
-  parameters: {
-    type: 'object',
-    properties: { patch: { type: 'string' }, diff: { type: 'string', description: 'Instead of patch' } },
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    'patch?': { type: 'string' },
+    'diff?': { type: 'string', description: 'Instead of patch' },
+  }),
   touches: (args) => patchTool.touches(patchArgs(args)),
   execute: (args, context) => patchTool.execute(patchArgs(args), context),
 })

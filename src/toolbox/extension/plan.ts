@@ -3,6 +3,7 @@ import type { ToolCallContext } from '../../tool/contract.js'
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { outputEnvelope } from '../../tool/envelope.js'
 import { CapstanError } from '../../tool/errors.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import { MissingServiceError, requireService } from '../require-service.js'
 
 /** Puts the session into the mode `plan`, which only ever takes permissions away. */
@@ -11,11 +12,7 @@ export const planTool = builtInTool<{ reason?: string }>({
   description:
     'Begin to plan: from now on you can look, and change nothing, until the user has approved your plan (plan_exit).',
   kind: 'think',
-  parameters: {
-    type: 'object',
-    properties: { reason: { type: 'string', maxLength: 2_000 } },
-    additionalProperties: false,
-  },
+  parameters: objectSchema({ 'reason?': { type: 'string', maxLength: 2_000 } }),
   async execute(_args, context) {
     const mode = modeOf(context)
     if (mode.name() === 'plan') return outputEnvelope('You are planning already.', { mode: 'plan' })
@@ -31,12 +28,7 @@ export const planExitTool = builtInTool<{ plan: string }>({
   description:
     'Show your finished plan to the user. Approved: planning ends and you carry it out. Rejected: revise it.',
   kind: 'think',
-  parameters: {
-    type: 'object',
-    properties: { plan: { type: 'string', minLength: 1, maxLength: 100_000 } },
-    required: ['plan'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({ plan: { type: 'string', minLength: 1, maxLength: 100_000 } }),
   // Leaving a mode gives permissions back: a person decides, whatever the rules say.
   mustAsk: ({ plan }) => `the agent asks to carry out this plan:\n${plan}`,
   async execute(_args, context) {

@@ -3,6 +3,7 @@ import type { ToolCallContext } from '../../tool/contract.js'
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import { CapstanError } from '../../tool/errors.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import type { ShellOutcome } from '../../tool/runtime.js'
 import { withoutCredentials } from '../git/without-credentials.js'
 import { pathText } from '../path-text.js'
@@ -28,17 +29,12 @@ export const repoCloneTool = builtInTool<RepoCloneArgs>({
     shell: [{ cmd: 'git' }],
     fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
   },
-  parameters: {
-    type: 'object',
-    properties: {
-      url: { type: 'string', minLength: 1, maxLength: maxUrl },
-      path: { type: 'string', description: 'The new directory; default: the name of the repository' },
-      branch: { type: 'string', minLength: 1, maxLength: 200, description: 'Or a tag' },
-      depth: { type: 'integer', minimum: 1, maximum: 1_000, description: 'Commits; default 1' },
-    },
-    required: ['url'],
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    url: { type: 'string', minLength: 1, maxLength: maxUrl },
+    'path?': { type: 'string', description: 'The new directory; default: the name of the repository' },
+    'branch?': { type: 'string', minLength: 1, maxLength: 200, description: 'Or a tag' },
+    'depth?': { type: 'integer', minimum: 1, maximum: 1_000, description: 'Commits; default 1' },
+  }),
   touches(args) {
     const { host, command, target } = planOf(args)
     return [{ net: host }, { shell: { text: command } }, { fs: 'write', path: target }]

@@ -1,5 +1,6 @@
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { outputEnvelope } from '../../tool/envelope.js'
+import { objectSchema } from '../../tool/object-schema.js'
 import type { RuntimeFiles } from '../../tool/runtime.js'
 import { pathText } from '../path-text.js'
 import { requireService } from '../require-service.js'
@@ -23,14 +24,10 @@ export const repoOverviewTool = builtInTool<RepoOverviewArgs>({
   kind: 'search',
   idempotent: true,
   requires: { fs: { read: ['{workspace}/**'] } },
-  parameters: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: 'A directory; default: the workspace root' },
-      depth: { type: 'integer', minimum: 1, maximum: 10, description: 'Of the tree; default 3' },
-    },
-    additionalProperties: false,
-  },
+  parameters: objectSchema({
+    'path?': { type: 'string', description: 'A directory; default: the workspace root' },
+    'depth?': { type: 'integer', minimum: 1, maximum: 10, description: 'Of the tree; default 3' },
+  }),
   touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
   async execute({ path = '.', depth = defaultDepth }, context) {
     const { signal } = context

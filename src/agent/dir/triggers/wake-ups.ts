@@ -4,6 +4,7 @@ import type { AnyTool } from '../../../tool/contract.js'
 import { builtInTool } from '../../../tool/create-json-tool.js'
 import { errorEnvelope } from '../../../tool/envelope.js'
 import { isRecord } from '../../../tool/json.js'
+import { objectSchema } from '../../../tool/object-schema.js'
 
 /** A time at which the model wants to be asked again, and its note for that time. */
 export type WakeUp = { readonly atMs: number; readonly note: string }
@@ -69,15 +70,10 @@ export class WakeUps {
       kind: 'other',
       requires: { capabilities: ['schedule.wake'] },
       touches: () => [{ capability: 'schedule.wake' }],
-      parameters: {
-        type: 'object',
-        properties: {
-          after_seconds: { type: 'integer', minimum: minDelaySeconds, maximum: maxDelaySeconds },
-          note: { type: 'string', minLength: 1, maxLength: maxNoteLength },
-        },
-        required: ['after_seconds', 'note'],
-        additionalProperties: false,
-      },
+      parameters: objectSchema({
+        after_seconds: { type: 'integer', minimum: minDelaySeconds, maximum: maxDelaySeconds },
+        note: { type: 'string', minLength: 1, maxLength: maxNoteLength },
+      }),
       execute: ({ after_seconds, note }) => {
         if (this.#pending.size + this.#made >= this.#max)
           return errorEnvelope(
