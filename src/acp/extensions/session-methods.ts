@@ -26,56 +26,60 @@ export type SessionCall = {
   readonly signal: AbortSignal
 }
 
+/** Methods without parameters. */
+const withoutParams = [
+  ...(['cancel', 'runs', 'currentRun', 'traceEvents', 'spending'] as const),
+  ...(['save', 'suspend', 'history', 'messages', 'unrewind'] as const),
+  ...(['todos', 'toolNames', 'toolDefinitions', 'mode', 'modelName'] as const),
+  ...(['pendingConfirmations', 'cancelConfirmations', 'hookCount', 'hookStatus', 'listCommands'] as const),
+  ...([
+    'verificationReports',
+    'verificationSummary',
+    'verificationSummaryText',
+    'verificationPresets',
+    'agents',
+  ] as const),
+  ...(['agentProblems', 'subagentTasks', 'pendingSubagentTasks', 'skills', 'skillProblems'] as const),
+  ...(['memoryStats', 'getShortTerm', 'clearShortTerm', 'getWorking', 'clearWorking'] as const),
+  ...(['mcpStatus', 'supervisorStatus', 'hasQueue', 'pendingExternalTasks', 'queueStats'] as const),
+  ...(['queueMetrics', 'deadLetters'] as const),
+] as const
+
 /**
  * The methods of a session that a client can call, each by its name in the SDK. Nothing else of a session can be
  * reached. The session checks what it is given; a cast says only that it does.
  */
 export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unknown>> = {
+  ...Object.fromEntries(withoutParams.map((name) => [name, ({ session }: SessionCall) => session[name]()])),
   // Runs
   send: ({ session, params, signal }) => session.send(sendRequest(params, signal)),
   steer: ({ session, params }) => session.steer(stringIn(params, 'text')),
   btw: ({ session, params }) => session.btw(stringIn(params, 'question')),
-  cancel: ({ session }) => session.cancel(),
   cancelRun: ({ session, params }) => session.cancelRun(stringIn(params, 'runId')),
   resumeRun: ({ session, params, signal }) => resumeRun(session, stringIn(params, 'runId'), signal),
-  runs: ({ session }) => session.runs(),
   runSnapshot: ({ session, params }) => session.runSnapshot(stringIn(params, 'runId')),
   runEvents: ({ session, params }) => session.runEvents(stringIn(params, 'runId')),
-  currentRun: ({ session }) => session.currentRun(),
-  traceEvents: ({ session }) => session.traceEvents(),
-  spending: ({ session }) => session.spending(),
-  save: ({ session }) => session.save(),
-  suspend: ({ session }) => session.suspend(),
   setTitle: ({ session, params }) => session.setTitle(stringIn(params, 'title')),
   title: ({ session }) => session.title,
   isClosed: ({ session }) => session.isClosed,
   // Conversation and files
-  history: ({ session }) => session.history(),
-  messages: ({ session }) => session.messages(),
   rewind: ({ session, params }) => session.rewind(stringIn(params, 'messageId')),
-  unrewind: ({ session }) => session.unrewind(),
   changes: ({ session, params }) =>
     session.changes(optionalStringIn(params, 'runId'), { diff: flagIn(params, 'diff') }),
   undo: ({ session, params }) => session.undo(optionalStringIn(params, 'runId')),
-  todos: ({ session }) => session.todos(),
   setAdHocFiles: ({ session, params }) => session.setAdHocFiles(textsIn(params, 'paths')),
   // Tools, rules and approvals
   tool: ({ session, params, signal }) =>
     session.tool(stringIn(params, 'name'), params['args'] ?? {}, { signal }),
-  toolNames: ({ session }) => session.toolNames(),
-  toolDefinitions: ({ session }) => session.toolDefinitions(),
   registerTool: ({ session, params, callbacks }) =>
     session.registerTool(callbacks.tool(recordIn(params, 'tool'))),
   unregisterTool: ({ session, params }) => session.unregisterTool(stringIn(params, 'name')),
   setMode: ({ session, params }) => session.setMode(optionalStringIn(params, 'mode') as ModeName | undefined),
-  mode: ({ session }) => session.mode(),
-  modelName: ({ session }) => session.modelName(),
   setModel: ({ session, params }) => session.setModel(stringIn(params, 'name')),
   explain: async ({ session, params }) => {
     const { action, text } = await explainCall(session, stringIn(params, 'name'), recordIn(params, 'args'))
     return { action, text }
   },
-  pendingConfirmations: ({ session }) => session.pendingConfirmations(),
   confirmToolUse: ({ session, params }) =>
     session.confirmToolUse(
       stringIn(params, 'toolId'),
@@ -83,7 +87,6 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
       optionalStringIn(params, 'reason'),
       reachOf(params['decision']),
     ),
-  cancelConfirmations: ({ session }) => session.cancelConfirmations(),
   setBudgetGuard: ({ session, params, callbacks }) =>
     session.setBudgetGuard(
       params['guard'] === null ? null : callbacks.budgetGuard(recordIn(params, 'guard')),
@@ -127,8 +130,6 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
       callbacks.hookHandler(stringIn(params, 'id')),
     ),
   unregisterHook: ({ session, params }) => session.unregisterHook(stringIn(params, 'id')),
-  hookCount: ({ session }) => session.hookCount(),
-  hookStatus: ({ session }) => session.hookStatus(),
   emitClusterEvent: ({ session, params }) =>
     session.emitClusterEvent(recordIn(params, 'event') as ClusterEvent),
   registerCommand: ({ session, params, callbacks }) =>
@@ -138,18 +139,13 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
       callbacks.command(stringIn(params, 'name')),
       optionalNumberIn(params, 'timeoutMs'),
     ),
-  listCommands: ({ session }) => session.listCommands(),
   // Verification and objects
   verifyCommands: ({ session, params, signal }) =>
     session.verifyCommands(stringIn(params, 'subject'), listIn(params, 'commands') as VerificationCommand[], {
       signal,
     }),
-  verificationReports: ({ session }) => session.verificationReports(),
   recordVerificationReports: ({ session, params }) =>
     session.recordVerificationReports(listIn(params, 'reports') as GivenReport[]),
-  verificationSummary: ({ session }) => session.verificationSummary(),
-  verificationSummaryText: ({ session }) => session.verificationSummaryText(),
-  verificationPresets: ({ session }) => session.verificationPresets(),
   generateObject: ({ session, params, signal }) =>
     session.generateObject(recordIn(params, 'schema') as JsonSchema, {
       ...recordIn(params, 'options'),
@@ -157,15 +153,11 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
       signal,
     }),
   // Subagents
-  agents: ({ session }) => session.agents(),
-  agentProblems: ({ session }) => session.agentProblems(),
   registerAgentDir: ({ session, params }) => session.registerAgentDir(stringIn(params, 'path')),
   registerWorkerAgent: ({ session, params }) =>
     session.registerWorkerAgent(recordIn(params, 'spec') as WorkerAgentSpec),
   task: ({ session, params, signal }) => session.task(recordIn(params, 'task') as never, { signal }),
   tasks: ({ session, params, signal }) => session.tasks(listIn(params, 'tasks') as never, { signal }),
-  subagentTasks: ({ session }) => session.subagentTasks(),
-  pendingSubagentTasks: ({ session }) => session.pendingSubagentTasks(),
   subagentTask: ({ session, params }) => session.subagentTask(stringIn(params, 'taskId')),
   cancelSubagentTask: ({ session, params }) => session.cancelSubagentTask(stringIn(params, 'taskId')),
   parallel: ({ session, params }) => {
@@ -176,8 +168,6 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
   parallelResumable: ({ session, params }) =>
     session.parallelResumable(listIn(params, 'steps') as StepSpec[], stringIn(params, 'workflowId')),
   // Skills and memory
-  skills: ({ session }) => session.skills(),
-  skillProblems: ({ session }) => session.skillProblems(),
   rememberSuccess: ({ session, params }) =>
     session.rememberSuccess(stringIn(params, 'prompt'), textsIn(params, 'tools'), stringIn(params, 'result')),
   rememberFailure: ({ session, params }) =>
@@ -187,30 +177,18 @@ export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unkn
   recallByTags: ({ session, params }) =>
     session.recallByTags(textsIn(params, 'tags'), optionalNumberIn(params, 'limit')),
   memoryRecent: ({ session, params }) => session.memoryRecent(optionalNumberIn(params, 'limit')),
-  memoryStats: ({ session }) => session.memoryStats(),
-  getShortTerm: ({ session }) => session.getShortTerm(),
-  clearShortTerm: ({ session }) => session.clearShortTerm(),
-  getWorking: ({ session }) => session.getWorking(),
-  clearWorking: ({ session }) => session.clearWorking(),
   // MCP servers and the supervisor
   addMcpServer: ({ session, params }) =>
     session.addMcpServer(recordIn(params, 'server') as unknown as McpServerOptions),
   removeMcpServer: ({ session, params }) => session.removeMcpServer(stringIn(params, 'name')),
-  mcpStatus: ({ session }) => session.mcpStatus(),
   refreshMcpTools: ({ session, params }) => session.refreshMcpTools(optionalStringIn(params, 'name')),
   disconnectIdleMcp: ({ session, params }) => session.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
   touchMcp: ({ session, params }) => session.touchMcp(stringIn(params, 'name')),
-  supervisorStatus: ({ session }) => session.supervisorStatus(),
   // Lanes
-  hasQueue: ({ session }) => session.hasQueue(),
   setLaneHandler: ({ session, params }) =>
     session.setLaneHandler(stringIn(params, 'lane') as Lane, recordIn(params, 'handler') as LaneHandler),
-  pendingExternalTasks: ({ session }) => session.pendingExternalTasks(),
   completeExternalTask: ({ session, params }) =>
     session.completeExternalTask(stringIn(params, 'taskId'), recordIn(params, 'completion') as never),
-  queueStats: ({ session }) => session.queueStats(),
-  queueMetrics: ({ session }) => session.queueMetrics(),
-  deadLetters: ({ session }) => session.deadLetters(),
 }
 
 /** The request of `send` and `stream`. */
