@@ -1,5 +1,4 @@
 import { isRecord, type JsonSchema } from '../../tool/json.js'
-import { objectSchema } from '../../tool/object-schema.js'
 
 /** A schema as given, and in the form that providers accept: with an object at its root. */
 export type ObjectShape = {
@@ -40,7 +39,7 @@ function wrap(schema: JsonSchema): JsonSchema {
 }
 
 function around(value: unknown): JsonSchema {
-  return objectSchema({ value })
+  return { type: 'object', properties: { value }, required: ['value'], additionalProperties: false }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { messageOf } from '../../tool/errors.js'
+import type { ShellOutcome } from '../../tool/runtime.js'
 
 export type CaptureOptions = {
   /** How many bytes to keep in memory. Past it the first and the last half are kept, and the whole goes to a file. */
