@@ -1,10 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Action } from '../authority/verdict.js'
 import type { QuestionHandler } from '../feature/question.js'
 import type { QueuedRun } from '../run-queue/run-queue.js'
 import { load, type RestoredSession } from '../session/journal/restore.js'
-import { restrictionsIn } from '../session/journal/restored-authority.js'
 import type { SessionOptions } from '../session/options.js'
 import { retentionCaps } from '../session/retention.js'
 import type { Session } from '../session/session.js'
@@ -12,6 +10,7 @@ import { kernelOf } from '../session/session-class.js'
 import { SessionLockedError, StoreError } from '../store/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { ClusterError } from './errors.js'
+import { narrowedOptions } from './narrowed-options.js'
 import { readRequestData } from './submission.js'
 import { tenantGuard } from './tenant-guard.js'
 import type { WorkerOptions } from './worker-options.js'
@@ -58,7 +57,7 @@ async function open(
 ): Promise<Session> {
   const { agent, store } = options
   const { sessionId, tenantId } = run
-  const { workspace: named, principal, correlationId } = readRequestData(run.request)
+  const { workspace: named, principal, correlationId, options: asked } = readRequestData(run.request)
   // A run of another tenant does not change the tenant of a session.
   if (state !== undefined && state.session?.labels?.['tenantId'] !== tenantId)
     throw new ClusterError('session_not_found', `There is no session '${sessionId}'.`)
@@ -67,7 +66,7 @@ async function open(
     confirmationPolicy: { enabled: true, defaultTimeoutMs: options.approvalTimeoutMs ?? dayMs },
     retentionLimits: retentionCaps,
     onQuestion,
-    ...narrowed(options.session ?? {}, run),
+    ...narrowedOptions(options.session ?? {}, asked),
     ...omitUndefined({ tenantId, principal, correlationId }),
     ...guardOf(options, run),
     sessionId,
@@ -75,32 +74,6 @@ async function open(
   }
   if (state !== undefined) return agent.openSession(sessionId, { ...session, workspace })
   return agent.session(workspace, session)
-}
-
-/** The options of the worker, restricted by those of the submission: the same way as by a log that is not trusted. */
-function narrowed(own: SessionOptions, run: QueuedRun): SessionOptions {
-  const { options } = readRequestData(run.request)
-  const { permissionPolicy, ...restricted } = restrictionsIn({ options }, {}, own).options
-  const { deny = [], defaultDecision } = permissionPolicy ?? {}
-  const policy = own.permissionPolicy ?? {}
-  // A rule cannot be in two lists.
-  const others = (rules: readonly string[] | undefined): string[] =>
-    (rules ?? []).filter((rule) => !deny.includes(rule))
-  return {
-    ...own,
-    ...restricted,
-    permissionPolicy: {
-      ...policy,
-      ...omitUndefined({ defaultDecision: stricter(policy.defaultDecision, defaultDecision) }),
-      allow: others(policy.allow),
-      ask: others(policy.ask),
-      deny: [...new Set([...(policy.deny ?? []), ...deny])],
-    },
-  }
-}
-
-function stricter(...decisions: readonly (Action | undefined)[]): Action | undefined {
-  return (['deny', 'ask', 'allow'] as const).find((action) => decisions.includes(action))
 }
 
 function guardOf(

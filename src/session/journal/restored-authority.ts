@@ -101,15 +101,15 @@ export const restrictions = {
   },
   mode: restrictingMode,
   // The name of a sandbox may be one that this machine does not have: what it says is that there must be one.
-  sandbox: (value: unknown) =>
-    value === 'required' || sandboxBackends.some((backend) => backend === value) ? 'required' : undefined,
+  sandbox: (value: unknown, own: unknown) =>
+    isSandboxName(own) || !(value === 'required' || isSandboxName(value)) ? undefined : 'required',
   commandLimits: (value: unknown, own: unknown) =>
     isRecord(value) ? stricterLimits(isRecord(own) ? own : undefined, value) : undefined,
-  // Cuts what everything else grants.
-  ceiling: (value: unknown) => (isRecord(value) ? value : undefined),
-  builtinTools: (value: unknown) => {
+  // Cuts what everything else grants, in place of another one.
+  ceiling: (value: unknown, own: unknown) => (isRecord(value) && own === undefined ? value : undefined),
+  builtinTools: (value: unknown, own: unknown) => {
     if (value === false) return false
-    const names = new Set(builtinToolNames())
+    const names = new Set(own === false ? [] : Array.isArray(own) ? textsIn(own) : builtinToolNames())
     return Array.isArray(value) ? textsIn(value).filter((name) => names.has(name)) : undefined
   },
   requireReadBeforeWrite: onlyTrue,
@@ -135,8 +135,13 @@ export const restrictions = {
 }
 
 /** A mode of a log that only restricts. Others are the host's to give. */
-export function restrictingMode(value: unknown): 'plan' | 'read-only' | undefined {
+export function restrictingMode(value: unknown, own?: unknown): 'plan' | 'read-only' | undefined {
+  if (own === 'plan') return undefined
   return value === 'plan' || value === 'read-only' ? value : undefined
+}
+
+function isSandboxName(value: unknown): boolean {
+  return sandboxBackends.some((backend) => backend === value)
 }
 
 type LimitName = (typeof limitNames)[number]
