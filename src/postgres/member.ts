@@ -79,7 +79,22 @@ export class PostgresMember implements QueueMember {
   }
 
   wake(reason: WakeReason): void {
+    if (reason === 'drain') this.#lookForDrain()
+    else this.#call(reason)
+  }
+
+  #call(reason: WakeReason): void {
     for (const listener of [...this.#listeners]) listener(reason)
+  }
+
+  /** Only the row of the node says that it must end. */
+  #lookForDrain(): void {
+    const { database, schema } = this.#options
+    database.query<{ draining: boolean }>(draining(schema, this.node)).then(
+      ([node]) => node?.draining === true && this.#call('drain'),
+      // The next claim looks too.
+      () => undefined,
+    )
   }
 
   onWake(listener: (reason: WakeReason) => void): () => void {
@@ -95,10 +110,9 @@ export class PostgresMember implements QueueMember {
     this.#isUnsure = true
     const rows = await database.transaction(async (run, attempt) => {
       await lockClaims(run, schema)
-      const [node] = await run<{ draining: boolean }>({
-        text: `select draining from ${schema}.nodes where id = $1`,
-        values: [this.node],
-      })
+      const [node] = await run<{ draining: boolean }>(draining(schema, this.node))
+      // The notification can have been lost.
+      if (node?.draining === true) setImmediate(() => this.#call('drain'))
       const taken = wasUnsure || attempt > 1 ? await this.#unknownClaims(run) : []
       if (node?.draining !== false) return taken
       const free = { lanes, max: max - taken.length, tenantLimits }
@@ -376,6 +390,10 @@ export class PostgresMember implements QueueMember {
       await this.#options.jobs.advance(run, sessionId)
     }
   }
+}
+
+function draining(schema: string, node: number): Statement {
+  return { text: `select draining from ${schema}.nodes where id = $1`, values: [node] }
 }
 
 /** The claim with the run, attempt and node of the first three parameters. */

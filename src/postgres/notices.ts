@@ -2,6 +2,7 @@ import type { WakeReason } from '../run-queue/run-queue.js'
 import type { Database, Run } from '../store/postgres/database.js'
 import type { ConnectionOptions } from '../store/postgres/driver.js'
 import { decodeText } from '../store/postgres/text.js'
+import { isRecord } from '../tool/json.js'
 import { Listener } from './listener.js'
 
 /** A node of this process that is woken by notifications. */
@@ -14,7 +15,10 @@ export type NoticesOptions = {
   readonly channel: string
 }
 
-/** Notifications between the processes of a queue. One can be lost, so nodes and readers also look. */
+/**
+ * Notifications between the processes of a queue. One can be lost, so nodes and readers also look. Every role of the
+ * database can send one, so a notification only makes a node or a reader look: it never says what is there.
+ */
 export class Notices {
   readonly nodes = new Set<Woken>()
   readonly #options: NoticesOptions
@@ -79,7 +83,7 @@ export class Notices {
   }
 
   #receive(payload: string): void {
-    const { runs, node, reason }: Notice = payload === 'all' ? {} : JSON.parse(payload)
+    const { runs, node, reason } = noticeIn(payload) ?? {}
     if (payload === 'all') {
       for (const watchers of this.#watchers.values()) for (const watcher of [...watchers]) watcher()
       for (const one of this.nodes) for (const each of wakeReasons) one.wake(each)
@@ -91,14 +95,29 @@ export class Notices {
   }
 }
 
+/** Undefined for what no process of the queue has sent. */
+function noticeIn(payload: string): Notice | undefined {
+  try {
+    const notice: unknown = JSON.parse(payload)
+    if (!isRecord(notice)) return undefined
+    const { runs, node, reason } = notice
+    return {
+      runs: Array.isArray(runs) ? runs.filter((runId) => typeof runId === 'string') : [],
+      node: typeof node === 'number' ? node : undefined,
+      reason: wakeReasons.find((known) => known === reason),
+    }
+  } catch {
+    return undefined
+  }
+}
+
 type Notice = {
   readonly runs?: readonly string[]
   readonly node?: number | undefined
   readonly reason?: WakeReason | undefined
 }
 
-/** After a gap a node looks at everything but `drain`, which it finds when it claims. */
-const wakeReasons: readonly WakeReason[] = ['work', 'messages', 'cancel']
+const wakeReasons: readonly WakeReason[] = ['work', 'messages', 'cancel', 'drain']
 const notifyAfterMs = 10
 /** Postgres accepts less than 8,000 bytes. */
 const maxPayload = 7_900

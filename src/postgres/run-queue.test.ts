@@ -106,6 +106,27 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
     await expect.poll(connections).toBe(0)
   })
 
+  it('takes no order from a notification, which every role of the database can send', async () => {
+    const { url, schema } = await postgresSchema()
+    const queue = new PostgresRunQueue({ url, schema })
+    onTestFinished(() => queue.close())
+    const reasons: string[] = []
+    const member = await join(queue)
+    member.onWake((reason) => reasons.push(reason))
+    const hostile = ['{', 'null', '{"runs":5}', '{"runs":[null]}', '{"reason":"stop"}', '{"reason":"drain"}']
+    // They arrive in this order.
+    for (const payload of [...hostile, '{"reason":"work"}'])
+      await runSql(url, 'select pg_notify($1, $2)', [`capstan_${schema}`, payload])
+    await expect.poll(() => reasons).toContain('work')
+    await queue.submit(submission('a'))
+    expect(await member.claim({ lanes: ['default'], max: 1 })).toHaveLength(1)
+    expect(reasons).not.toContain('drain')
+    // The row of the node counts, and a claim finds it also when no notification comes.
+    await runSql(url, `update ${schema}.nodes set draining = true`)
+    expect(await member.claim({ lanes: ['default'], max: 1 })).toEqual([])
+    await expect.poll(() => reasons).toContain('drain')
+  })
+
   it('takes over a run whose node has ended and has no row', async () => {
     const { url, schema } = await postgresSchema()
     const queue = new PostgresRunQueue({ url, schema })
