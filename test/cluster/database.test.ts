@@ -10,7 +10,7 @@ import { Database } from '../../src/store/postgres/database.js'
 import { migrate } from '../../src/store/postgres/migrate.js'
 import { migrateSchema, schemaSteps } from '../../src/store/postgres/schema.js'
 import { startProxy } from '../postgres/support.js'
-import { factor } from '../support/fault-factor.js'
+import { factor, reportFaults } from '../support/fault-factor.js'
 import { hasPostgres, postgresSchema, privateServer, runSql } from '../support/postgres.js'
 import { minutes } from './support.js'
 import { workersOn } from './workers.js'
@@ -93,6 +93,7 @@ describe.skipIf(!hasPostgres())(
           while (ledger.done.length < before + 2) await wait(1)
           if (figures.cuts <= figures.lostAnswers) figures.cuts += Number(proxy.cut())
           else figures.lostAnswers += Number(proxy.loseAnswer())
+          reportFaults('FT-42', figures.cuts + figures.lostAnswers, 2 * wanted)
         }
         await submitting
         await expect.poll(() => states(direct), poll).toEqual({ completed: figures.runs })

@@ -8,7 +8,7 @@ import type { QueuedRun } from '../../src/run-queue/run-queue.js'
 import { load } from '../../src/session/journal/restore.js'
 import type { RunEvent } from '../../src/session/run-events.js'
 import { percentile } from '../faults/support.js'
-import { factor } from '../support/fault-factor.js'
+import { factor, reportFaults } from '../support/fault-factor.js'
 import { hasPostgres } from '../support/postgres.js'
 import { cluster, collect, minutes } from './support.js'
 
@@ -92,6 +92,7 @@ describe.skipIf(!hasPostgres())('FT-40: workers that are killed', () => {
           .toBe(0)
         // The others work while it starts.
         workers[place] = start()
+        reportFaults('FT-40', at + 1, kills)
       }
       isOver = true
       await Promise.all([submitting, ...workers])

@@ -1,8 +1,8 @@
 /**
  * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL
  * at a random moment; another resumes, and is killed too, until the work is done; then the next session begins. Short
- * form: 8 kills with each store, 15 with Postgres; `FAULT_FACTOR=125` makes it 1,000 or more. `FAULT_SEED` repeats a
- * sequence of moments, as far as the machine repeats itself.
+ * form: 8 kills with each store, 15 with Postgres; `FAULT_FACTOR=125` makes it 1,000 or more, with several sessions at
+ * a time. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
  *
  * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can
  * do that. Short form: some of them; `FAULT_FACTOR=10` or more: every one.
@@ -19,13 +19,15 @@ import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import type { Message, ToolCallContent } from '../../src/tool/completion.js'
 import { makeWorkspace } from '../contract/open-session.js'
 import { percentile } from '../faults/support.js'
-import { factor } from '../support/fault-factor.js'
+import { factor, reportFaults } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 import { hasPostgres, postgresSchema } from '../support/postgres.js'
 import { flawOf, resultsIn, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
 const killsOf = (backend: string): number => (backend === 'postgres' ? 15 : 8) * factor
+/** A long form has several, because a process that starts mostly waits. */
+const sessionsAtOnce = factor > 1 ? 3 : 1
 const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
 
 /** Rounds of one, two and three calls; every third call may be repeated. */
@@ -100,7 +102,7 @@ describe.each<[string, (place: string) => SessionStore, (directory: string) => P
         userDir,
       }
       const figures = { kills: 0, atWork: 0, sessions: 0, interrupted: 0, resumeMs: [] as number[] }
-      while (figures.kills < kills) {
+      const workOn = async (): Promise<void> => {
         const sessionId = `s${figures.sessions++}`
         const ledger = join(base, `${sessionId}.txt`)
         await writeFile(ledger, '')
@@ -116,7 +118,7 @@ describe.each<[string, (place: string) => SessionStore, (directory: string) => P
           const from = backend === 'postgres' && random() < 0.5 ? 'first request' : 'ready'
           const life = await live(mine, figures.kills < kills ? random() * longest : 600_000, [], from)
           for (const word of life.acknowledged) acknowledged.add(word)
-          if (life.killed) figures.kills++
+          if (life.killed) reportFaults(`FT-01: ${backend}`, ++figures.kills, kills)
           if (life.killed && life.hasBegun) figures.atWork++
           end = life.end
           if (life.killed && end === undefined)
@@ -124,6 +126,10 @@ describe.each<[string, (place: string) => SessionStore, (directory: string) => P
         }
         await expectDone(openStore(mine.place), sessionId, ledger, end, figures)
       }
+      const sideBySide = Array.from({ length: sessionsAtOnce }, async () => {
+        while (figures.kills < kills) await workOn()
+      })
+      await Promise.all(sideBySide)
       console.info(
         `FT-01: ${backend}: seed ${seed}, ${figures.kills} kills (${figures.atWork} at work), ${figures.sessions} sessions, ${figures.interrupted} calls cut off, last resume to first request p50 ${percentile(figures.resumeMs, 0.5)} ms, p99 ${percentile(figures.resumeMs, 0.99)} ms`,
       )

@@ -13,7 +13,7 @@ import { migrate } from '../../src/store/postgres/migrate.js'
 import { PostgresSessionStore } from '../../src/store/postgres/postgres-store.js'
 import { migrateSchema, schemaSteps } from '../../src/store/postgres/schema.js'
 import type { SessionLog } from '../../src/store/session-store.js'
-import { factor } from '../support/fault-factor.js'
+import { factor, reportFaults } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 import { hasPostgres, postgresSchema, privateServer, runSql } from '../support/postgres.js'
 import { event, numbersIn, opener, startProxy, upTo, writeUntil } from './support.js'
@@ -41,6 +41,7 @@ describe.skipIf(!hasPostgres())('FT-30: connections that are cut, and answers th
         while (appends < before + 3) await wait(1)
         if (figures.cuts <= figures.lostAnswers) figures.cuts += Number(proxy.cut())
         else figures.lostAnswers += Number(proxy.loseAnswer())
+        reportFaults('FT-30', figures.cuts + figures.lostAnswers, 2 * wanted)
       }
       isOver = true
       const counts = await writing
