@@ -70,6 +70,13 @@ export const budgets = [
     ],
   },
   {
+    budget: '1,000 recorded sessions of three rounds at once: at most 2 times the bare loop',
+    places: [
+      { area: 'loop', target: 'many recorded sessions at once' },
+      { area: 'peers', target: '1,000 recorded sessions of three rounds at once' },
+    ],
+  },
+  {
     budget: '20,000 pieces of text to a reader: at most 3 times the bare loop',
     places: [
       { area: 'loop', target: '20,000 deltas to a reader' },

@@ -22,7 +22,9 @@ try {
   const lives = await steadily(measureLives(workplace, { quick }))
   const deltas = await steadily(measureDeltas(workplace, times(15)))
   const history = await steadily(measureHistory(workplace, times(15)))
-  const sessions = await steadily(measureSessions(workplace, { rounds: times(3), count: quick ? 200 : 1000 }))
+  const sessions = await steadily(
+    measureSessions(workplace, { rounds: times(3), count: quick ? 300 : 1_000 }),
+  )
   const heap = await steadily(measureHeap(workplace, quick ? 200 : 1000))
   const calibration = calibrationArea(calibrations)
 
@@ -43,6 +45,7 @@ try {
     { name: '20,000 deltas to a reader', unit: 'times by hand', most: 3, found: deltas.ratio },
     { name: 'a call on 10,000 messages', unit: 'times by hand', most: 2.5, found: history.ratio },
     { name: 'many sessions at once', unit: 'times by hand', most: 1.8, found: sessions.ratio },
+    { name: 'many recorded sessions at once', unit: 'times by hand', most: 2, found: sessions.recorded },
     { name: 'heap of an idle session', unit: 'KB', most: 15, found: heap.idle },
     { name: 'first request', unit: 'bytes', most: 9 * 1024, found: request.bytes },
     { name: "import 'capstan': CPU", unit: 'ms', most: 60, found: imported?.cpu.median ?? Number.NaN },

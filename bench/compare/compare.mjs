@@ -1,6 +1,7 @@
 // `npm run bench -- compare [REVISION]`: two builds in turn, in one run. The working tree against a commit, by default the one that this
 // branch began with. Ends with 1 when the working tree takes more than 15 % more CPU time, or executes more than 15 % more
-// instructions, in one of the rows. `--quick`: a rough look without counting instructions; `--report` never ends with 1.
+// instructions, in one of the rows. `--quick`: a rough look without counting instructions; `--instructions`: nothing else, for a machine
+// that runs other work; `--report` never ends with 1.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { openWorkplace } from '../loop/workplace.mjs'
 import { spread } from '../measure.mjs'
 import { figure, printTable, range, writeResults } from '../report.mjs'
 import { builtCheckout, commitOf, workingTree } from './checkout.mjs'
-import { countInstructions, instructionCounter } from './instructions.mjs'
+import { instructionCounter, instructionsOfRound, instructionsToOpen } from './instructions.mjs'
 import { regressions } from './regressions.mjs'
 
 /** @typedef {import('./checkout.mjs').Checkout} Checkout */
@@ -41,6 +42,7 @@ const warmRounds = 2_000
 /** @param {readonly string[]} args */
 export async function compareBuilds(args) {
   const quick = args.includes('--quick')
+  const onlyCounts = args.includes('--instructions')
   const [revision] = args.filter((arg) => !arg.startsWith('-'))
   const sides = [builtCheckout(commitOf(revision)), workingTree()]
   console.log(`${sides[0]?.name} and ${sides[1]?.name}, in turn`)
@@ -50,27 +52,33 @@ export async function compareBuilds(args) {
     const where = { url: workplace.server.url, root: workplace.root, place }
     /** @type {Row[]} */
     const rows = []
-    for (const one of quick ? quickCases.flatMap((at) => cases[at] ?? []) : cases)
+    const timedCases = onlyCounts ? [] : quick ? quickCases.flatMap((at) => cases[at] ?? []) : cases
+    for (const one of timedCases) {
+      console.log(`  measuring: ${one.name}`)
       rows.push(await timed({ ...one, blocks: quick ? 4 : one.blocks }, sides, where))
-    printTable(
-      'Two builds',
-      `ms CPU of one piece of work: ${sides[0]?.name}, then ${sides[1]?.name}; the ratio of each pair of blocks.`,
-      ['', 'ms before', 'ms now', 'ratio', 'p10–p90', 'pairs'],
-      rows.map(({ name, before, now, ratio, pairs }) => [
-        name,
-        figure(before),
-        figure(now),
-        figure(ratio.median),
-        range(ratio),
-        String(pairs),
-      ]),
-    )
+    }
+    if (rows.length > 0)
+      printTable(
+        'Two builds',
+        `ms CPU of one piece of work: ${sides[0]?.name}, then ${sides[1]?.name}; the ratio of each pair of blocks.`,
+        ['', 'ms before', 'ms now', 'ratio', 'p10–p90', 'pairs'],
+        rows.map(({ name, before, now, ratio, pairs }) => [
+          name,
+          figure(before),
+          figure(now),
+          figure(ratio.median),
+          range(ratio),
+          String(pairs),
+        ]),
+      )
     const counts = quick ? [] : instructionRows(sides, where)
     const found = regressions([...rows, ...counts])
     for (const line of found) console.log(`REGRESSION ${line}`)
-    if (found.length === 0) console.log('\nNo row takes more than 15 % more than before.')
+    const isMeasured = rows.length + counts.length > 0
+    if (!isMeasured) console.log('\nNothing was measured.')
+    else if (found.length === 0) console.log('\nNo row takes more than 15 % more than before.')
     console.log(`written to ${writeResults('compare', { quick, sides, rows, counts })}`)
-    return args.includes('--report') || found.length === 0 ? 0 : 1
+    return args.includes('--report') || (isMeasured && found.length === 0) ? 0 : 1
   } finally {
     await workplace.leave()
     rmSync(place, { recursive: true, force: true })
@@ -81,7 +89,7 @@ export async function compareBuilds(args) {
 async function timed({ name, contender, rounds, at, fresh, blocks }, sides, where) {
   /** @type {number[][]} */
   const costs = sides.map(() => [])
-  const work = { plan: `rounds-${rounds}`, rounds, times: at, at }
+  const work = { plan: 'rounds', rounds, times: at, at }
   const pieces = at > 1 ? at : rounds
   let field = await startSides(sides, contender, where, fresh ?? (at > 1 ? 250 : warmRounds))
   try {
@@ -129,7 +137,8 @@ async function startSides(sides, contender, where, rounds) {
     if (side === undefined) throw new Error(`${contender} of ${folder} does not start`)
     field.push(side)
   }
-  for (const side of field) await side.runs({ plan: 'rounds-10', rounds: 10, times: rounds / 10 })
+  // With the agent that is measured: V8 compiles functions of a second one again.
+  for (const side of field) await side.runs({ plan: 'rounds', rounds: 10, times: rounds / 10 })
   return field
 }
 
@@ -140,20 +149,23 @@ function instructionRows(sides, where) {
     console.log('\nInstructions are not counted: there is neither `perf stat` with counters nor valgrind.')
     return []
   }
-  const rows = ['capstan', 'capstan-bare'].flatMap((contender) => {
-    const [before, now] = sides.map((side) => countInstructions(counter, contender, side, where))
-    const row = (/** @type {string} */ name, /** @type {'opened' | 'round'} */ what) => {
-      const [first, second] = [before?.[what] ?? Number.NaN, now?.[what] ?? Number.NaN]
-      const ratio = spread([second / first])
-      return { name, unit: 'million instructions', before: first, now: second, ratio, pairs: 1 }
-    }
-    return contender === 'capstan'
-      ? [row('start to a ready session', 'opened'), row('one round, recorded', 'round')]
-      : [row('one round, as it comes', 'round')]
-  })
+  /** @param {string} name @param {(side: Checkout) => number} count @returns {Row} */
+  const row = (name, count) => {
+    console.log(`  counting: ${name}`)
+    const [before = Number.NaN, now = Number.NaN] = sides.map(count)
+    return { name, unit: 'million instructions', before, now, ratio: spread([now / before]), pairs: 1 }
+  }
+  /** @param {string} contender @param {'few' | '250'} rounds @returns {(side: Checkout) => number} */
+  const round = (contender, rounds) => (side) => instructionsOfRound(counter, contender, side, where, rounds)
+  const rows = [
+    row('start to a ready session', (side) => instructionsToOpen(counter, 'capstan', side, where)),
+    row('one round of few, recorded', round('capstan', 'few')),
+    row('one round of few, as it comes', round('capstan-bare', 'few')),
+    row('one of 250 rounds, compiled meanwhile, recorded', round('capstan', '250')),
+  ]
   printTable(
     'Instructions',
-    `Millions, counted by ${counter.name}, V8 without its optimising compiler: as a process of few rounds runs.`,
+    `Millions, counted by ${counter.name}; V8 without its optimising compiler, but for the last row.`,
     ['', 'before', 'now', 'ratio'],
     rows.map(({ name, before, now, ratio }) => [name, figure(before), figure(now), figure(ratio.median)]),
   )

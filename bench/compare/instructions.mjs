@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** V8 in one thread, with fixed seeds: what its compilers and its collector do is counted too. */
+const compiling = ['--single-threaded', '--hash-seed=1', '--random-seed=1']
 /**
- * V8 without the optimising compiler, in one thread, with fixed seeds: it decides by time when and what to optimise, so that
- * counts of two runs would differ by more than what is looked for. What is counted is the code as a process of few rounds executes it.
+ * The same without the optimising compiler: what is counted is the code as a process of few rounds executes it. Two counts of the same
+ * code differ by less than 1 %.
  */
-export const steady = ['--no-opt', '--single-threaded', '--hash-seed=1', '--random-seed=1']
+export const steady = [...compiling, '--no-opt']
 const program = 'bench/compare/counted.mjs'
 /** Valgrind takes a minute on an idle machine; one with many jobs can take ten times as long. */
 const maxCountMs = 1_800_000
@@ -51,20 +53,37 @@ const counters = [
 ]
 
 /**
- * Millions of instructions: of a process that opens a session and ends, and of one round.
- * @param {Counter} counter
- * @param {string} contender
- * @param {import('./checkout.mjs').Checkout} checkout
- * @param {{ url: string, root: string, place: string }} where
+ * Millions of instructions of a process that opens a session and ends.
+ * @param {Counter} counter @param {string} contender @param {Side} side @param {Where} where
  */
-export function countInstructions({ count }, contender, { folder }, { url, root, place }) {
-  const of = (/** @type {number} */ rounds) => {
-    const own = mkdtempSync(join(place, 'counted-'))
-    return count([...steady, program, contender, url, root, own, String(rounds)], folder) / 1e6
-  }
-  const [fewer, more] = [10, 40]
-  return { opened: of(0), round: (of(more) - of(fewer)) / (more - fewer) }
+export function instructionsToOpen(counter, contender, side, where) {
+  return counts(counter, contender, side, where, 0, steady)
 }
+
+/**
+ * Millions of instructions of one round. `few`: rounds 11 to 40 without the optimising compiler. `250`: rounds 11 to 260 with
+ * everything that V8 does meanwhile.
+ * @param {Counter} counter @param {string} contender @param {Side} side @param {Where} where @param {'few' | '250'} rounds
+ */
+export function instructionsOfRound(counter, contender, side, where, rounds) {
+  const [flags, last] = rounds === 'few' ? [steady, 40] : [compiling, 260]
+  const of = (/** @type {number} */ count) => counts(counter, contender, side, where, count, flags)
+  return (of(last) - of(first)) / (last - first)
+}
+
+const first = 10
+
+/**
+ * @param {Counter} counter @param {string} contender @param {Side} side @param {Where} where @param {number} rounds
+ * @param {readonly string[]} flags
+ */
+function counts({ count }, contender, { folder }, { url, root, place }, rounds, flags) {
+  const own = mkdtempSync(join(place, 'counted-'))
+  return count([...flags, program, contender, url, root, own, String(rounds)], folder) / 1e6
+}
+
+/** @typedef {import('./checkout.mjs').Checkout} Side */
+/** @typedef {{ url: string, root: string, place: string }} Where */
 
 /** @param {string} file @param {readonly string[]} args @param {string} cwd @param {RegExp} found */
 function counted(file, args, cwd, found) {

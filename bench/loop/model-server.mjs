@@ -9,7 +9,8 @@ import { chunk, says, usage } from './chunks.mjs'
 import { geminiEvents } from './gemini-wire.mjs'
 
 /**
- * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
+ * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/rounds/…` until there are as many as the last
+ * prompt asks for ("Read 50 files, please."), `/deltas-20000/…` says so many pieces,
  * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls, `/parallel-20/…` makes 20 calls in one answer,
  * `/search-437/…` calls a tool of many by its number, after a search where there is one; with `/at-once/` after it, a streamed answer is
  * sent in one piece. `taken` returns the requests and their bytes
@@ -62,7 +63,7 @@ function serve() {
       // Each answer has an id of its own: there are libraries that take a second one with the same for the first, said
       // again.
       const named = (/** @type {string} */ event) => event.replace('chatcmpl-1', id)
-      const wanted = { kind, count: Number(count), body: lastBody }
+      const wanted = { kind, count: Number(count ?? askedIn(lastBody)), body: lastBody }
       if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))
       else if (lastBody.includes('"stream":true')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -83,6 +84,12 @@ function serve() {
     process.send?.(typeof address === 'object' ? address?.port : undefined)
   })
   process.once('disconnect', () => process.exit())
+}
+
+/** How many files the last prompt asks for. @param {Buffer} body */
+function askedIn(body) {
+  const at = body.lastIndexOf(' files, please.')
+  return /\d+$/.exec(body.toString('latin1', Math.max(0, at - 10), Math.max(0, at)))?.[0]
 }
 
 function nothingTaken() {

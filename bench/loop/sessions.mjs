@@ -1,12 +1,15 @@
 // Many sessions at once, and what one holds in memory.
+import { join } from 'node:path'
+import { FileSessionStore } from 'capstan/store'
 import { figure, printTable } from '../report.mjs'
 import { bareLoop, readBelow } from './bare-loop.mjs'
 import { compare, comparisonArea } from './compare.mjs'
+import { hostOptions } from './host-options.mjs'
 
 const toolRounds = 3
 
 /** @param {import('./workplace.mjs').Workplace} workplace @param {{ rounds: number, count: number }} options */
-export async function measureSessions({ root, server, agentFor }, { rounds, count }) {
+export async function measureSessions({ root, place, server, agentFor }, { rounds, count }) {
   const plan = `rounds-${toolRounds}`
   const agent = await agentFor(plan)
   const many = (/** @type {() => Promise<unknown>} */ one) => Promise.all(Array.from({ length: count }, one))
@@ -14,8 +17,9 @@ export async function measureSessions({ root, server, agentFor }, { rounds, coun
     const messages = [{ role: 'user', content: 'Read the files.' }]
     await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages })
   }
-  const capstan = async () => {
-    const session = agent.session(root, { permissionPolicy: { allow: ['read(*)'] } })
+  const sessionStore = new FileSessionStore(join(place, `sessions-${count}`))
+  const capstan = async (/** @type {import('capstan').SessionOptions} */ options) => {
+    const session = agent.session(root, options)
     const { toolCallsCount } = await session.send('Read the files.')
     if (toolCallsCount !== toolRounds) throw new Error(`${toolCallsCount} calls`)
     await session.close()
@@ -23,7 +27,14 @@ export async function measureSessions({ root, server, agentFor }, { rounds, coun
   const rows = await compare(
     [
       { name: 'fetch by hand', run: () => many(byHand) },
-      { name: 'a session each', run: () => many(capstan) },
+      {
+        name: 'a session each',
+        run: () => many(() => capstan({ permissionPolicy: { allow: ['read(*)'] } })),
+      },
+      {
+        name: 'rules, a hook, record in files',
+        run: () => many(() => capstan({ ...hostOptions, sessionStore })),
+      },
     ],
     { rounds, warmUps: 1 },
   )
@@ -31,6 +42,7 @@ export async function measureSessions({ root, server, agentFor }, { rounds, coun
   return {
     area: comparisonArea('Many sessions', explanation, rows),
     ratio: rows[1]?.ratio.median ?? Number.NaN,
+    recorded: rows[2]?.ratio.median ?? Number.NaN,
   }
 }
 

@@ -39,9 +39,14 @@ async function perform(order) {
   return order.do === 'runs' ? runs(order.work) : hold(order.count, order.rounds)
 }
 
-/** @param {string} plan @param {number} rounds */
-function openFor(plan, rounds) {
+/** The plan whose number of rounds is in the prompt: one agent serves runs of any length. */
+const anyNumber = 'rounds'
+const maxRounds = 1_000
+
+/** @param {string} plan @param {number} asked */
+function openFor(plan, asked) {
   const hostTool = plan.startsWith('parallel-')
+  const rounds = plan === anyNumber ? maxRounds : asked
   const known =
     opened.get(plan) ?? peer.open({ url: `${url}/${plan}/v1`, root, place, read, rounds, hostTool })
   opened.set(plan, known)
@@ -53,6 +58,7 @@ async function runs({ mode, plan, rounds, times, at, history, length, wait }) {
   const place = await openFor(plan, rounds)
   const before = historyOf(history, length)
   const pieces = plan.startsWith('deltas-') ? Number(plan.slice('deltas-'.length)) : 0
+  const prompt = plan === anyNumber ? `Read ${rounds} files, please.` : 'Read all of it.'
   /** @type {number[]} */
   const walls = []
   let left = times
@@ -61,7 +67,7 @@ async function runs({ mode, plan, rounds, times, at, history, length, wait }) {
       const start = performance.now()
       let heard = 0
       const conversation = place.conversation(before)
-      const text = await conversation.ask('Read all of it.', {
+      const text = await conversation.ask(prompt, {
         stream: mode === 'stream',
         onText: () => heard++,
       })

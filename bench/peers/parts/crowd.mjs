@@ -31,6 +31,12 @@ export async function crowd(setting) {
           most: 1.8,
           found: measured(rows, 'capstan-bare')?.ratio.median ?? Number.NaN,
         },
+        {
+          name: `${shown} recorded sessions of three rounds at once`,
+          unit: 'times the bare loop',
+          most: 2,
+          found: measured(rows, 'capstan')?.ratio.median ?? Number.NaN,
+        },
         ...againstPeers(`${shown} sessions at once, everything on`, rows),
       )
     }
