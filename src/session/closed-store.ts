@@ -1,4 +1,5 @@
 import { judge } from '../authority/judge.js'
+import { Recent } from '../authority/recent.js'
 import type { Rule } from '../authority/rule.js'
 import { createRuleBook, type RuleBook } from '../authority/rule-book.js'
 import type { Scope } from '../authority/scope.js'
@@ -11,17 +12,24 @@ import { closedReason } from '../workspace/closed-paths.js'
  * there.
  */
 export function watchClosedPaths(paths: readonly string[]): Watchdog {
-  const rules = paths.flatMap(denyRules)
   let known: { readonly scope: Scope; readonly book: RuleBook } | undefined
   return ({ expanded }) => {
-    if (known?.scope !== expanded.scope) {
-      const { scope } = expanded
-      known = { scope, book: createRuleBook({ rules, scope, defaultDecision: 'allow', doubts: 'allow' }) }
-    }
+    const { scope } = expanded
+    if (known?.scope !== scope) known = { scope, book: bookOf(paths, scope) }
     const { verdict } = judge(expanded, known.book)
     return verdict.action === 'deny' ? verdict : { action: 'allow' }
   }
 }
+
+/** Sessions of one store in one place have the same book: reading its rules takes longer than judging many calls. */
+function bookOf(paths: readonly string[], scope: Scope): RuleBook {
+  return books.get(JSON.stringify([paths, scope]), () =>
+    createRuleBook({ rules: paths.flatMap(denyRules), scope, defaultDecision: 'allow', doubts: 'allow' }),
+  )
+}
+
+const maxBooks = 32
+const books = new Recent<RuleBook>(maxBooks)
 
 function denyRules(path: string): Rule[] {
   // What means something in a pattern becomes any one character: rather too much is closed than too little.

@@ -47,10 +47,16 @@ function knownFacts(tool: AnyTool | undefined): ToolFacts {
   return tool === undefined ? {} : factsOf(tool)
 }
 
-/** The kind and the title of a tool, for clients. */
+/** The kind and the title of a tool, for clients. Found once for each tool: every call has three events with them. */
 export function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>): Required<ToolFacts> {
-  return { kind: tool.kind ?? 'other', title: toolTitle(tool) }
+  const known = factsOfTools.get(tool)
+  if (known !== undefined) return known
+  const facts = { kind: tool.kind ?? 'other', title: toolTitle(tool) }
+  factsOfTools.set(tool, facts)
+  return facts
 }
+
+const factsOfTools = new WeakMap<object, Required<ToolFacts>>()
 
 /** The arguments are not checked yet: what cannot be read names nothing. The end of the call has what it did touch. */
 function namedPaths(tool: AnyTool, args: string, root: string): string[] {

@@ -15,7 +15,11 @@ export type MessageRecordsOptions = {
   readonly envelopes?: readonly (Envelope | undefined)[] | undefined
   /** Stores large pieces (`SessionLog.writeBlob`). Absent: they are stored in the log. */
   readonly writeBlob?: (bytes: Uint8Array) => Promise<string>
+  /** Redacts a large piece before it is stored as a blob. The caller redacts the records. */
+  readonly clean?: Clean | undefined
 }
+
+type Clean = <Value>(value: Value) => Value
 
 /** The maximum size of a piece in the log itself, in bytes of JSON. */
 const maxInlineBytes = 64 * 1024
@@ -26,7 +30,7 @@ const maxInlineBytes = 64 * 1024
  */
 export function messageRecords(
   message: Message,
-  { row, partId, writeBlob, envelopes }: MessageRecordsOptions,
+  { row, partId, writeBlob, clean, envelopes }: MessageRecordsOptions,
 ): SessionRecord[] | Promise<SessionRecord[]> {
   const plain: readonly PieceOfMessage[] =
     message.role === 'system' ? [{ type: 'text', text: message.content }] : message.content
@@ -41,7 +45,7 @@ export function messageRecords(
     }),
   ]
   if (writeBlob === undefined) return recordsOf(pieces)
-  const inLog = pieces.map((piece) => blobIfLarge(piece, writeBlob))
+  const inLog = pieces.map((piece) => blobIfLarge(piece, writeBlob, clean))
   return inLog.some((piece) => piece instanceof Promise)
     ? Promise.all(inLog).then(recordsOf)
     : recordsOf(inLog as PieceOfMessage[])
@@ -56,13 +60,15 @@ function messageRow(message: Message, row: MessageRecordsOptions['row']): Messag
 export function blobIfLarge<Piece extends PieceOfMessage>(
   piece: Piece,
   writeBlob: (bytes: Uint8Array) => Promise<string>,
+  clean?: Clean,
 ): Piece | Promise<BlobPart> {
   const json = JSON.stringify(piece)
   // A character takes at most three bytes per unit, so most pieces need not be encoded to know their size.
   if (json.length * 3 <= maxInlineBytes) return piece
-  const bytes = new TextEncoder().encode(json)
-  if (bytes.length <= maxInlineBytes) return piece
-  return storedAsBlob(piece, bytes, writeBlob)
+  const cleaned = clean?.(piece) ?? piece
+  const bytes = new TextEncoder().encode(cleaned === piece ? json : JSON.stringify(cleaned))
+  if (bytes.length <= maxInlineBytes) return cleaned
+  return storedAsBlob(cleaned, bytes, writeBlob)
 }
 
 async function storedAsBlob(

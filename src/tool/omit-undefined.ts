@@ -11,7 +11,8 @@ export type Defined<Fields extends object> = {
  */
 export function omitUndefined<Fields extends object>(fields: Fields): Defined<Fields> {
   const defined: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) defined[name] = value
+  for (const name of Object.keys(fields) as (keyof Fields & string)[])
+    if (fields[name] !== undefined) defined[name] = fields[name]
   // Only fields with the value undefined are removed, which is what the type says.
   return defined as Defined<Fields>
 }

@@ -44,7 +44,7 @@ export type RecordedConversationOptions = {
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
   /** Reads `order` from the log. Absent: nothing is trimmed. */
   readonly log?: SavedOrder | undefined
-  /** Redacts a message before it is saved, also the content that is saved next to the log. */
+  /** Redacts content that is saved next to the log. The journal redacts what is saved in it. */
   readonly clean?: (<Value>(value: Value) => Value) | undefined
   /**
    * Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the
@@ -126,11 +126,13 @@ export function createRecordedConversation(options: RecordedConversationOptions)
     envelopes?: StoredMessage['envelopes'],
   ): Promise<void> | undefined => {
     if (journal === undefined) return undefined
-    const records = messageRecords(options.clean?.(message) ?? message, {
+    // The journal redacts every record: only what is stored next to the log is redacted here.
+    const records = messageRecords(message, {
       row,
-      envelopes: options.clean?.(envelopes) ?? envelopes,
+      envelopes,
       partId: (index) => `${row.id}.${index}`,
       writeBlob: (bytes) => journal.writeBlob(bytes),
+      clean: options.clean,
     })
     if (!isFollowed(message)) return journal.put(records)
     journal.note(records)

@@ -57,6 +57,23 @@ describe('local files', () => {
     expect(await files.readText(at('real', 'a'))).toBe('1')
   })
 
+  it('resolves links of a directory that was just used as it does those of any other', async () => {
+    const files = createLocalFiles({ root })
+    mkdirSync(at('d'))
+    writeFileSync(at('d', 'a'), '1')
+    writeFileSync(at('d', 'b'), '2')
+    symlinkSync('b', at('d', 'inside'))
+    symlinkSync(join(top, 'outside', 'passwd'), at('d', 'outside'))
+    expect(await files.readText('d/a')).toBe('1')
+    expect(await files.resolve('d/inside')).toBe(at('d', 'b'))
+    await expect(files.resolve('d/outside')).rejects.toMatchObject({ code: 'path_outside' })
+    expect(await files.resolve('d/missing')).toBe(at('d', 'missing'))
+    // What takes the place of a file after it was used counts, not what was there.
+    rmSync(at('d', 'a'))
+    symlinkSync('b', at('d', 'a'))
+    expect(await files.resolve('d/a')).toBe(at('d', 'b'))
+  })
+
   it('refuses a root that is not a directory', () => {
     writeFileSync(at('f'), '')
     expect(() => createLocalFiles({ root: at('f') })).toThrow('is not a directory')

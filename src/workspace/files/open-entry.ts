@@ -93,15 +93,25 @@ export async function realPathOf(access: Access, path: ContainedPath, follow: bo
 
 /** Returns the real path of what exists; undefined when it cannot be resolved. */
 async function followed(access: Access, path: string): Promise<string | undefined> {
-  if (access.looked.used !== path) return realpath(path).catch(() => undefined)
+  const isKnown = access.looked.used === path || wasJustUsed(dirname(path))
   access.looked.used = undefined
+  if (!isKnown) return realpath(path).catch(() => undefined)
   try {
-    // It was opened a moment ago, so the system has it in memory: the call does not block.
+    // The system has it in memory, or one entry of a directory away: asking another thread would take longer.
     return realpathSync.native(path)
   } catch {
     // Removed since: the caller goes through the open directories, which say why.
     return undefined
   }
+}
+
+/** The directory of the file that this process opened last, and when. */
+const lastUsed = { directory: '', atMs: Number.NEGATIVE_INFINITY }
+/** A disk that answered this recently is assumed to answer the next question as well. */
+const justMs = 1_000
+
+function wasJustUsed(directory: string): boolean {
+  return lastUsed.directory === directory && performance.now() - lastUsed.atMs < justMs
 }
 
 /** A regular file that is open for reading. */
@@ -194,6 +204,8 @@ async function openTarget(
     const realName = isRoot ? '.' : basename(realPath)
     entry = { asWritten: path.asWritten, directory, name: realName, realPath, root, stat }
     access.looked.used = target
+    lastUsed.directory = dirname(target)
+    lastUsed.atMs = performance.now()
     return entry
   } finally {
     if (entry === undefined) await directory.close()

@@ -44,16 +44,18 @@ const limitNames = [
 ] as const satisfies readonly (keyof ResourceLimits)[]
 
 const gibibyte = 1024 ** 3
+/** The memory that this host itself is held to; all of the machine's where it is not. */
+let hostMemory: number | undefined
 
 /**
  * Enough for large builds; they keep a command that runs wild from taking the machine. Processor time has no default:
  * on many cores a large build uses hours of it in minutes, and commands have a timeout.
  */
 export function defaultLimits(): Required<{ [L in Exclude<keyof ResourceLimits, 'cpuSeconds'>]: number }> {
-  // The memory that this host itself is held to; a very large number where it is not.
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  // Looked up once: the system reads files to answer, and every session asks.
+  hostMemory ??= Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   return {
-    memoryBytes: Math.floor(memory * 0.75),
+    memoryBytes: Math.floor(hostMemory * 0.75),
     processes: Math.max(2048, 128 * availableParallelism()),
     diskBytes: 16 * gibibyte,
     fileBytes: 4 * gibibyte,
