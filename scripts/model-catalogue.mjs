@@ -3,7 +3,7 @@
 //   node scripts/model-catalogue.mjs
 //
 // The data is that of two maintained packages, which are fetched for this script alone and are not dependencies: limits,
-// prices and reasoning of the first, and of the second which models follow a JSON Schema. Both list models that can call
+// prices and reasoning of the first, and of the second which models follow a JSON Schema and take files. Both list models that can call
 // tools only. To update, change the versions below, run the script, and look at the difference.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ const levels = /** @type {const} */ ({ minimal: 'n', low: 'l', medium: 'm', high
  *   cost?: Price & { tiers?: (Price & { inputTokensAbove: number })[] }
  * }} SourceModel
  */
-/** @typedef {Record<string, { capabilities?: string[] } | undefined>} Abilities of the models of a provider */
+/** @typedef {Record<string, { capabilities?: string[], modalities?: { input?: string[] } } | undefined>} Abilities of the models of a provider */
 
 /** Fetches a package, and returns the path of a file or directory in it. @param {typeof source} wanted @param {string} part */
 function fetchPackage({ name, version }, part) {
@@ -80,9 +80,17 @@ function line(model, known) {
   if (/\s/.test(id)) throw new Error(`The id of a model contains a space: ${id}`)
   const tiers = (cost?.tiers ?? []).map((tier) => `${tier.inputTokensAbove}:${prices(tier).join(':')}`)
   const flags =
-    `${input.includes('image') ? 'i' : ''}${schemaFlag(known[id])}${reasoningLevels(model)}` || '-'
+    `${input.includes('image') ? 'i' : ''}${mediaFlags(known[id])}${schemaFlag(known[id])}${reasoningLevels(model)}` ||
+    '-'
   const isPriced = cost !== undefined && (cost.input > 0 || cost.output > 0 || id.endsWith(':free'))
   return [id, contextWindow, maxTokens, flags, ...(isPriced ? [...prices(cost), ...tiers] : [])].join(' ')
+}
+
+/** The second package names inputs in two ways. @param {Abilities[string]} entry */
+function mediaFlags({ capabilities = [], modalities = {} } = {}) {
+  const has = (/** @type {string[]} */ ...names) =>
+    names.some((name) => capabilities.includes(name) || modalities.input?.includes(name))
+  return `${has('files', 'pdf') ? 'd' : ''}${has('audio') ? 'u' : ''}${has('video') ? 'v' : ''}`
 }
 
 /** Nothing for a model that the second package does not list. @param {Abilities[string]} entry */
@@ -143,8 +151,8 @@ writeFileSync(
 # Written by scripts/model-catalogue.mjs.
 #
 # A line is: id, context window, longest answer, flags, then US dollars per million tokens of input, output, cache reads
-# and cache writes, then tiers (above:input:output…). Flags: i images, s answers that follow a JSON Schema, w not stated
-# for it, r reasoning, followed by its levels (n minimal, l low, m medium, h high, x xhigh, a max). A zero is not known;
+# and cache writes, then tiers (above:input:output…). Flags: i images, d PDF files, u audio, v video, s answers that
+# follow a JSON Schema, w not stated for it, r reasoning, followed by its levels (n minimal, l low, m medium, h high, x xhigh, a max). A zero is not known;
 # without prices, they are not known. All can call tools.
 ${text}
 `,

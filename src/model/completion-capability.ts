@@ -1,8 +1,10 @@
-import type { CompletionRequest, Message } from '../tool/completion.js'
+import type { CompletionRequest, Message, UserContent } from '../tool/completion.js'
 import { markErrorClass } from '../tool/errors.js'
+import type { MediaKind } from '../tool/media-type.js'
 import type { CompletionModel, CompletionModelCapabilities } from './completion-model.js'
 import { ModelError } from './errors.js'
 import type { Model } from './model.js'
+import { kindOf, takesMedia } from './takes-media.js'
 
 /** Thrown when a request needs something that the model does not declare. Nothing was sent. */
 export class CompletionCapabilityError extends ModelError {
@@ -48,6 +50,29 @@ export function assertMediaSupported({ provider, id, facts }: Model, request: Co
   assertCompletionRequestSupported({ provider, defaultModel: id, capabilities }, request)
 }
 
+/**
+ * Throws a {@link CompletionCapabilityError} when a message has an attachment that the model does not take. In the
+ * history of a conversation such attachments are replaced by a note; one that a user sends now would be lost unseen.
+ */
+export function assertAttachmentsSupported(model: Model, content: readonly UserContent[]): void {
+  const refused = content.find((part) => !takesMedia(model.facts, part))
+  if (refused === undefined || refused.type === 'text') return
+  const kind = kindOf(refused)
+  const shown = refused.type === 'document' && refused.name !== undefined ? `${refused.name}, ` : ''
+  const word = kind === 'document' ? 'pdf' : kind
+  throw new CompletionCapabilityError(
+    `Model "${model.provider}/${model.id}" does not take ${kindWords[kind]} (${shown}${refused.mediaType ?? kind}), so nothing was sent. Use another model ("capstan models --input ${word}" lists some), or state modalities = { input = ["text", "${word}"] } for this one if it does.`,
+  )
+}
+
+const kindWords: Readonly<Record<MediaKind, string>> = {
+  text: 'text',
+  image: 'images',
+  audio: 'audio',
+  video: 'video',
+  document: 'documents',
+}
+
 const everything: CompletionModelCapabilities = {
   streaming: true,
   tools: true,
@@ -60,11 +85,5 @@ const everything: CompletionModelCapabilities = {
 
 function holds(message: Message, type: 'image' | 'document'): boolean {
   if (message.role !== 'user') return false
-  return message.content.some(
-    (part) => part.type === type && !(part.type === 'document' && isText(part.mediaType)),
-  )
-}
-
-function isText(mediaType: string | undefined): boolean {
-  return mediaType?.startsWith('text/') === true
+  return message.content.some((part) => part.type === type && kindOf(part) !== 'text')
 }

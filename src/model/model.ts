@@ -25,7 +25,11 @@ export type ModelFacts = {
   readonly outputTokens?: number
   readonly tools: boolean
   readonly images: boolean
+  /** Whether it reads PDF files. */
   readonly documents: boolean
+  /** Whether it takes audio and video. Absent: no. */
+  readonly audio?: boolean
+  readonly video?: boolean
   readonly reasoning: boolean
   /** The levels of reasoning that it accepts, from little to much. Absent: not known. */
   readonly reasoningLevels?: readonly ReasoningLevel[]

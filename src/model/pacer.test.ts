@@ -99,6 +99,53 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(9_000)
   })
 
+  it('are few until a response has said what the model accepts, and then as many as it says', async () => {
+    const pacer = new Pacer({}, clock())
+    const events: ModelEvent[] = []
+    const all = Array.from({ length: 50 }, () => pacer.admit(() => 0, call((event) => events.push(event))))
+    const sent = await Promise.all(all.filter((one) => !(one instanceof Promise)))
+    expect(sent).toHaveLength(16)
+    sent[0]?.heard(headers({ 'x-ratelimit-remaining-requests': '30', 'x-ratelimit-reset-requests': '9s' }))
+    expect(events).toHaveLength(34)
+  })
+
+  it('are few at a time after a provider that does not say its limits has refused one', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const first = await pacer.admit(() => 0, call())
+    first.heard(headers({}))
+    first.limited(1_000)
+    first.ended(undefined)
+    const sent: number[] = []
+    const waiting = Array.from({ length: 20 }, async () => {
+      await pacer.admit(() => 0, call())
+      sent.push(time.now())
+    })
+    for (let turn = 0; turn < 100; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+    expect(sent).toEqual([1_000, 1_000, 1_000, 1_000])
+    expect(waiting).toHaveLength(20)
+  })
+
+  it('that were sent just before a reset and have no response count after it', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const first = await pacer.admit(() => 0, call())
+    first.heard(
+      headers({
+        'x-ratelimit-limit-requests': '3',
+        'x-ratelimit-remaining-requests': '2',
+        'x-ratelimit-reset-requests': '1s',
+      }),
+    )
+    const late = [await pacer.admit(() => 0, call()), await pacer.admit(() => 0, call())]
+    expect(late).toHaveLength(2)
+    await pacer.admit(() => 0, call())
+    expect(time.now()).toBe(1_000)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    // Two of three can have arrived after the reset, and one was sent since.
+    expect(pacer.admit(() => 0, call())).toBeInstanceOf(Promise)
+  })
+
   it('leave no listener for each response that arrives while they wait', async () => {
     const pacer = new Pacer({ requestsPerMinute: 12 })
     const sent = await Promise.all(Array.from({ length: 12 }, () => pacer.admit(() => 0, call())))

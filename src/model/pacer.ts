@@ -41,6 +41,8 @@ export class Pacer {
   readonly #unheard = new Set<Sent>()
   readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
   #pausedUntil = 0
+  /** How many requests may be without a response: what is not known yet is asked of few. */
+  #maxUnheard: number
   /** Calls whose last request was refused because of the rate. */
   readonly #refused = new WeakSet<PacedCall>()
   #queue: Promise<unknown> | undefined
@@ -54,6 +56,8 @@ export class Pacer {
   ) {
     this.#limit = limit
     this.#time = time
+    const { requestsPerMinute, tokensPerMinute } = limit
+    this.#maxUnheard = (requestsPerMinute ?? tokensPerMinute) === undefined ? firstBurst : unlimited
   }
 
   /**
@@ -136,6 +140,9 @@ export class Pacer {
       limited: (retryAfterMs = defaultPauseMs) => {
         const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
+        // A provider that does not say what is left is found out about with few requests at a time.
+        if (this.#left.requests === undefined && this.#left.tokens === undefined)
+          this.#maxUnheard = burstAfterRefusal
         this.#refused.add(call)
       },
       ended: (used) => {
@@ -153,6 +160,8 @@ export class Pacer {
 
   #heard(sent: Sent, headers: { get(name: string): string | null }): void {
     this.#unheard.delete(sent)
+    // Before a refusal one response is enough; after it, each lets one more through.
+    this.#maxUnheard = this.#maxUnheard === firstBurst ? unlimited : this.#maxUnheard + 1
     // Whether the provider has counted the requests without a response yet is not known.
     let tokens = 0
     for (const other of this.#unheard) tokens += other.tokens
@@ -171,6 +180,7 @@ export class Pacer {
         since: known?.since ?? 0,
         heard: isOld ? known.heard : sent.number,
       }
+      this.#maxUnheard = unlimited
     }
     this.#wake()
   }
@@ -179,6 +189,7 @@ export class Pacer {
   #waitMs(size: number, hasWaited: boolean): number {
     const now = this.#time.now()
     return Math.max(
+      this.#unheard.size < this.#maxUnheard ? 0 : lookAgainMs,
       hasWaited ? 0 : this.#pausedUntil - now,
       this.#waitForLeft('requests', 1, now),
       this.#waitForLeft('tokens', size, now),
@@ -193,10 +204,19 @@ export class Pacer {
       // As much as before is left. Where that is not known, one request is sent, and its response says it.
       const { full = amount } = left
       const resetAt = now + (left.full === undefined ? lookAgainMs : windowMs)
-      this.#left[kind] = { ...left, amount: full, resetAt, since: this.#count + 1, heard: 0 }
+      const unspent = full - this.#onTheWay(kind, now)
+      this.#left[kind] = { ...left, amount: unspent, resetAt, since: this.#count + 1, heard: 0 }
       return 0
     }
     return amount <= left.amount ? 0 : left.resetAt - now
+  }
+
+  /** A request that was sent shortly before a reset can arrive after it, and then counts there. */
+  #onTheWay(kind: Kind, now: number): number {
+    let amount = 0
+    for (const { at, tokens } of this.#unheard)
+      if (now - at < maxOnTheWayMs) amount += kind === 'requests' ? 1 : tokens
+    return amount
   }
 
   #waitForWindow(size: number, now: number): number {
@@ -242,6 +262,11 @@ type Left = {
 
 const windowMs = 60_000
 const lookAgainMs = 1_000
+const maxOnTheWayMs = 5_000
+/** So many requests are sent before the first response of a model says what it accepts. */
+const firstBurst = 16
+const burstAfterRefusal = 4
+const unlimited = Number.POSITIVE_INFINITY
 const defaultPauseMs = 1_000
 
 type Said = { readonly amount: number; readonly resetMs: number; readonly full: number | undefined }

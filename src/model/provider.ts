@@ -17,6 +17,7 @@ import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
 import type { RateLimit } from './pacer.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
+import { checkPrice } from './usage.js'
 import type { VertexAccess } from './vertex/vertex-endpoint.js'
 import {
   isOwnAddress,
@@ -82,7 +83,8 @@ export type ModelConfig = {
 export function createModel(config: ModelConfig): Model {
   const family = config.api === undefined ? providerFamily(config.provider) : familyOfApi[config.api]
   const known = wellKnownProvider(config.provider)
-  const facts = factsOf(config)
+  const facts = { ...factsOf(config), ...unencodable[family] }
+  if (facts.price !== undefined) checkPrice(facts.price)
   const baseUrl = config.baseUrl ?? known?.baseUrl
   const missing = missingIn(config, family, baseUrl, known)
   if (missing !== undefined) return unusable(config, facts, missing)
@@ -91,6 +93,13 @@ export function createModel(config: ModelConfig): Model {
   if (family === 'bedrock') return bedrockModel(config, facts)
   if (family === 'vertex') return vertexModel(config, facts)
   return aiSdkModel(config, family, facts)
+}
+
+/** What the protocol of a family has no form for, whatever a model could take. */
+const unencodable: Readonly<Partial<Record<ProviderFamily, Partial<ModelFacts>>>> = {
+  anthropic: { audio: false, video: false },
+  'openai-responses': { audio: false, video: false },
+  bedrock: { audio: false },
 }
 
 const familyOfApi = {

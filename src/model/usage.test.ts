@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../tool/completion.js'
 import { correctionOf, estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
+import { createModel } from './provider.js'
 import { costOf } from './usage.js'
 
 describe('usage', () => {
@@ -56,5 +57,17 @@ describe('an estimate', () => {
     expect(correctionOf(1000, 1300)).toBeCloseTo(1.3)
     expect(correctionOf(1000, 0)).toBe(1)
     expect(correctionOf(1000, 1_000_000)).toBe(4)
+  })
+
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])('is refused for a price of %s', (odd) => {
+    const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+    expect(() => costOf(usage, { input: odd, output: 1 })).toThrow(RangeError)
+    expect(() => costOf(usage, { input: 1, output: 1, cacheRead: odd })).toThrow(RangeError)
+    const tiers = [{ aboveInputTokens: 10, input: odd, output: 1 }]
+    for (const price of [
+      { input: 1, output: odd },
+      { input: 1, output: 1, tiers },
+    ])
+      expect(() => createModel({ provider: 'openai', id: 'm', price })).toThrow(/number of at least 0/)
   })
 })

@@ -10,8 +10,21 @@ export function costOf(usage: ModelUsage, price: ModelPrice): number {
   const read = count(usage.cachedInputTokens)
   const written = count(usage.cacheWriteTokens ?? usage.cacheCreationInputTokens)
   const plain = Math.max(0, inputTokens - read - written)
-  const { input, output, cacheRead = input, cacheWrite = input } = pricesFor(inputTokens, price)
+  const own = pricesFor(inputTokens, price)
+  checkAmounts(own)
+  const { input, output, cacheRead = input, cacheWrite = input } = own
   return (plain * input + read * cacheRead + written * cacheWrite + outputTokens * output) / 1_000_000
+}
+
+/** Throws a `RangeError` for a price that is not a number of at least 0: a budget would never be reached with it. */
+export function checkPrice(price: ModelPrice): void {
+  for (const each of [price, ...(price.tiers ?? [])]) checkAmounts(each)
+}
+
+function checkAmounts({ input, output, cacheRead = 0, cacheWrite = 0 }: Omit<ModelPrice, 'tiers'>): void {
+  for (const amount of [input, output, cacheRead, cacheWrite])
+    if (!Number.isFinite(amount) || amount < 0)
+      throw new RangeError(`The price of a model must be a number of at least 0, not ${amount}.`)
 }
 
 /** A server can report any number. One that is not a count must not lower a cost, or make a sum unusable. */

@@ -1,4 +1,5 @@
 import type { Attachment } from '../session/request.js'
+import { mediaKind } from '../tool/media-type.js'
 import { imageType } from '../toolbox/image-type.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import { ProblemError } from './problem.js'
@@ -33,7 +34,7 @@ function checkedData(data: string, type: string): string {
   const bytes = Buffer.from(data, 'base64')
   if (type.startsWith('image/') && imageType(bytes) !== type)
     throw new ProblemError('invalid_request', `The data of an attachment is not of the type ${type}.`)
-  if (!isText(type)) return data
+  if (mediaKind(type) !== 'text') return data
   return Buffer.from(visibleText(decodeUtf8(bytes, type))).toString('base64')
 }
 
@@ -43,10 +44,6 @@ function decodeUtf8(bytes: Uint8Array, type: string): string {
   } catch {
     throw new ProblemError('invalid_request', `An attachment of the type ${type} must be UTF-8.`)
   }
-}
-
-function isText(type: string): boolean {
-  return type.startsWith('text/') || /[/+](json|xml|yaml|javascript|ecmascript|sql|toml|csv)$/.test(type)
 }
 
 const maxNameLength = 255

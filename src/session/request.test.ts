@@ -29,6 +29,17 @@ describe('what is sent', () => {
     expect(readRequest('hi', []).history).toEqual([])
   })
 
+  it.each([
+    ['bytes', Buffer.from('Grüße')],
+    ['base64', Buffer.from('Grüße').toString('base64')],
+    ['the text', 'Grüße'],
+    ['a word that could be base64', 'test', 'test'],
+  ])('takes a file of text from %s', (_name, data, text = 'Grüße') => {
+    const [, part] = readRequest('x', { attachments: [{ data, mediaType: 'text/plain', name: 'a.txt' }] }).message
+      .content
+    expect(part).toEqual({ type: 'document', data: text, mediaType: 'text/plain', name: 'a.txt' })
+  })
+
   it('takes bytes as they are, and what is not an image as a document with its name', () => {
     const data = new Uint8Array([0, 255, 128])
     expect(

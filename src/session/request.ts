@@ -2,12 +2,14 @@ import type { Goal } from '../feature/goal.js'
 import type { RunRequest } from '../feature/run-request.js'
 import type { UserContent, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
+import { mediaKind } from '../tool/media-type.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
-/** A file or image that is sent with a prompt. */
+/** A file, image or recording that is sent with a prompt. */
 export type Attachment = {
+  /** Its bytes, base64 or a URL. Of a text type also the text itself. */
   readonly data: Uint8Array | string
   readonly mediaType: string
   readonly name?: string
@@ -67,8 +69,22 @@ function isHistory(value: readonly HistoryMessage[] | SendOptions): value is rea
 }
 
 function attached({ data, mediaType, name }: Attachment): UserContent {
+  const kind = mediaKind(mediaType)
+  if (kind === 'text')
+    return { type: 'document', data: textOf(data), mediaType, ...omitUndefined({ name }) }
   const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
-  return mediaType.startsWith('image/')
+  return kind === 'image'
     ? { type: 'image', data: base64, mediaType }
     : { type: 'document', data: base64, mediaType, ...omitUndefined({ name }) }
+}
+
+/** The text of an attachment: what is base64 of UTF-8 is decoded, any other string is the text itself. */
+function textOf(data: Uint8Array | string): string {
+  if (typeof data !== 'string') return new TextDecoder().decode(data)
+  if (data === '' || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return data
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'))
+  } catch {
+    return data
+  }
 }

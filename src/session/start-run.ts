@@ -231,6 +231,11 @@ async function runLoop(
     own ? conversation : createConversation({ messages: request.history }),
     kernel.engineForRun(),
   )
+  // What the model cannot take would be lost unseen. Most messages have no attachment.
+  if (message?.content.some(({ type }) => type !== 'text')) {
+    const { assertAttachmentsSupported } = await import('../model/completion-capability.js')
+    assertAttachmentsSupported(kernel.model(), message.content)
+  }
   // A run that takes the unfinished round finishes it: one that was cancelled on its way here leaves it as it is.
   active.signal.throwIfAborted()
   const unfinished = request.from && kernel.interrupted.takeUnfinishedRound(request.from.family)

@@ -32,7 +32,7 @@ describe('capstan models', () => {
     expect(stdout).toBe(
       [
         'model              context  output  input / output $ per 1M  abilities',
-        'openai/gpt-5-mini  400k     128k    0.25 / 2                 images, reasoning (minimal, low, medium, high)',
+        'openai/gpt-5-mini  400k     128k    0.25 / 2                 images, pdf, reasoning (minimal, low, medium, high)',
         '',
       ].join('\n'),
     )
@@ -69,7 +69,7 @@ describe('capstan models', () => {
     )
     const { stdout } = await place.run(['models', '--config', config, '--configured'])
     expect(stdout.split('\n').slice(1)).toEqual([
-      'openai/gpt-5-mini  400k     128k     7 / 9                    images, reasoning (minimal, low, medium, high)',
+      'openai/gpt-5-mini  400k     128k     7 / 9                    images, pdf, reasoning (minimal, low, medium, high)',
       'vllm/tiny          unknown  unknown  unknown                  unknown',
       '',
     ])
@@ -85,7 +85,7 @@ describe('capstan models', () => {
     const argv = ['models', '--config', config, '--configured']
     const piped = (await place.run(argv)).stdout.split('\n')
     expect(piped[1]).toMatch(
-      /^openai\/gpt-5-mini {2}400k .* images, reasoning \(minimal, low, medium, high\)$/,
+      /^openai\/gpt-5-mini {2}400k .* images, pdf, reasoning \(minimal, low, medium, high\)$/,
     )
     expect(piped[2]).toBe(`openai/${long}  unknown  unknown  unknown                  unknown`)
     const shown = (await place.run(argv, { isTTY: { stdout: true } })).stdout.split('\n')

@@ -157,6 +157,25 @@ describe('send', () => {
     expect(JSON.stringify(bodyOf(server, 0).messages)).toContain(png.toString('base64'))
   })
 
+  it('sends a file of text as its text', async () => {
+    const { server, session } = await openSession(['read'])
+    const data = Buffer.from('a; b').toString('base64')
+    await session.send({ prompt: 'sum?', attachments: [{ data, mediaType: 'text/csv', name: 'a.csv' }] })
+    expect(JSON.stringify(bodyOf(server, 0).messages)).toContain('a; b')
+  })
+
+  it('refuses an attachment that the model does not take before anything is sent', async () => {
+    const { server, session } = await openSession(['fine'])
+    const attachments = [{ data: 'aGk=', mediaType: 'audio/mpeg', name: 'memo.mp3' }]
+    await expect(session.send({ prompt: 'what is said?', attachments })).rejects.toMatchObject({
+      code: 'model_request_refused',
+      message: expect.stringMatching(/does not take audio \(memo\.mp3, audio\/mpeg\), so nothing was sent/),
+    })
+    expect(server.requests).toHaveLength(0)
+    await session.send('then without it')
+    expect(JSON.stringify(bodyOf(server, 0).messages)).not.toContain('memo')
+  })
+
   it('is cancelled by the signal of its call, also while it waits', async () => {
     const { server, session } = await openSession((_, n) => (n === 0 ? { stall: true } : 'fine'))
     const first = new AbortController()

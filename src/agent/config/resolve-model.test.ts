@@ -57,6 +57,8 @@ describe('a model by its name', () => {
         temperature: false,
         images: false,
         documents: true,
+        audio: false,
+        video: false,
       },
       price: { input: 1, output: 2, cacheWrite: 3 },
     })

@@ -117,6 +117,8 @@ function factsOf(model: ModelEntry): Partial<ModelFacts> {
     structuredOutput: model.structuredOutput,
     images,
     documents,
+    audio: inputs?.includes('audio'),
+    video: inputs?.includes('video'),
   })
 }
 

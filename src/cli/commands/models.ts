@@ -1,4 +1,5 @@
 import type { Command } from '../command.js'
+import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { write } from '../io.js'
 import { placeFlags } from '../setup/session-flags.js'
@@ -12,6 +13,7 @@ export const command: Command = {
   options: [
     { name: 'provider', value: 'NAME', summary: 'Only models of this provider' },
     { name: 'images', summary: 'Only models that accept images' },
+    { name: 'input', value: 'KIND', summary: 'Only models that accept this: image, pdf, audio or video' },
     { name: 'reasoning', summary: 'Only models with reasoning' },
     { name: 'min-context', value: 'TOKENS', summary: 'Only models with at least this context window' },
     { name: 'configured', summary: 'Only models of the configuration' },
@@ -36,11 +38,13 @@ export const command: Command = {
     const words = args.positionals.map((word) => word.toLowerCase())
     const provider = args.value('provider')?.toLowerCase()
     const minContext = args.count('min-context')
+    const input = inputFact(args.value('input'))
     const found = listModels(config).filter(
       (model) =>
         words.every((word) => model.name.toLowerCase().includes(word)) &&
         (provider === undefined || model.name.toLowerCase().startsWith(`${provider}/`)) &&
         (!args.has('images') || model.images === true) &&
+        (input === undefined || model[input] === true) &&
         (!args.has('reasoning') || model.reasoningLevels !== undefined) &&
         (!args.has('configured') || model.configured) &&
         (minContext === undefined || (model.contextTokens ?? 0) >= minContext),
@@ -59,4 +63,21 @@ export const command: Command = {
     )
     return exitCodes.failed
   },
+}
+
+/** The fact of a model for the name of a kind of input. */
+function inputFact(kind: string | undefined): 'images' | 'documents' | 'audio' | 'video' | undefined {
+  switch (kind) {
+    case undefined:
+      return undefined
+    case 'image':
+      return 'images'
+    case 'pdf':
+      return 'documents'
+    case 'audio':
+    case 'video':
+      return kind
+    default:
+      throw new UsageError(`Invalid value for --input: ${kind}. Use image, pdf, audio or video.`)
+  }
 }

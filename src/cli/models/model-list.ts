@@ -18,6 +18,9 @@ export type ListedModel = {
   readonly outputTokens?: number | undefined
   /** Absent when it is not known, as are the levels. */
   readonly images?: boolean | undefined
+  readonly documents?: boolean | undefined
+  readonly audio?: boolean | undefined
+  readonly video?: boolean | undefined
   readonly reasoningLevels?: readonly ReasoningLevel[] | undefined
   readonly price?: ModelPrice | undefined
   readonly structuredOutput?: boolean | undefined
@@ -51,10 +54,10 @@ export function usableModels(config: AgentConfig, env: Io['env']): ListedModel[]
 
 /**
  * A table with a heading: name, window, longest answer, prices of input and output, abilities. Where a terminal is too
- * narrow, the levels of reasoning are left out, then abilities and the longest answer; all of them are in --json.
+ * narrow, details of the abilities are left out, then abilities and the longest answer; all of them are in --json.
  */
 export function modelTable(models: readonly ListedModel[], columns = Number.POSITIVE_INFINITY): string[] {
-  const table = (chosen: readonly ColumnName[], withLevels: boolean): string[] =>
+  const table = (chosen: readonly ColumnName[], withDetails: boolean): string[] =>
     aligned([
       chosen.map((name) => columnTitles[name]),
       ...models.map((model) => {
@@ -63,7 +66,7 @@ export function modelTable(models: readonly ListedModel[], columns = Number.POSI
           context: tokensText(model.contextTokens),
           output: tokensText(model.outputTokens),
           price: priceText(model.price),
-          abilities: abilities(model, withLevels),
+          abilities: abilities(model, withDetails),
         }
         return chosen.map((name) => cells[name])
       }),
@@ -117,13 +120,17 @@ function configuredModels(config: AgentConfig): ListedModel[] {
       const name = `${provider}/${id}`
       const resolved = resolveModel(config, name)
       const { facts } = createModel(resolved)
+      const entry = catalogueEntry(provider, id)
       const { contextTokens, outputTokens, reasoningLevels, price } = facts
       return {
         name,
         configured: true,
         contextTokens: facts.contextAssumed === true ? undefined : contextTokens,
         outputTokens,
-        images: resolved.facts?.images ?? catalogueEntry(provider, id)?.images,
+        images: resolved.facts?.images ?? entry?.images,
+        documents: resolved.facts?.documents ?? entry?.documents,
+        audio: facts.audio,
+        video: facts.video,
         reasoningLevels: reasoningLevels ?? (facts.reasoning ? [] : undefined),
         price,
         structuredOutput: facts.structuredOutput,
@@ -146,10 +153,18 @@ function priceText(price: ModelPrice | undefined): string {
   return `${price.input} / ${price.output}${price.tiers === undefined ? '' : ' +'}`
 }
 
-function abilities({ images, reasoningLevels }: ListedModel, withLevels: boolean): string {
+/** Without details only whether it takes images and reasons. */
+function abilities(model: ListedModel, withDetails: boolean): string {
+  const { images, documents, audio, video, reasoningLevels } = model
   if (images === undefined && reasoningLevels === undefined) return 'unknown'
-  const levels = withLevels ? (reasoningLevels ?? []) : []
+  const levels = withDetails ? (reasoningLevels ?? []) : []
+  const inputs: readonly (readonly [string, boolean | undefined])[] = [
+    ['images', images],
+    ['pdf', withDetails && documents],
+    ['audio', withDetails && audio],
+    ['video', withDetails && video],
+  ]
   const reasoning =
     reasoningLevels === undefined ? [] : [`reasoning${levels.length > 0 ? ` (${levels.join(', ')})` : ''}`]
-  return [...(images === true ? ['images'] : []), ...reasoning].join(', ')
+  return [...inputs.flatMap(([name, has]) => (has === true ? [name] : [])), ...reasoning].join(', ')
 }

@@ -38,7 +38,14 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
   const entry = catalogueEntry(provider, model.modelId)
   return aiSdkModel({
     place: { provider, id: model.modelId, url: '' },
-    facts: { ...unknownFacts, ...(entry && factsOfEntry(entry)), ...options.facts },
+    // Which media it can encode only its own code knows.
+    facts: {
+      ...unknownFacts,
+      audio: true,
+      video: true,
+      ...(entry && factsOfEntry(entry)),
+      ...options.facts,
+    },
     load: async () => model,
     sessionIdHeader: options.sessionIdHeader,
     retry: options.retry,

@@ -12,6 +12,7 @@ import type { ToolResultImage } from '../../tool/content.js'
 import { lowerHistory } from '../lower-history.js'
 import type { ModelFacts } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
+import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { AiSdkMessage, AiSdkPart } from './ai-sdk-model.js'
 import { optionsOfSignature } from './provider-metadata.js'
 
@@ -20,7 +21,7 @@ export type PromptTarget = {
   readonly specification: 'v2' | 'v3' | 'v4'
   /** The provider's name in the model object. */
   readonly provider: string
-  readonly facts: Pick<ModelFacts, 'images' | 'documents'>
+  readonly facts: MediaFacts
 }
 
 /** Converts a request's instructions, documents and history to a prompt of the AI SDK. */
@@ -95,12 +96,9 @@ function userPart(part: UserContent, target: PromptTarget): AiSdkPart {
 /** Documents of a text type contain their text; all others base64. */
 function documentPart(part: DocumentContent, target: PromptTarget): AiSdkPart {
   const { data, mediaType = 'application/pdf', name = 'document' } = part
-  if (
-    /^text\/|^application\/(?:json|xml|yaml|javascript)\b|\+(?:json|xml)\b/.test(mediaType) &&
-    !isAddress(data)
-  )
+  if (kindOf(part) === 'text' && !isAddress(data))
     return textPart(`<document name=${JSON.stringify(name)}>\n${data}\n</document>`)
-  if (!target.facts.documents)
+  if (!takesMedia(target.facts, part))
     return textPart(
       `[the document ${JSON.stringify(name)} (${mediaType}), which this model cannot read, was left out]`,
     )

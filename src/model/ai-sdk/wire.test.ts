@@ -171,6 +171,16 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(body).not.toContain('c:1')
   })
 
+  it.runIf(kind === 'google')('takes audio and video', async () => {
+    const model = await open(kind, ['Heard.'], { facts: { audio: true, video: true } })
+    const content = ['audio/mpeg', 'video/mp4'].map((mediaType) => {
+      return { type: 'document' as const, data: 'aGk=', mediaType, name: 'a' }
+    })
+    await ask(model, { chatHistory: [{ role: 'user', content }] })
+    for (const type of ['audio/mpeg', 'video/mp4'])
+      expect(bodyOf(0)).toContain(JSON.stringify({ mimeType: type, data: 'aGk=' }).slice(1, -1))
+  })
+
   it('returns reasoning, and sends it back only to the same provider', async () => {
     const script = [
       {

@@ -86,6 +86,36 @@ describe('a model of Bedrock', () => {
     )
   })
 
+  it('gets files and video in the forms of Converse, and a note for what it has no form for', async () => {
+    const { url, seen } = await serve([{ body: Buffer.concat(done) }])
+    const word = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+    const content: CompletionRequest['chatHistory'][number]['content'] = [
+      { type: 'document', data: 'aGk=', mediaType: word, name: 'a b.docx' },
+      { type: 'document', data: 'aGk=', mediaType: 'video/mp4' },
+      { type: 'document', data: 'aGk=', mediaType: 'audio/mpeg', name: 'a.mp3' },
+    ]
+    const facts = { documents: true, video: true, audio: true }
+    await ask(
+      { id: 'amazon.nova-pro-v1:0', baseUrl: url, facts, aws },
+      { chatHistory: [{ role: 'user', content }] },
+    )
+    const source = { bytes: 'aGk=' }
+    expect(seen[0]).toMatchObject({
+      body: {
+        messages: [
+          {
+            content: [
+              { document: { format: 'docx', name: 'a b-docx', source } },
+              { video: { format: 'mp4', source } },
+              { text: expect.stringContaining('"a.mp3" (audio/mpeg), which this model cannot read') },
+              { cachePoint: { type: 'default' } },
+            ],
+          },
+        ],
+      },
+    })
+  })
+
   it('is asked over Converse, with a signature or a key, cache points and the effort of its maker', async () => {
     const { url, seen } = await serve([{ body: Buffer.concat(done) }, { body: Buffer.concat(done) }])
     const request = { maxTokens: 99, additionalParams: { reasoningEffort: 'low' }, temperature: 0.5 }

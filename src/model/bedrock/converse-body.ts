@@ -12,6 +12,7 @@ import { budgetOfEffort, effortFor } from '../effort.js'
 import { lowerHistory } from '../lower-history.js'
 import type { ModelFacts, PromptCache } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
+import { kindOf, takesMedia } from '../takes-media.js'
 
 export type ConverseTarget = {
   readonly id: string
@@ -125,13 +126,34 @@ function userPart(part: UserContent, facts: ModelFacts): JsonObject[] {
   if (part.type === 'text') return textBlock(part.text)
   if (part.type === 'image') return [imageBlock(part, facts)]
   const { data, mediaType = 'application/pdf', name = 'document' } = part
-  if (/^text\/|json|xml/.test(mediaType))
-    return textBlock(`<document name=${JSON.stringify(name)}>\n${data}\n</document>`)
-  if (!facts.documents || mediaType !== 'application/pdf' || /^https?:/.test(data))
-    return [{ text: `[the document ${JSON.stringify(name)}, which this model cannot read, was left out]` }]
+  const kind = kindOf(part)
+  if (kind === 'text') return textBlock(`<document name=${JSON.stringify(name)}>\n${data}\n</document>`)
+  const format = formats.get(mediaType.toLowerCase())
+  if (!takesMedia(facts, part) || format === undefined || /^https?:/.test(data))
+    return [
+      {
+        text: `[the document ${JSON.stringify(name)} (${mediaType}), which this model cannot read, was left out]`,
+      },
+    ]
+  const source = { bytes: plainBase64(data) }
+  if (kind === 'video') return [{ video: { format, source } }]
   const title = name.replace(/[^\w\s()[\]-]+/g, '-').replace(/\s+/g, ' ')
-  return [{ document: { format: 'pdf', name: title, source: { bytes: plainBase64(data) } } }]
+  return [{ document: { format, name: title, source } }]
 }
+
+/** The files that Converse takes, with its names for them. */
+const formats = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/msword', 'doc'],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+  ['application/vnd.ms-excel', 'xls'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['video/mp4', 'mp4'],
+  ['video/quicktime', 'mov'],
+  ['video/webm', 'webm'],
+  ['video/x-matroska', 'mkv'],
+  ['video/mpeg', 'mpeg'],
+])
 
 function assistantParts({ content }: AssistantMessage): JsonObject[] {
   return content.flatMap((part) => {

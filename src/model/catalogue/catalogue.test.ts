@@ -14,11 +14,23 @@ describe('the model catalogue', () => {
       contextTokens: 400_000,
       outputTokens: 128_000,
       images: true,
+      documents: true,
+      audio: false,
+      video: false,
       tools: true,
       structuredOutput: true,
       reasoningLevels: ['minimal', 'low', 'medium', 'high'],
       price: { input: 0.25, output: 2, cacheRead: 0.025 },
     })
+  })
+
+  it.each([
+    ['google', 'gemini-2.5-pro', { images: true, documents: true, audio: true, video: true }],
+    ['bedrock', 'amazon.nova-pro-v1:0', { images: true, documents: true, audio: false, video: true }],
+    ['openrouter', 'openai/gpt-audio', { images: false, documents: false, audio: true, video: false }],
+    ['openrouter', 'deepseek/deepseek-chat', { images: false, documents: false, audio: false, video: false }],
+  ])('says what %s/%s takes besides text', (provider, id, inputs) => {
+    expect(catalogueEntry(provider, id)).toMatchObject(inputs)
   })
 
   it.each([

@@ -12,6 +12,10 @@ export type CatalogueEntry = {
   readonly contextTokens?: number | undefined
   readonly outputTokens?: number | undefined
   readonly images: boolean
+  /** Whether it reads PDF files; assumed of models that take images where it is not known. */
+  readonly documents: boolean
+  readonly audio: boolean
+  readonly video: boolean
   /** The catalogue lists only models that can call tools. */
   readonly tools: true
   /** Whether its answers can follow a JSON Schema; absent when it is not known. */
@@ -46,11 +50,14 @@ export function catalogueEntries(): CatalogueEntry[] {
 
 /** The facts of a model that its entry states. */
 export function factsOfEntry(entry: CatalogueEntry): Partial<ModelFacts> {
-  const { provider, contextTokens, outputTokens, images, reasoningLevels, price } = entry
+  const { provider, contextTokens, outputTokens, images, documents, audio, video } = entry
+  const { reasoningLevels, price } = entry
   return {
     ...omitUndefined({ contextTokens, outputTokens }),
     images,
-    documents: images,
+    documents,
+    audio,
+    video,
     reasoning: reasoningLevels !== undefined,
     ...omitUndefined({ reasoningLevels }),
     // OpenAI's models with reasoning reject a temperature.
@@ -58,6 +65,9 @@ export function factsOfEntry(entry: CatalogueEntry): Partial<ModelFacts> {
     ...omitUndefined({ price }),
   }
 }
+
+/** These read PDF files with every model that takes images, also where the catalogue does not say so. */
+const pdfWithImages = new Set(['openai', 'azure', 'anthropic', 'google', 'vertex', 'bedrock', 'openrouter'])
 
 const openaiHosts = new Set(['openai', 'azure'])
 
@@ -113,14 +123,21 @@ function parseLine(provider: string, line: string): CatalogueEntry {
   const [id = '', context, output, flags = '-', ...amounts] = line.split(' ')
   const base = amounts.filter((amount) => !amount.includes(':'))
   const tiers = amounts.filter((amount) => amount.includes(':')).map(tierOf)
+  const [own = ''] = flags.split('r')
+  const images = own.includes('i')
+  const structuredOutput = own.includes('s') ? true : own.includes('w') ? false : undefined
   return {
     provider,
     id,
     contextTokens: Number(context) || undefined,
     outputTokens: Number(output) || undefined,
-    images: flags.startsWith('i'),
+    images,
+    documents:
+      own.includes('d') || (images && (structuredOutput === undefined || pdfWithImages.has(provider))),
+    audio: own.includes('u'),
+    video: own.includes('v'),
     tools: true,
-    structuredOutput: schemaFlag(flags),
+    structuredOutput,
     reasoningLevels: levelsOf(flags),
     price: base.length === 0 ? undefined : { ...priceOf(base), ...(tiers.length > 0 && { tiers }) },
   }
@@ -138,11 +155,6 @@ function priceOf([input, output, cacheRead, cacheWrite]: readonly string[]): Omi
     ...(cacheRead !== undefined && { cacheRead: Number(cacheRead) }),
     ...(cacheWrite !== undefined && { cacheWrite: Number(cacheWrite) }),
   }
-}
-
-function schemaFlag(flags: string): boolean | undefined {
-  const [own = ''] = flags.split('r')
-  return own.includes('s') ? true : own.includes('w') ? false : undefined
 }
 
 const letters: readonly (readonly [string, ReasoningLevel])[] = [

@@ -8,7 +8,7 @@ import type {
 } from '../../tool/completion.js'
 import { toolResultContentToText } from '../../tool/content.js'
 import type { JsonObject } from '../../tool/json.js'
-import type { ModelFacts } from '../model.js'
+import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { ChatDialect } from './dialect.js'
 
 /** A message on the wire: the messages it becomes, and the message that must follow after all tool results. */
@@ -16,7 +16,7 @@ export type WireMessage = { readonly messages: readonly JsonObject[]; readonly a
 
 /** Settings that decide how messages are written. */
 export type WireStyle = {
-  readonly facts: Pick<ModelFacts, 'images' | 'documents'>
+  readonly facts: MediaFacts
   readonly dialect: Pick<ChatDialect, 'reasoningField' | 'shortCallIds'>
 }
 
@@ -47,7 +47,7 @@ function userPart(part: UserContent, { facts }: WireStyle): JsonObject {
   if (part.type === 'image') {
     return facts.images ? image(part) : text('[an image that this model cannot see was left out]')
   }
-  return document(part, facts.documents)
+  return document(part, takesMedia(facts, part))
 }
 
 function assistant({ content }: AssistantMessage, { dialect }: WireStyle): JsonObject {
@@ -93,24 +93,37 @@ function image({ data, mediaType = 'image/png' }: Omit<ImageContent, 'type'>): J
 }
 
 /** Documents of a text type contain their text; all others base64. */
-function document(
-  { data, mediaType = 'application/pdf', name }: DocumentContent,
-  taken: boolean,
-): JsonObject {
-  const title = name ?? 'document'
-  if (isTextType(mediaType) && !isAddress(data)) {
+function document(part: DocumentContent, taken: boolean): JsonObject {
+  const { data, mediaType = 'application/pdf', name: title = 'document' } = part
+  const kind = kindOf(part)
+  if (kind === 'text' && !isAddress(data)) {
     return text(`<document name=${JSON.stringify(title)}>\n${data}\n</document>`)
   }
   if (!taken)
     return text(
       `[the document ${JSON.stringify(title)} (${mediaType}), which this model cannot read, was left out]`,
     )
-  return { type: 'file', file: { filename: title, file_data: addressOf(data, mediaType) } }
+  const url = addressOf(data, mediaType)
+  if (kind === 'video') return { type: 'video_url', video_url: { url } }
+  // Audio is base64 without an address, with the name of its format.
+  const inline = /^data:[^,]*;base64,/.exec(url)
+  if (kind === 'audio' && inline !== null) {
+    const format = audioFormat(mediaType)
+    return { type: 'input_audio', input_audio: { data: url.slice(inline[0].length), format } }
+  }
+  return { type: 'file', file: { filename: title, file_data: url } }
 }
 
-function isTextType(mediaType: string): boolean {
-  return /^text\/|^application\/(?:json|xml|yaml|javascript)\b|\+(?:json|xml)\b/.test(mediaType)
+function audioFormat(mediaType: string): string {
+  const name = mediaType.toLowerCase().replace(/^audio\/(?:x-|vnd\.)?/, '').replace(/;.*$/, '')
+  return audioFormats.get(name) ?? name
 }
+
+const audioFormats = new Map([
+  ['mpeg', 'mp3'],
+  ['wave', 'wav'],
+  ['mp4', 'm4a'],
+])
 
 function addressOf(data: string, mediaType: string): string {
   return isAddress(data) ? data : `data:${mediaType};base64,${data}`

@@ -73,7 +73,7 @@ const limit: Shape<Limit> = {
 }
 
 const modalities: Shape<Modalities> = {
-  input: field(listOf(text), 'input types: `text`, `image`, `pdf`, …'),
+  input: field(listOf(text), 'input types: `text`, `image`, `pdf`, `audio`, `video`'),
   output: field(listOf(text), 'output types'),
 }
 
