@@ -87,7 +87,7 @@ function watchRequest(
   const watches = featuresWith('watchRequest').flatMap(
     (feature) => feature.watchRequest(kernel, model, request) ?? [],
   )
-  if (watches.length === 0) return undefined
+  if (watches.length <= 1) return watches[0]
   return {
     answered(answer) {
       for (const watch of watches) watch.answered(answer)

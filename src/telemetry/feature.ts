@@ -1,6 +1,5 @@
 import type { FeatureContext } from '../feature/feature-context.js'
 import type { SessionFeature } from '../feature/session-feature.js'
-import type { AgentEvent } from '../loop/events.js'
 import type { CallRecord } from '../loop/gate-parts.js'
 import type { RequestWatch } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
@@ -29,10 +28,7 @@ export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, 
     return telemetry?.(session, parentSpans(session))
   },
   close: (spans) => spans?.close(),
-  watchRun(session, runId, request) {
-    const run = spansOf(session)?.queueRun(runId, request)
-    return run && ((event: AgentEvent) => run.event(event))
-  },
+  watchRun: (session, runId, request) => spansOf(session)?.queueRun(runId, request),
   startRun: (session, runId) => spansOf(session)?.openRun(runId),
   watchRequest: (session, model: Model, request: CompletionRequest): RequestWatch | undefined =>
     spansOf(session)?.startRequest(model, request),

@@ -19,6 +19,8 @@ export interface OtelSpan {
   setAttributes(attributes: OtelAttributes): unknown
   setStatus(status: { code: number; message?: string }): unknown
   spanContext(): OtelSpanContext
+  /** False for a span that is not sampled. */
+  isRecording?(): boolean
   end(endTime?: number): void
 }
 

@@ -22,14 +22,12 @@ import {
   type OtelHistogram,
   type OtelMeter,
   type OtelSpan,
+  type OtelSpanOptions,
   remoteSpan,
   spanKind,
   statusCode,
   traceparentOf,
 } from './otel.js'
-
-/** One run as telemetry sees it. */
-export type RunSpan = { event(event: AgentEvent): void }
 
 /**
  * The open spans of one session: `invoke_agent` for a run, `chat` for a request to a model, `execute_tool` for a call.
@@ -46,6 +44,8 @@ export class SessionSpans {
   readonly #queued = new Map<string, QueuedRun>()
   readonly #targets: readonly HostPattern[]
   readonly #rules = new WeakMap<Rule, string>()
+  /** The attributes of every span. Those that a sampler decides by are given when a span begins, the rest at its end. */
+  readonly #identity: Readonly<OtelAttributes>
   #hasFailed = false
 
   constructor(session: FeatureContext, options: TelemetryOptions, parent?: () => OtelSpan | undefined) {
@@ -54,22 +54,24 @@ export class SessionSpans {
     this.#parent = parent
     this.#durations = options.meter && durationsOf(options.meter)
     this.#targets = (options.propagateTo ?? []).map(compileHostPattern)
+    this.#identity = {
+      'gen_ai.agent.name': session.agentId,
+      'gen_ai.conversation.id': session.sessionId,
+    }
   }
 
   /**
    * Called when the run is queued, in the host's own context. The parent is the span that `traceparent` in the run's
    * metadata names, else that of the parent session, else the one that is active in the host.
    */
-  queueRun(runId: string, request: RunRequest): RunSpan {
+  queueRun(runId: string, request: RunRequest): (event: AgentEvent) => void {
     const { metadata } = request
     const given =
       typeof metadata?.['traceparent'] === 'string' ? remoteSpan(metadata['traceparent']) : undefined
     const context = this.#safely(() => (given === undefined ? this.#parentContext() : contextWith(given)))
     this.#queued.set(runId, { request, context })
-    return {
-      event: (event) => {
-        if (isTerminal(event)) this.#safely(() => this.#closeRun(runId, event))
-      },
+    return (event) => {
+      if (isTerminal(event)) this.#safely(() => this.#closeRun(runId, event))
     }
   }
 
@@ -86,27 +88,29 @@ export class SessionSpans {
 
   startRequest(model: Model, request: CompletionRequest): RequestWatch {
     const startedAt = performance.now()
-    const span = this.#safely(() => this.#openRequest(model, request))
-    const end = (failure: OtelAttributes | undefined): void => {
-      span?.end()
-      const attributes = modelAttributes(model)
-      this.#durations?.request.record(
-        (performance.now() - startedAt) / 1000,
-        failure === undefined ? attributes : { ...attributes, ...failure },
-      )
+    let span: OtelSpan | undefined
+    try {
+      span = this.#openRequest(model, request)
+    } catch (error) {
+      this.#report(error)
     }
     return {
-      answered: (answer) =>
-        this.#safely(() => {
-          span?.setAttributes(this.#answerAttributes(answer))
-          end(undefined)
-        }),
+      answered: (answer) => {
+        try {
+          if (isRecording(span)) span.setAttributes(this.#answerAttributes(answer))
+          span?.end()
+          this.#durations?.request.record(secondsSince(startedAt), modelAttributes(model))
+        } catch (error) {
+          this.#report(error)
+        }
+      },
       failed: (error) =>
         this.#safely(() => {
           const failure = { 'error.type': errorType(error) }
-          span?.setAttributes(failure)
+          span?.setAttributes({ ...this.#identity, ...failure })
           this.#fail(span, failure['error.type'], messageOf(error))
-          end(failure)
+          span?.end()
+          this.#durations?.request.record(secondsSince(startedAt), { ...modelAttributes(model), ...failure })
         }),
       headersFor:
         span === undefined || this.#targets.length === 0 ? undefined : (url) => this.#headersFor(span, url),
@@ -115,42 +119,43 @@ export class SessionSpans {
 
   /** The call has passed the rules and is about to be approved and made. */
   startCall({ callId, toolName }: HookCall): void {
-    this.#safely(() => {
-      const span = this.#options.tracer?.startSpan(
-        `execute_tool ${toolName}`,
-        { kind: spanKind.internal, attributes: this.#base('execute_tool') },
-        this.#runContext(this.#session.activeRunId),
-      )
+    try {
+      const span = this.#openCall(toolName, this.#session.activeRunId)
       if (span !== undefined) this.#calls.set(callId, { span, toolName })
-    })
+    } catch (error) {
+      this.#report(error)
+    }
   }
 
   /** The call has left the gate; one that was refused before it began gets its span now. */
   endCall(record: CallRecord): void {
-    this.#safely(() => {
-      const { callId, toolName, durationMs, runId } = record
+    try {
+      const { callId, durationMs } = record
+      const tool = this.#session.tools.get(record.toolName)
+      const toolName = tool === undefined ? otherTool : record.toolName
       const failure = callFailure(record)
       const span =
-        this.#calls.get(callId)?.span ??
-        this.#options.tracer?.startSpan(
-          `execute_tool ${this.#session.tools.get(toolName) === undefined ? otherTool : toolName}`,
-          {
-            kind: spanKind.internal,
-            attributes: this.#base('execute_tool'),
-            startTime: Date.now() - durationMs,
-          },
-          this.#runContext(runId),
-        )
+        this.#calls.get(callId)?.span ?? this.#openCall(toolName, record.runId, Date.now() - durationMs)
       this.#calls.delete(callId)
-      const tool = this.#session.tools.get(toolName)
-      span?.setAttributes(this.#callAttributes(record, tool, failure))
+      if (isRecording(span)) span.setAttributes(this.#callAttributes(record, tool, failure))
       if (failure !== undefined) this.#fail(span, failure, errorText(record))
       span?.end()
       // A model can invent any number of names, and a meter stores each.
-      const measured: OtelAttributes = { 'gen_ai.tool.name': tool === undefined ? otherTool : toolName }
+      const measured: OtelAttributes = { 'gen_ai.tool.name': toolName }
       if (failure !== undefined) measured['error.type'] = failure
       this.#durations?.call.record(durationMs / 1000, measured)
-    })
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  #openCall(toolName: string, runId: string | undefined, startTime?: number): OtelSpan | undefined {
+    const { tracer } = this.#options
+    if (tracer === undefined) return undefined
+    const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName }
+    const options: OtelSpanOptions = { kind: spanKind.internal, attributes }
+    if (startTime !== undefined) options.startTime = startTime
+    return tracer.startSpan(`execute_tool ${toolName}`, options, this.#runContext(runId))
   }
 
   /** What a call needs to continue its trace in another process; undefined for a call without a span. */
@@ -195,12 +200,13 @@ export class SessionSpans {
     const resumed = from?.traceparent === undefined ? undefined : remoteSpan(from.traceparent)
     const { tracer, recordContent } = this.#options
     const span = tracer?.startSpan(
-      `invoke_agent ${this.#agentName}`,
+      `invoke_agent ${this.#session.agentId}`,
       {
         kind: spanKind.internal,
         ...(resumed !== undefined && { links: [{ context: resumed.spanContext() }] }),
         attributes: {
-          ...this.#base('invoke_agent'),
+          'gen_ai.operation.name': 'invoke_agent',
+          ...this.#identity,
           'capstan.run.id': runId,
           ...omitUndefined({ 'capstan.run.resumed_from': from?.runId }),
           ...(recordContent === true && {
@@ -228,8 +234,8 @@ export class SessionSpans {
         : event.type === 'agent_cancelled'
           ? 'cancelled'
           : undefined
-    if (event.type === 'agent_end')
-      span?.setAttributes({
+    if (event.type === 'agent_end' && isRecording(span))
+      span.setAttributes({
         'gen_ai.response.finish_reasons': [event.result.finish],
         'capstan.run.rounds': event.result.rounds,
         ...omitUndefined({ 'capstan.cost_usd': event.result.costUsd }),
@@ -244,8 +250,8 @@ export class SessionSpans {
     span?.end()
     // A run that was cancelled while it waited its turn has no duration.
     if (startedAt === undefined) return
-    this.#durations?.run.record((performance.now() - startedAt) / 1000, {
-      'gen_ai.agent.name': this.#agentName,
+    this.#durations?.run.record(secondsSince(startedAt), {
+      'gen_ai.agent.name': this.#session.agentId,
       ...omitUndefined({ 'error.type': failure }),
     })
   }
@@ -253,22 +259,24 @@ export class SessionSpans {
   #openRequest(model: Model, request: CompletionRequest): OtelSpan | undefined {
     const { tracer, recordContent } = this.#options
     if (tracer === undefined) return undefined
-    const { temperature, maxTokens, instructions = '', chatHistory } = request
-    const attributes = this.#base('chat')
-    Object.assign(attributes, modelAttributes(model))
+    const { temperature, maxTokens } = request
+    const attributes = { ...modelAttributes(model) }
     if (temperature !== undefined) attributes['gen_ai.request.temperature'] = temperature
     if (maxTokens !== undefined) attributes['gen_ai.request.max_tokens'] = maxTokens
-    if (recordContent === true) {
-      attributes['gen_ai.system_instructions'] = this.#text(instructions)
-      attributes['gen_ai.input.messages'] = this.#messages(chatHistory)
-    }
     const context = this.#runContext(this.#session.activeRunId)
-    return tracer.startSpan(`chat ${model.id}`, { kind: spanKind.client, attributes }, context)
+    const span = tracer.startSpan(`chat ${model.id}`, { kind: spanKind.client, attributes }, context)
+    if (recordContent === true && isRecording(span))
+      span.setAttributes({
+        'gen_ai.system_instructions': this.#text(request.instructions ?? ''),
+        'gen_ai.input.messages': this.#messages(request.chatHistory),
+      })
+    return span
   }
 
   #answerAttributes({ usage, response, finish, content }: ModelAnswer): OtelAttributes {
     const counted = usageOf(usage)
     const attributes: OtelAttributes = {
+      ...this.#identity,
       'gen_ai.usage.input_tokens': counted.promptTokens,
       'gen_ai.usage.output_tokens': counted.completionTokens,
       'gen_ai.response.finish_reasons': [finish],
@@ -290,12 +298,14 @@ export class SessionSpans {
     const { toolName, toolCallId, callId, verdict, rules, approval, args, envelope } = record
     const isExtension = tool !== undefined && 'mcp' in tool && tool.mcp !== undefined
     const attributes: OtelAttributes = {
-      'gen_ai.tool.name': tool === undefined ? this.#inventedName(toolName) : toolName,
+      ...this.#identity,
       'gen_ai.tool.call.id': toolCallId === undefined ? callId : bounded(toolCallId),
       'gen_ai.tool.type': isExtension ? 'extension' : 'function',
       'capstan.call.origin': record.origin,
       'capstan.gate.step': record.endedAt,
     }
+    if (tool === undefined && this.#options.recordContent === true)
+      attributes['gen_ai.tool.name'] = bounded(this.#text(toolName))
     if (verdict !== undefined) attributes['capstan.verdict'] = verdict.action
     if (rules !== undefined && rules.length > 0)
       attributes['capstan.rule'] = rules.map((rule) => this.#ruleText(rule))
@@ -308,18 +318,6 @@ export class SessionSpans {
       )
     }
     return attributes
-  }
-
-  #base(operation: string): OtelAttributes {
-    return {
-      'gen_ai.operation.name': operation,
-      'gen_ai.agent.name': this.#agentName,
-      'gen_ai.conversation.id': this.#session.sessionId,
-    }
-  }
-
-  get #agentName(): string {
-    return this.#session.agentId
   }
 
   #parentContext(): OtelContext | undefined {
@@ -343,11 +341,6 @@ export class SessionSpans {
     return this.#text(JSON.stringify(messages))
   }
 
-  /** A model can write anything as the name of a tool, so that it counts as content. */
-  #inventedName(name: string): string {
-    return this.#options.recordContent === true ? bounded(this.#text(name)) : otherTool
-  }
-
   /** A rule that an approval made quotes the command that was approved. */
   #ruleText(rule: Rule): string {
     const known = this.#rules.get(rule)
@@ -364,21 +357,24 @@ export class SessionSpans {
     return clean.length <= maxTextLength ? clean : `${clean.slice(0, maxTextLength)}…`
   }
 
-  /** Telemetry never fails what it observes. The first error is reported. */
   #safely<T>(work: () => T): T | undefined {
     try {
       return work()
     } catch (error) {
-      if (!this.#hasFailed) {
-        this.#hasFailed = true
-        this.#session.emit({
-          type: 'notice',
-          source: 'telemetry',
-          message: `The tracer or meter failed: ${messageOf(error)}. Telemetry of this session may be incomplete.`,
-        })
-      }
+      this.#report(error)
       return undefined
     }
+  }
+
+  /** Telemetry never fails what it observes. The first error is reported. */
+  #report(error: unknown): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    this.#session.emit({
+      type: 'notice',
+      source: 'telemetry',
+      message: `The tracer or meter failed: ${messageOf(error)}. Telemetry of this session may be incomplete.`,
+    })
   }
 }
 
@@ -398,6 +394,15 @@ const otherTool = '_OTHER'
 /** What a provider names is short, or wrong. */
 function bounded(text: string): string {
   return text.length <= maxNameLength ? text : `${text.slice(0, maxNameLength)}…`
+}
+
+/** Whether what is set on the span is seen by anything: attributes of a span that is not sampled are not computed. */
+function isRecording(span: OtelSpan | undefined): span is OtelSpan {
+  return span !== undefined && span.isRecording?.() !== false
+}
+
+function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000
 }
 
 const delegatingTools = new Set(['task', 'parallel_task'])
