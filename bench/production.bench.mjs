@@ -13,8 +13,8 @@ const calibrations = [calibrate()]
 const workplace = await openWorkplace()
 try {
   const tracing = await measureTracing(workplace, {
-    blocks: quick ? 10 : 300,
-    runs: quick ? 2 : 5,
+    blocks: quick ? 12 : 600,
+    runs: 2,
     warmUps: quick ? 2 : 10,
     count: !quick,
   })

@@ -102,7 +102,12 @@ describe('requests to a model with a rate limit', () => {
   it('are few until a response has said what the model accepts, and then as many as it says', async () => {
     const pacer = new Pacer({}, clock())
     const events: ModelEvent[] = []
-    const all = Array.from({ length: 50 }, () => pacer.admit(() => 0, call((event) => events.push(event))))
+    const all = Array.from({ length: 50 }, () =>
+      pacer.admit(
+        () => 0,
+        call((event) => events.push(event)),
+      ),
+    )
     const sent = await Promise.all(all.filter((one) => !(one instanceof Promise)))
     expect(sent).toHaveLength(16)
     sent[0]?.heard(headers({ 'x-ratelimit-remaining-requests': '30', 'x-ratelimit-reset-requests': '9s' }))
@@ -144,6 +149,14 @@ describe('requests to a model with a rate limit', () => {
     await new Promise<void>((resolve) => setImmediate(resolve))
     // Two of three can have arrived after the reset, and one was sent since.
     expect(pacer.admit(() => 0, call())).toBeInstanceOf(Promise)
+  })
+
+  it('leave room for tokens that the provider counts and the estimate does not', async () => {
+    const pacer = new Pacer({}, clock())
+    const first = await pacer.admit(() => 0, call())
+    first.heard(headers({ 'x-ratelimit-remaining-tokens': '1000', 'x-ratelimit-reset-tokens': '9s' }))
+    const next = Array.from({ length: 4 }, () => pacer.admit(() => 250, call()))
+    expect(next.map((one) => one instanceof Promise)).toEqual([false, false, false, true])
   })
 
   it('leave no listener for each response that arrives while they wait', async () => {

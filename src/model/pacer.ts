@@ -134,7 +134,7 @@ export class Pacer {
     if (requestsPerMinute !== undefined || tokensPerMinute !== undefined) this.#sent.push(sent)
     this.#unheard.add(sent)
     this.#take('requests', 1)
-    this.#take('tokens', tokens)
+    this.#take('tokens', tokens * estimateMargin)
     return {
       heard: (headers) => this.#heard(sent, headers),
       limited: (retryAfterMs = defaultPauseMs) => {
@@ -164,7 +164,7 @@ export class Pacer {
     this.#maxUnheard = this.#maxUnheard === firstBurst ? unlimited : this.#maxUnheard + 1
     // Whether the provider has counted the requests without a response yet is not known.
     let tokens = 0
-    for (const other of this.#unheard) tokens += other.tokens
+    for (const other of this.#unheard) tokens += other.tokens * estimateMargin
     const uncounted = { requests: this.#unheard.size, tokens }
     for (const kind of ['requests', 'tokens'] as const) {
       const said = readLeft(headers, kind)
@@ -192,7 +192,7 @@ export class Pacer {
       this.#unheard.size < this.#maxUnheard ? 0 : lookAgainMs,
       hasWaited ? 0 : this.#pausedUntil - now,
       this.#waitForLeft('requests', 1, now),
-      this.#waitForLeft('tokens', size, now),
+      this.#waitForLeft('tokens', size * estimateMargin, now),
       this.#waitForWindow(size, now),
     )
   }
@@ -215,7 +215,7 @@ export class Pacer {
   #onTheWay(kind: Kind, now: number): number {
     let amount = 0
     for (const { at, tokens } of this.#unheard)
-      if (now - at < maxOnTheWayMs) amount += kind === 'requests' ? 1 : tokens
+      if (now - at < maxOnTheWayMs) amount += kind === 'requests' ? 1 : tokens * estimateMargin
     return amount
   }
 
@@ -263,6 +263,8 @@ type Left = {
 const windowMs = 60_000
 const lookAgainMs = 1_000
 const maxOnTheWayMs = 5_000
+/** What the provider counts can be more than the estimate. Its responses correct what is left. */
+const estimateMargin = 1.2
 /** So many requests are sent before the first response of a model says what it accepts. */
 const firstBurst = 16
 const burstAfterRefusal = 4

@@ -35,8 +35,8 @@ describe('what is sent', () => {
     ['the text', 'Grüße'],
     ['a word that could be base64', 'test', 'test'],
   ])('takes a file of text from %s', (_name, data, text = 'Grüße') => {
-    const [, part] = readRequest('x', { attachments: [{ data, mediaType: 'text/plain', name: 'a.txt' }] }).message
-      .content
+    const [, part] = readRequest('x', { attachments: [{ data, mediaType: 'text/plain', name: 'a.txt' }] })
+      .message.content
     expect(part).toEqual({ type: 'document', data: text, mediaType: 'text/plain', name: 'a.txt' })
   })
 

@@ -70,8 +70,7 @@ function isHistory(value: readonly HistoryMessage[] | SendOptions): value is rea
 
 function attached({ data, mediaType, name }: Attachment): UserContent {
   const kind = mediaKind(mediaType)
-  if (kind === 'text')
-    return { type: 'document', data: textOf(data), mediaType, ...omitUndefined({ name }) }
+  if (kind === 'text') return { type: 'document', data: textOf(data), mediaType, ...omitUndefined({ name }) }
   const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
   return kind === 'image'
     ? { type: 'image', data: base64, mediaType }

@@ -34,6 +34,29 @@ async function spansOf(
   return spans
 }
 
+it('computes no attributes for spans that are not sampled, and ends them', async () => {
+  let ended = 0
+  const tracer = {
+    startSpan: () => ({
+      isRecording: () => false,
+      setAttributes: () => expect.unreachable('an attribute was set'),
+      setStatus: () => undefined,
+      spanContext: () => ({ traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 0 }),
+      end: () => {
+        ended += 1
+      },
+    }),
+  }
+  const root = temporaryDirectory()
+  const notices: unknown[] = []
+  const agent = await Agent.create({}, { telemetry: { tracer }, userDir: join(root, '.user'), env: {} })
+  onTestFinished(() => agent.close())
+  const model = scriptedModel([{ toolCalls: [{ name: 'ls', args: { path: '.' } }] }, 'Done.'])
+  for await (const event of await agent.session(root, { model }).stream('Go.'))
+    if (event.type === 'notice') notices.push(event)
+  expect([ended, notices]).toEqual([4, []])
+})
+
 const secret = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'
 
 describe('the attributes of spans without content', () => {

@@ -10,7 +10,6 @@ import type {
 } from '../../tool/completion.js'
 import type { ToolResultImage } from '../../tool/content.js'
 import { lowerHistory } from '../lower-history.js'
-import type { ModelFacts } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
 import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { AiSdkMessage, AiSdkPart } from './ai-sdk-model.js'

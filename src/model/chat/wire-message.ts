@@ -115,7 +115,10 @@ function document(part: DocumentContent, taken: boolean): JsonObject {
 }
 
 function audioFormat(mediaType: string): string {
-  const name = mediaType.toLowerCase().replace(/^audio\/(?:x-|vnd\.)?/, '').replace(/;.*$/, '')
+  const name = mediaType
+    .toLowerCase()
+    .replace(/^audio\/(?:x-|vnd\.)?/, '')
+    .replace(/;.*$/, '')
   return audioFormats.get(name) ?? name
 }
 
