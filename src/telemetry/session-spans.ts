@@ -44,7 +44,7 @@ export class SessionSpans {
   readonly #queued = new Map<string, QueuedRun>()
   readonly #targets: readonly HostPattern[]
   readonly #rules = new WeakMap<Rule, string>()
-  /** The attributes of every span. Those that a sampler decides by are given when a span begins, the rest at its end. */
+  /** The attributes of every span. What a sampler decides by is given when a span begins, the rest at its end. */
   readonly #identity: Readonly<OtelAttributes>
   #hasFailed = false
 

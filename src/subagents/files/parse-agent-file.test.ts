@@ -273,6 +273,14 @@ describe('a worker', () => {
     })
   })
 
+  it('works in a worktree of its own when its specification or its file says so', () => {
+    const spec = { name: 'w', description: 'd', isolation: 'worktree' } as const
+    expect(workerAgent(spec, [])).toMatchObject({ isolation: 'worktree' })
+    expect(agentOf('kind: read_only\nname: w\ndescription: d\nisolation: worktree')).toMatchObject({
+      isolation: 'worktree',
+    })
+  })
+
   it('can be written as a file', () => {
     expect(agentOf('kind: read_only\nname: finder\ndescription: Finds.')).toMatchObject({
       name: 'finder',
@@ -289,6 +297,8 @@ describe('a worker', () => {
       { name: 'n', description: 'd', confirmationInheritance: 'x' },
       "invalid confirmation_inheritance: 'x' (expected: auto_approve, deny_on_ask, inherit_parent)",
     ],
+    [{ name: 'n', description: 'd', isolation: 'container' }, "invalid isolation: 'container'"],
+    [{ name: 'n', description: 'd', tools: ['read'] }, "a worker has no field 'tools'"],
     [{ name: 'n', description: 'd', model: 'x' }, 'not of the form "provider/model"'],
   ])('is refused when something is missing or wrong: %j', (spec, words) => {
     expect(() => workerAgent(spec, [explore])).toThrow(words)

@@ -34,9 +34,23 @@ export type WorkerAgentSpec = {
   readonly model?: string | { readonly provider: string; readonly model: string }
   readonly prompt?: string
   readonly maxSteps?: number
+  /** Its tasks always run in a worktree of their own. */
+  readonly isolation?: 'worktree'
   /** What becomes of calls that its own rules ask about: refused, unless said otherwise. */
   readonly confirmationInheritance?: (typeof confirmationInheritances)[number]
 }
+
+/** Fields of other agents that name tools. */
+const toolFields = [
+  'tools',
+  'allowedTools',
+  'allowed_tools',
+  'allowed-tools',
+  'disallowedTools',
+  'disallowed_tools',
+  'disallowed-tools',
+  'manifest',
+]
 
 /** The agents that kinds of workers are like. */
 const likeness: Readonly<Record<WorkerKind, string | undefined>> = {
@@ -61,6 +75,10 @@ export function workerAgent(
   const description = textField(fields, 'description')
   if (name === undefined) throw new AgentFileError('worker agent name is required')
   if (description === undefined) throw new AgentFileError('worker agent description is required')
+  // A worker that was meant to have few tools must not get all of them.
+  const restricts = toolFields.find((field) => fields[field] !== undefined)
+  if (restricts !== undefined)
+    throw new AgentFileError(`a worker has no field '${restricts}': say what it may in permissions`)
   const kind = wordField(fieldOf(fields, 'kind'), 'kind', workerKinds) ?? 'custom'
   const like = likeness[kind]
   const base = like === undefined ? undefined : agentNamed(like, known)
@@ -82,7 +100,10 @@ export function workerAgent(
     caller: 'agent',
     ...(base?.tools !== undefined && { tools: base.tools }),
     ...(permissions !== undefined && { permissions: checked(permissions) }),
-    ...omitUndefined({ maxSteps }),
+    ...omitUndefined({
+      maxSteps,
+      isolation: wordField(fieldOf(fields, 'isolation'), 'isolation', ['worktree']),
+    }),
     ...model,
     ...flagField(fields, 'hidden'),
   }
