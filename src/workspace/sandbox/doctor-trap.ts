@@ -231,6 +231,7 @@ for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && ec
 [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] || echo processes
 [ "$(cat /proc/sysvipc/shm | wc -l)" -le 1 ] || echo shared-memory
 [ "$(ulimit -c)" = 0 ] || echo core
+for f in /proc/net /proc/self/net /proc/thread-self/net /proc/$$/task/$$/net; do mapfile -t lines < $f/tcp && [[ \${lines[*]} == *":${tcpPort.toString(16).toUpperCase().padStart(4, '0')} "* ]] && echo "host-sockets $f"; done
 (setsid sleep 5 >/dev/null &)
 echo finished
 `
@@ -397,6 +398,7 @@ function judge({
           'network beyond the host',
           'the interfaces are those of the host, and no socket can reach them',
         ),
+    check('sockets of the host', saw('host-sockets'), 'not listed'),
     check('nested namespace', saw('nested', 'mounts', 'mount', 'new-mount'), 'refused'),
     check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),
     namespaces || process.getuid?.() !== 0

@@ -531,10 +531,7 @@ export const securityCases: readonly SecurityCase[] = [
     number: 196,
     attack:
       'approval prompt spoofing: command with 10,000 spaces or newlines before the payload, bidi override, homoglyph …',
-    test: [
-      'test/cli/interactive/approvals.test.ts',
-      'shows the whole question in a terminal of another size',
-    ],
+    test: ['test/cli/interactive/approvals.test.ts', 'shows a whole long command in a pager'],
   },
   {
     number: 197,
@@ -670,7 +667,7 @@ export const securityCases: readonly SecurityCase[] = [
     number: 228,
     attack:
       'hook stdin carries untrusted text: no shell interpolation; hook command itself only from trusted config',
-    test: ['src/hooks/hooks.test.ts', 'refuses a hook without a handler'],
+    notApplicable: 'Hooks are functions of the host: no program is started, and no text reaches a shell.',
   },
   { number: 229, attack: 'watchdog cannot turn a capability refusal into allow; watchdog error' },
   {

@@ -29,11 +29,11 @@
  *
  * How it works. The command runs under a seccomp filter. The kernel stops the calls that `filter` names and hands them to the guard
  * (seccomp user notification). The guard copies the arguments once, performs the call itself, and answers with the result. It
- * never tells the kernel to continue a call, so a command that changes a path in its memory after the guard read it gains nothing.
+ * never tells the kernel to continue a call that it judged, so a command that changes a path in its memory after the guard read it gains nothing.
  *
  * Rules that this file must keep:
- *   1. No call is continued (SECCOMP_USER_NOTIF_FLAG_CONTINUE), except those that create processes: they are counted, and nothing of their
- *      arguments is judged.
+ *   1. No call is continued (SECCOMP_USER_NOTIF_FLAG_CONTINUE) whose arguments the guard judges. Continued are calls that create
+ *      processes, which are counted, and opens for reading that Landlock alone judges.
  *   2. A name is judged together with the descriptor of its directory, and used together with that same descriptor. No path of
  *      the command is resolved a second time after it was judged.
  *   3. The guard follows no magic link in /proc on behalf of a command unless it has checked that the link does not belong to the
@@ -170,6 +170,14 @@ static int starts_with(const char *text, const char *start)
 	return 1;
 }
 
+/* Whether a path leads through a name, or ends in it. */
+static int has_name(const char *path, const char *name)
+{
+	for (ulong size = length(name); *path != 0; path++)
+		if (*path == '/' && starts_with(path + 1, name) && (path[1 + size] == '/' || path[1 + size] == 0)) return 1;
+	return 0;
+}
+
 /* Appends to a text of at most `room` bytes with its NUL. Returns 0 when it does not fit. */
 static int append(char *text, ulong room, const char *more)
 {
@@ -239,7 +247,7 @@ static int mount_count;
 static char mount_text[1 << 20];
 
 /* Without namespaces: see there. */
-static int confines, sees_all_opens, proxy_port;
+static int confines, proxy_port;
 /* The most tasks (processes and threads) that the command can have; 0: as many as the kernel allows. */
 static long max_tasks;
 static const char *readable[MAX_RULES], *writable[MAX_RULES], *denied[MAX_RULES];
@@ -512,14 +520,20 @@ static long read_memory(const struct caller *caller, void *to, ulong from, ulong
 	return CALL(process_vm_readv, caller->tid, &local, 1, &remote, 1, 0);
 }
 
+/* On arm64, the top byte of a pointer can be a tag. */
+static ulong untagged(ulong address)
+{
+#if defined(__aarch64__)
+	address &= 0x00ffffffffffffffUL;
+#endif
+	return address;
+}
+
 /* Copies a path, page by page: what follows it in memory may not be readable. Returns its length. */
 static long read_path(const struct caller *caller, char *path, ulong from)
 {
-#if defined(__aarch64__)
-	/* The top byte of a pointer can be a tag. */
-	from &= 0x00ffffffffffffffUL;
-#endif
 	ulong size = 0;
+	from = untagged(from);
 	while (size < PATH_MAX) {
 		ulong part = 4096 - ((from + size) & 4095);
 		if (part > PATH_MAX - size) part = PATH_MAX - size;
@@ -852,8 +866,8 @@ static int is_outside_file(int fd, int changes)
 	if (is_in_list(path, writable, writable_count)) return 0;
 	if (changes) return 1;
 	if (is_in_list(path, readable, readable_count)) return 0;
-	/* Its own processes; that they are its own was checked on the way. */
-	return !(starts_with(path, "/proc/") && number_of(path + 6) > 0 && is_descendant(number_of(path + 6)));
+	/* Its own processes; that they are its own was checked on the way. Their network is that of the host. */
+	return !(starts_with(path, "/proc/") && number_of(path + 6) > 0 && is_descendant(number_of(path + 6))) || has_name(path, "net");
 }
 
 /* The same for a name, whether it exists or not. */
@@ -1008,9 +1022,21 @@ static long find(struct caller *caller, long directory, ulong address, int how, 
 	return error;
 }
 
+/*
+ * Without files that cannot be opened, Landlock alone judges what is read, and the kernel goes on with the call. What Landlock cannot
+ * tell apart are the command's own processes in /proc and those of the host: a path that begins there is opened by the guard.
+ */
+static int is_for_kernel(const struct caller *caller, ulong address, ulong flags)
+{
+	char start[7] = { 0 };
+	if (!confines || denied_count > 0 || (flags & (O_CREAT | O_TRUNC | O_ACCMODE))) return 0;
+	return read_memory(caller, start, untagged(address), 6) != 6 || !equal(start, "/proc/");
+}
+
 static long do_open(struct caller *caller, long directory, ulong address, ulong flags, ulong mode)
 {
 	struct place place;
+	if (is_for_kernel(caller, address, flags)) return GO_ON;
 	if ((flags & O_CREAT) && (flags & O_DIRECTORY)) return -EINVAL;
 	for (int tries = 0; tries < 100; tries++) {
 		long found = -ENOENT;
@@ -1495,7 +1521,7 @@ static long perform(struct caller *caller, const struct seccomp_data *data)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), ARGUMENT(flags), \
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_PATH, 1, 0), ANSWER(SECCOMP_RET_USER_NOTIF), NUMBER
 
-/* With files that cannot be opened: every open is judged, not only those that write. Comes after the number was loaded. */
+/* Without namespaces: every open, not only those that write. Comes after the number was loaded. */
 static const struct sock_filter filter_opens[] = {
 #if defined(__NR_open)
 	WHEN_ANY_OPEN(__NR_open, 1),
@@ -1804,7 +1830,7 @@ __attribute__((noreturn)) static void start_program(char **argv, char **env)
 	for (ulong at = 0; at < sizeof filter / sizeof *filter; at++) {
 		whole[program.len++] = filter[at];
 		if (at + 1 != FILTER_START) continue;
-		for (ulong one = 0; sees_all_opens && one < sizeof filter_opens / sizeof *filter_opens; one++)
+		for (ulong one = 0; confines && one < sizeof filter_opens / sizeof *filter_opens; one++)
 			whole[program.len++] = filter_opens[one];
 		for (ulong one = 0; confines && proxy_port != 0 && one < sizeof filter_proxy / sizeof *filter_proxy; one++)
 			whole[program.len++] = filter_proxy[one];
@@ -1919,7 +1945,6 @@ static void read_arguments(char **argv, char ***program)
 	}
 	if (*argv == 0 || argv[1] == 0) fail("there is no program to start", "");
 	*program = argv + 1;
-	sees_all_opens = denied_count > 0;
 }
 
 static int open_at_start(const char *path, int number)
