@@ -15,6 +15,7 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
 import type { RuntimeSession } from '../tool/session-services.js'
 import { backendAddress } from '../workspace/backend/backend.js'
+import { hiddenTexts } from '../workspace/egress/network-options.js'
 import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
@@ -99,7 +100,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     onNotice: (message: string) => kernel.emit({ type: 'notice', source: 'workspace', message }),
     sandbox: options.sandbox,
     limits: options.commandLimits,
-    network: options.network,
+    network: await noted(kernel),
     env: options.env,
     closed: [...(options.sessionStore?.paths ?? []), ...secretFiles(options)],
   }
@@ -114,6 +115,16 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     places: kernel.places.current,
     copyOf: copiedBy(kernel),
   })
+}
+
+/** The rules of the network. What a file or a function gives as a secret is redacted from the moment it is read. */
+async function noted({
+  options: { network },
+  redactor,
+}: SessionKernel): Promise<SessionKernel['options']['network']> {
+  if (network?.secrets === undefined) return network
+  const { notedSecrets } = await import('../workspace/egress/host-secrets.js')
+  return { ...network, secrets: notedSecrets(network.secrets, (value) => redactor.hide(hiddenTexts(value))) }
 }
 
 /** Files with values that the proxy of the sandbox adds to requests. */

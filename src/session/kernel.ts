@@ -17,7 +17,7 @@ import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { isBackend, type WorkspaceBackend } from '../workspace/backend/backend.js'
-import { hiddenTexts } from '../workspace/egress/network-options.js'
+import { hiddenTexts, valueNow } from '../workspace/egress/network-options.js'
 import type { ActiveRun } from './active-run.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
@@ -119,7 +119,12 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.plan = createPlanProgress(restoredTodos(restored))
     if (restored !== undefined) this.runs.restore(restored)
     this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
-    this.redactor = createRedactor(options.securityProvider, secretsOf(setup), this.emit)
+    this.redactor = createRedactor(
+      options.securityProvider,
+      secretsOf(setup),
+      this.emit,
+      (options.network?.secrets ?? []).length > 0,
+    )
     this.seen = new SeenFiles(restored)
     this.title = new SessionTitle(options.title ?? restored?.session?.title)
     this.recorder = options.sessionStore && createRecorder(this, options.sessionStore)
@@ -424,11 +429,11 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
 /** What must not be shown: the keys of the configuration, and what the proxy of the sandbox adds to requests. */
 function secretsOf({ secrets = noSecrets, options }: SessionSetup): readonly string[] {
-  const values = (options.network?.secrets ?? []).flatMap(({ value }) =>
-    typeof value === 'string' ? hiddenTexts(value) : [],
-  )
+  const ofHosts = options.network?.secrets ?? []
   // The same list for every session that adds nothing: what finds secrets is made once for each list.
-  return values.length === 0 ? secrets : [...secrets, ...values]
+  return ofHosts.length === 0
+    ? secrets
+    : [...secrets, ...ofHosts.flatMap((secret) => hiddenTexts(valueNow(secret) ?? ''))]
 }
 
 const noSecrets: readonly string[] = []

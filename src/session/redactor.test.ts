@@ -1,7 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import type { AgentEvent } from '../loop/events.js'
 import { noUsage } from '../loop/usage.js'
+import { notedSecrets } from '../workspace/egress/host-secrets.js'
+import { type HostSecret, hiddenTexts } from '../workspace/egress/network-options.js'
 import { agentResult } from './agent-result.js'
 import { createRedactor } from './redactor.js'
 import { DefaultSecurityProvider, type SecurityProvider } from './security/index.js'
@@ -243,5 +248,37 @@ describe('an event of any kind', () => {
   it('without one is the same object', () => {
     const event: AgentEvent = { type: 'steered', prompt: 'north' }
     expect(through([event])[0]).toBe(event)
+  })
+})
+
+describe('secrets of hosts that are read for each request', () => {
+  it('are taken out from the moment they are read, whether a file or a function gives them', async () => {
+    const redactor = createRedactor(undefined, [], () => undefined, true)
+    const file = join(temporaryDirectory(), 'token')
+    writeFileSync(file, 'first-value-of-the-file\n')
+    const [fromFile, fromFunction, given] = notedSecrets(
+      [
+        { host: 'a.example', header: 'authorization', file, prefix: 'Bearer ' },
+        { host: 'b.example', header: 'authorization', value: () => 'value-of-the-function' },
+        { host: 'c.example', header: 'authorization', value: 'value-given-directly' },
+      ],
+      (value) => redactor.hide(hiddenTexts(value)),
+    )
+    const read = async (secret: HostSecret | undefined): Promise<unknown> =>
+      typeof secret?.value === 'function' ? secret.value() : secret?.value
+    const text = 'first-value-of-the-file second-value-of-the-file value-of-the-function'
+    expect(redactor.text(text)).toBe(text)
+    expect(await read(fromFile)).toBe('Bearer first-value-of-the-file')
+    writeFileSync(file, 'second-value-of-the-file\n')
+    await read(fromFile)
+    await read(fromFunction)
+    expect(await read(given)).toBe('value-given-directly')
+    for (const clean of [
+      redactor.text(text),
+      redactor.forModel(text),
+      redactor.record(text),
+      redactor.keys?.(text),
+    ])
+      expect(clean).not.toMatch(/-value-of-the|value-of-the-function/)
   })
 })

@@ -19,23 +19,39 @@ export interface Redactor extends TextRedactor {
   readonly watchdogs: readonly Watchdog[]
   /** Takes out the keys of the configuration alone; absent when there are none. */
   readonly keys?: (text: string) => string
+  /** Takes these texts out from now on, everywhere. */
+  hide(texts: readonly string[]): void
 }
 
-/** The keys of the configuration are taken out everywhere, with a provider of the host's own or without. */
+/**
+ * The keys of the configuration are taken out everywhere, with a provider of the host's own or without. `grows`: `hide`
+ * is called later, and `secrets` is a list of this session alone.
+ */
 export function createRedactor(
   given: SecurityProvider | undefined,
   secrets: readonly string[],
   emit: (event: AgentEvent) => void,
+  grows = false,
 ): Redactor {
-  if (given === undefined && secrets.length === 0) return recordsOnly
-  const provider = given ?? defaultProvider(secrets)
+  if (given === undefined && secrets.length === 0 && !grows) return recordsOnly
+  const known = defaultProvider(secrets)
+  const hidden = new Set<string>()
+  const provider = given ?? known
   if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
   const redact = (text: string): string => redacted(provider, text, 'host')
   return {
     middleware: [redactResults(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
-    ...(secrets.length > 0 && { keys: (text: string) => redacted(defaultProvider(secrets), text, 'host') }),
+    ...((secrets.length > 0 || grows) && { keys: (text: string) => redacted(known, text, 'host') }),
+    hide(texts) {
+      for (const text of texts) {
+        if (hidden.has(text) || hidden.size >= maxHidden) continue
+        hidden.add(text)
+        known.addSecret(text)
+        if (given instanceof DefaultSecurityProvider) given.addSecret(text)
+      }
+    },
     forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
     tokens: redactTokens,
@@ -48,7 +64,7 @@ export function createRedactor(
  * token out of records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds
  * secrets is larger than everything else that an idle session has.
  */
-function defaultProvider(secrets: readonly string[]): SecurityProvider {
+function defaultProvider(secrets: readonly string[]): DefaultSecurityProvider {
   const known = defaultProviders.get(secrets)
   if (known !== undefined) return known
   const provider = new DefaultSecurityProvider({ kinds: [], kindsFor: { record: ['secrets'] } })
@@ -57,7 +73,10 @@ function defaultProvider(secrets: readonly string[]): SecurityProvider {
   return provider
 }
 
-const defaultProviders = new WeakMap<readonly string[], SecurityProvider>()
+/** A function that makes a new token for each request must not fill the memory. */
+const maxHidden = 1000
+
+const defaultProviders = new WeakMap<readonly string[], DefaultSecurityProvider>()
 
 /** A provider that returns something other than a text would let it through unredacted: that is an error. */
 function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {
@@ -94,6 +113,7 @@ const recordsOnly: Redactor = {
   record: (text) => redactTokens(text, 'record'),
   tokens: redactTokens,
   events: (pass) => pass,
+  hide: () => undefined,
 }
 
 function redactResults(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {

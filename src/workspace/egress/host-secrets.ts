@@ -27,6 +27,23 @@ export function bindSecrets(secrets: readonly HostSecret[] = []): readonly Bound
   })
 }
 
+/** The same secrets, with each value passed to `note` when it is read for a request. */
+export function notedSecrets(
+  secrets: readonly HostSecret[],
+  note: (value: string) => void,
+): readonly HostSecret[] {
+  return secrets.map((secret) => {
+    const given = readValueOf(secret)
+    if (typeof given === 'string') return secret
+    const value = async (): Promise<string> => {
+      const text = await given()
+      note(text)
+      return text
+    }
+    return { ...secret, value, file: undefined, prefix: undefined }
+  })
+}
+
 /** The value of a secret, or a function that reads it from its file for each request. */
 function readValueOf({ host, value, file, prefix = '' }: HostSecret): BoundSecret['value'] {
   if (file === undefined && value !== undefined && prefix === '') return value

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** What sandboxed commands can do on the network. */
 export type NetworkRules = {
   /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
@@ -50,4 +52,15 @@ export type NetworkLimits = {
 export function hiddenTexts(value: string): readonly string[] {
   const token = /^[\w-]+ +(\S{8,})$/.exec(value)?.[1]
   return [...new Set([value, token ?? value])].filter((text) => text.length >= 8)
+}
+
+/** The value that a secret has now, where no function of the host has to be called; undefined when it has none. */
+export function valueNow({ value, file, prefix = '' }: HostSecret): string | undefined {
+  if (file === undefined) return typeof value === 'string' ? value : undefined
+  try {
+    return `${prefix}${readFileSync(file, 'utf8').trim()}`
+  } catch {
+    // The file can come later: its value is read again for each request.
+    return undefined
+  }
 }
