@@ -276,7 +276,7 @@ describe('secrets of hosts that are read for each request', () => {
     for (const clean of [
       redactor.text(text),
       redactor.forModel(text),
-      redactor.record(text),
+      redactor.record?.(text),
       redactor.keys?.(text),
     ])
       expect(clean).not.toMatch(/-value-of-the|value-of-the-function/)

@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { createMemoryBackend, createMemoryFiles, createOverlayBackend } from '../workspace/index.js'
 import { LocalWorkspaceBackend } from '../workspace/local-backend.js'
+import { provenSandbox } from '../workspace/sandbox/doctor.js'
 import { checkWorkspaceBackend } from './index.js'
 
 /** A kit runs commands that wait for seconds; a machine under load takes its time. */
 const timeout = 300_000
+/** Commands of memory and overlay run in it. */
+const hasSandbox = (await provenSandbox({})).kind !== 'none'
 
 describe('checkWorkspaceBackend', () => {
   it('finds no problem in a directory of this machine', { timeout }, async () => {
@@ -19,12 +22,16 @@ describe('checkWorkspaceBackend', () => {
   })
 
   it('finds no problem in a workspace in memory', { timeout }, async () => {
-    expect(await checkWorkspaceBackend(() => createMemoryBackend(createMemoryFiles()))).toEqual([])
+    const problems = await checkWorkspaceBackend(() => createMemoryBackend(createMemoryFiles()), {
+      commands: hasSandbox,
+    })
+    expect(problems).toEqual([])
   })
 
   it('finds no problem in an overlay over a directory', { timeout }, async () => {
     const problems = await checkWorkspaceBackend(() => createOverlayBackend(temporaryDirectory()), {
       makeLink: ({ root }, path, target) => symlinkSync(target, join(root, path)),
+      commands: hasSandbox,
     })
     expect(problems).toEqual([])
   })

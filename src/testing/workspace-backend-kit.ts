@@ -320,7 +320,8 @@ const checks: Readonly<Record<string, Check>> = {
       cwd: 'sub',
     })
     same(outcome.exitCode, 3)
-    same(outcome.output, `from the tools\n${files.root}/sub\noops\n`)
+    // Commands on a copy of the files have another path.
+    same(outcome.output.replace(/^\/.*(?=\/sub$)/m, ''), 'from the tools\n/sub\noops\n')
     same(await files.readText('sub/out.txt'), 'written')
     same(await codeOf(runner.run('true', { cwd: '..' })), 'shell_directory_refused')
   },

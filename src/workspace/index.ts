@@ -4,6 +4,7 @@ export type {
   BackendContext,
   BackendProcess,
   CommitOutcome,
+  CopiedCommands,
   DiscardOutcome,
   OpenBackend,
   WorkspaceBackend,

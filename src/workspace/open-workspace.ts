@@ -40,7 +40,9 @@ export type WorkspaceOptions = {
   readonly places?: (() => OpenPlaces) | undefined
   /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
   readonly sandbox?: SandboxMode | undefined
-  readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'> | undefined
+  readonly sandboxOptions?:
+    | Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase' | 'shownAt'>
+    | undefined
   /** Variables passed to commands, in addition to the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
@@ -252,7 +254,7 @@ export function scopeOf(
   }
 }
 
-type CommonShellOptions = Pick<
+export type CommonShellOptions = Pick<
   LocalShellOptions,
   'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'
 > & {
@@ -260,10 +262,10 @@ type CommonShellOptions = Pick<
 }
 
 /** What holds for every program that is started here. */
-function commonShellOptions(
+export function commonShellOptions(
   [root, ...roots]: readonly [string, ...string[]],
   scratch: Scratch,
-  options: WorkspaceOptions,
+  options: Omit<WorkspaceOptions, 'root'>,
 ): CommonShellOptions {
   return {
     root,
@@ -281,7 +283,11 @@ function commonShellOptions(
   }
 }
 
-function openShell(common: CommonShellOptions, scratch: Scratch, options: WorkspaceOptions): LocalShell {
+export function openShell(
+  common: CommonShellOptions,
+  scratch: Scratch,
+  options: Omit<WorkspaceOptions, 'root'>,
+): LocalShell {
   const { allowHosts = [], allowPrivate, ...rules } = options.network ?? {}
   // No hosts: no network at all, never all of it. The check of hosts is only loaded for sessions that allow some.
   const network: SandboxOptions['network'] =
@@ -345,7 +351,7 @@ export function shellFor(
   root: string,
   permit: WorkspacePermit,
   signal: AbortSignal,
-  confine: () => CallConfinement | undefined,
+  confine: () => CallConfinement | undefined | Promise<CallConfinement>,
 ): NonNullable<ToolRuntime['shell']> {
   const admit = async (command: string, cwd: string | undefined): Promise<void> => {
     signal.throwIfAborted()
@@ -355,11 +361,15 @@ export function shellFor(
   return {
     run: async (command, request = {}) => {
       await admit(command, request.cwd)
-      return shell.run(command, { ...request, signal: both(signal, request.signal), confine: confine() })
+      return shell.run(command, {
+        ...request,
+        signal: both(signal, request.signal),
+        confine: await confine(),
+      })
     },
     start: async (command, request) => {
       await admit(command, request?.cwd)
-      return shell.start(command, { ...request, confine: confine() })
+      return shell.start(command, { ...request, confine: await confine() })
     },
     jobs: () => shell.jobs(),
     readJob: (id, from) => shell.readJob(id, from),
@@ -368,17 +378,21 @@ export function shellFor(
 }
 
 /** The sandbox of a command is cut to what its call is granted; rules have judged the command itself. */
-function confinementFor(
+export function confinementFor(
   roots: readonly string[],
   allowHosts: readonly string[],
   masked: readonly string[],
   permit: WorkspacePermit,
+  directories: () => readonly string[] = () => roots.flatMap(directoriesIn),
 ): CallConfinement {
   return {
     hosts: allowHosts.filter((pattern) => permit.grantsCommand({ host: pattern.replace(/^\*\./, 'any.') })),
     ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
       ? {}
-      : { writable: writableIn(roots, permit) }),
+      : {
+          // Where the whole workspace is not granted: the directories at its top that are.
+          writable: directories().filter((path) => permit.grantsCommand({ write: join(path, anyName) })),
+        }),
     ...(masked.length > 0 && { masked }),
     unreadable: permit.unreadable?.(),
     deniesHost: permit.deniesHost,
@@ -389,15 +403,10 @@ function confinementFor(
 /** A name that no pattern means in particular: what is granted for it is granted for the directory. */
 const anyName = '.capstan-any-name'
 
-/** Where the whole workspace is not granted: the directories at its top that are. */
-function writableIn(roots: readonly string[], permit: WorkspacePermit): string[] {
-  return roots.flatMap((root) =>
-    readdirSync(root, { withFileTypes: true })
-      .filter(
-        (entry) => entry.isDirectory() && permit.grantsCommand({ write: join(root, entry.name, anyName) }),
-      )
-      .map((entry) => join(root, entry.name)),
-  )
+function directoriesIn(root: string): string[] {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(root, entry.name))
 }
 
 export function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {

@@ -54,7 +54,7 @@ describe('a session on a workspace in memory', () => {
     expect(readdirSync(base)).toEqual([])
   })
 
-  it('judges paths by the rules, and refuses commands with a code', async () => {
+  it('judges paths by the rules, and refuses commands without a sandbox with a code', async () => {
     const { agent } = await openAgent()
     const files = createMemoryFiles({ files: { '.env': 'KEY=1', 'a.txt': 'a' } })
     const model = scriptedModel([
@@ -67,6 +67,7 @@ describe('a session on a workspace in memory', () => {
     const session = agent.session('.', {
       workspaceBackend: createMemoryBackend(files),
       model,
+      sandbox: 'off',
       permissionPolicy: { deny: ['read(**/.env)'], defaultDecision: 'allow' },
     })
     await session.send('Work.')
@@ -74,7 +75,7 @@ describe('a session on a workspace in memory', () => {
     const direct = await session.tool('bash', { command: 'ls' })
     expect(direct.exitCode).not.toBe(0)
     expect(JSON.stringify(direct)).toContain('commands_unavailable')
-    expect(direct.output).toContain('runs no commands')
+    expect(direct.output).toContain('only a sandbox keeps them there')
     await expect(session.commit()).rejects.toMatchObject({ code: 'commit_unavailable' })
     await session.close()
   })

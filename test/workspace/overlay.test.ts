@@ -1,15 +1,30 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createOverlayBackend, type OverlayBackendOptions } from '../../src/workspace/index.js'
+import { provenSandbox } from '../../src/workspace/sandbox/doctor.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
+
+/** A machine under load takes its time for the first look at its sandboxes. */
+const timeout = 300_000
 
 async function openOverlay(
   files: Readonly<Record<string, string>>,
   limits: OverlayBackendOptions = {},
+  options: SessionOptions = {},
 ): Promise<{
   readonly session: Session
   readonly root: string
@@ -24,6 +39,7 @@ async function openOverlay(
   const session = agent.session(root, {
     workspaceBackend: createOverlayBackend(root, limits),
     model: scriptedModel([]),
+    ...options,
   })
   const onDisk = (path: string): string | undefined =>
     existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined
@@ -131,11 +147,84 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('refuses commands, because they would work on the directory itself', async () => {
-    const { session, onDisk } = await openOverlay({ 'a.txt': 'one\n' })
+  it('refuses commands where no sandbox keeps them on the copy', async () => {
+    const { session, onDisk } = await openOverlay({ 'a.txt': 'one\n' }, {}, { sandbox: 'off' })
     const ran = await session.tool('bash', { command: 'echo changed > a.txt' })
     expect(JSON.stringify(ran)).toContain('commands_unavailable')
     expect(onDisk('a.txt')).toBe('one\n')
     await session.close()
   })
+})
+
+const sandboxes = await Promise.all(
+  (['bubblewrap', 'landlock'] as const).map(async (backend) => ({
+    backend,
+    isThere: (await provenSandbox({ backend })).kind === backend,
+  })),
+)
+
+describe.each(sandboxes)('commands on an overlay, in $backend', ({ backend, isThere }) => {
+  it.skipIf(!isThere)(
+    'see and make changes that reach the disk with the commit alone',
+    { timeout },
+    async () => {
+      const { session, root, onDisk } = await openOverlay(
+        { 'a.txt': 'one\n', 'old.txt': '', '.env': 'KEY=secret-of-the-test\n', 'src/b.txt': '' },
+        { maxBytes: 1_000_000 },
+        { sandbox: backend, permissionPolicy: { deny: ['read(**/.env)'], defaultDecision: 'allow' } },
+      )
+      await session.tool('edit', { file_path: 'a.txt', old_string: 'one', new_string: 'two' })
+      const bash = async (command: string): Promise<string> =>
+        JSON.stringify(await session.tool('bash', { command }))
+      const first = await bash(
+        'cat a.txt; echo three >> a.txt; rm old.txt; cd src && echo new > made.sh && chmod +x made.sh; cat ../.env; pwd; echo end',
+      )
+      expect(first).toContain('two')
+      expect(first).toContain('end')
+      expect(first).not.toContain('secret-of-the-test')
+      if (backend === 'bubblewrap') expect(first).toContain(`${root}/src`)
+      expect(await session.readFile('a.txt')).toBe('two\nthree\n')
+      // The path of the directory is the copy, or nothing: never the directory itself.
+      const absolute = await bash(`cat ${root}/a.txt; echo x > ${root}/abs.txt; echo x > ${root}/src/abs.txt`)
+      if (backend === 'bubblewrap') expect(absolute).toContain('three')
+      expect(absolute).not.toContain('one\\n')
+      const refused = await bash(
+        'echo x > .mcp.json; mkdir .vscode; mkdir -p sub/.git/hooks; ln -s /etc/passwd leak; ln -s .. up; mkfifo pipe; true',
+      )
+      expect(refused).toContain('leak was not taken into the workspace')
+      for (const path of [
+        'a.txt',
+        'abs.txt',
+        'src/abs.txt',
+        '.mcp.json',
+        '.vscode',
+        'leak',
+        'up',
+        'src/made.sh',
+      ])
+        expect(onDisk(path), path).toBe(path === 'a.txt' ? 'one\n' : undefined)
+      expect(onDisk('old.txt')).toBe('')
+      const { written, removed } = await session.commit()
+      const made = backend === 'bubblewrap' ? ['abs.txt', 'src/abs.txt'] : []
+      expect(written.toSorted()).toEqual(['a.txt', 'src/made.sh', ...made].toSorted())
+      expect(removed).toEqual(['old.txt'])
+      expect(onDisk('a.txt')).toBe('two\nthree\n')
+      expect(statSync(join(root, 'src/made.sh')).mode & 0o777).toBe(0o755)
+
+      // What does not fit stays in the copy, holds up the commit, and is gone with the discard.
+      const large = await bash('head -c 2000000 /dev/zero > large.bin; echo small > small.txt')
+      expect(large).toContain('Not all changes of commands are in the workspace')
+      await expect(session.commit()).rejects.toMatchObject({ code: 'overlay_full' })
+      await session.discard()
+      expect(await bash('ls')).not.toContain('large.bin')
+
+      // A job at work when its workspace is closed leaves nothing.
+      const job = await session.tool('bash', { command: 'sleep 600', background: true })
+      expect(JSON.stringify(job)).toContain('job-1')
+      await session.close()
+      expect(readdirSync(join(root)).toSorted()).toEqual(
+        ['.env', 'a.txt', 'src', ...(backend === 'bubblewrap' ? ['abs.txt'] : [])].toSorted(),
+      )
+    },
+  )
 })

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { messageOf } from '../../tool/errors.js'
 import type { ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
 import { looksIntoNested, NestedRepositoryError } from '../git/refuse-nested.js'
 import type { SandboxMode } from '../sandbox/choose.js'
@@ -75,7 +76,7 @@ export function createBackendShell(
     const runner = usable()
     const directory = await options.resolve(cwd).catch((error: unknown) => {
       throw new ShellDirectoryError(
-        `The working directory ${JSON.stringify(cwd)} is not in the workspace. ${error instanceof Error ? error.message : ''}`,
+        `The working directory ${JSON.stringify(cwd)} is not in the workspace. ${messageOf(error)}`,
       )
     })
     if (guardGit === true && runner.sandbox === 'none') await refuseNested(runner, command, directory, env)

@@ -33,8 +33,13 @@ export type OpenBackend = {
   readonly fileSystem: WorkspaceFileSystem
   /** Equal for all users of the same files, so that their writes to one file run one after the other. */
   readonly id: string
-  /** Absent: commands are refused with the code `commands_unavailable`. */
+  /** Without it, and without `copiedCommands`, commands are refused with the code `commands_unavailable`. */
   readonly commands?: WorkspaceCommands | undefined
+  /**
+   * Commands run in the sandbox of this machine, on a private copy of the files. What they change is written back
+   * through the file system. Without a sandbox they are refused. Ignored where `commands` is there.
+   */
+  readonly copiedCommands?: CopiedCommands | undefined
   /** What `~` means in a command. Absent: the home directory of this process. */
   readonly home?: string | undefined
   /** Writes what the session changed to where it belongs. Absent: changes are written at once. */
@@ -50,6 +55,14 @@ export type CommitOutcome = { readonly written: readonly string[]; readonly remo
 
 /** The paths whose changes were dropped, relative to the workspace. */
 export type DiscardOutcome = { readonly discarded: readonly string[] }
+
+/** Limits of the private copy that the commands of a backend run on. */
+export type CopiedCommands = {
+  /** How large the copy can be, in bytes; 4 GiB by default. */
+  readonly maxBytes?: number | undefined
+  /** How many files, directories and links it can have; 250,000 by default. */
+  readonly maxPaths?: number | undefined
+}
 
 /** Runs commands where the files of a backend are. */
 export interface WorkspaceCommands {

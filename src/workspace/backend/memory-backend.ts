@@ -3,7 +3,7 @@ import type { WorkspaceBackend } from './backend.js'
 
 /**
  * A workspace in memory, for tests and for agents that work on documents: a session reads, writes and searches these
- * files, and no disk is touched. It has no commands.
+ * files. Commands run in the sandbox, on a private copy of them.
  *
  * @example
  * const files = createMemoryFiles({ files: { 'notes.md': '# Notes\n' } })
@@ -14,6 +14,12 @@ export function createMemoryBackend(files: MemoryFiles): WorkspaceBackend {
   return {
     kind: 'memory',
     root,
-    open: async () => ({ root, fileSystem, id: lockName, close: async () => undefined }),
+    open: async () => ({
+      root,
+      fileSystem,
+      id: lockName,
+      copiedCommands: {},
+      close: async () => undefined,
+    }),
   }
 }

@@ -2,10 +2,13 @@ import { closePaths } from '../closed-paths.js'
 import { findBelow, treeOn } from '../files/find-below.js'
 import { followLinksOn } from '../files/follow-links.js'
 import { createGuardedFiles } from '../files/guarded-files.js'
+import { isInside } from '../inside.js'
 import {
   both,
+  commonShellOptions,
   netFor,
   type OpenPlaces,
+  openShell,
   refuseCommit,
   scopeOf,
   shellFor,
@@ -13,17 +16,28 @@ import {
   type WorkspaceOptions,
   withClosed,
 } from '../open-workspace.js'
-import { createScratch, defaultScratchBase } from '../scratch/index.js'
+import { createScratch, defaultScratchBase, type Scratch } from '../scratch/index.js'
 import { createFileSystemSearch } from '../search/file-system-search.js'
+import type { LocalShell } from '../shell/index.js'
 import type { OpenBackend, WorkspaceBackend } from './backend.js'
 import { createBackendShell } from './backend-shell.js'
+import { createCopyShell } from './copy-shell.js'
 import { WorkspaceBackendError } from './errors.js'
 import { withScratch } from './scratch-files.js'
 
 /** The options of a workspace that apply on every backend. */
 export type BackendWorkspaceOptions = Pick<
   WorkspaceOptions,
-  'sandbox' | 'env' | 'network' | 'closed' | 'scratchDir' | 'onNotice'
+  | 'sandbox'
+  | 'sandboxOptions'
+  | 'env'
+  | 'path'
+  | 'limits'
+  | 'network'
+  | 'closed'
+  | 'scratchDir'
+  | 'ledgerDir'
+  | 'onNotice'
 >
 
 /** Opens the workspace of a backend: the same surface as a directory of this machine, with the same checks. */
@@ -41,8 +55,9 @@ function workspaceOn(
   opened: OpenBackend,
   options: BackendWorkspaceOptions,
 ): Workspace {
-  const { fileSystem, root, commands } = opened
-  const scratch = createScratch({ baseDir: options.scratchDir ?? defaultScratchBase() })
+  const { fileSystem, root, commands, copiedCommands } = opened
+  const scratchBase = options.scratchDir ?? defaultScratchBase()
+  const scratch = createScratch({ baseDir: scratchBase })
   // The store of sessions is on this machine, so it can be in the workspace only if that is, too.
   const closed = closePaths(localRoot === undefined ? [] : (options.closed ?? []), [root])
   const guarded = createGuardedFiles(fileSystem, {
@@ -51,18 +66,40 @@ function workspaceOn(
     permit: (_, path) => closed.refusal(path),
   })
   const files = withScratch(guarded, scratch)
-  const shell = createBackendShell(kind, commands, {
-    root,
-    resolve: (path) => guarded.resolve(path),
-    env: options.env,
-    sandbox: options.sandbox ?? 'auto',
-    onNotice: options.onNotice,
-    scratchFile: async (label) => {
-      const { path, file } = await scratch.create(label)
-      await file.close()
-      return path
-    },
-  })
+  const scratchFile = async (label: string): Promise<string> => {
+    const { path, file } = await scratch.create(label)
+    await file.close()
+    return path
+  }
+  const resolve = (path: string): Promise<string> => guarded.resolve(path)
+  const copyShell =
+    commands === undefined && copiedCommands !== undefined
+      ? createCopyShell({
+          kind,
+          root,
+          fileSystem,
+          limits: copiedCommands,
+          sandbox: options.sandbox ?? 'auto',
+          // Not the scratch directory of the session: commands can write to that without the guard.
+          scratch: createScratch({ baseDir: scratchBase }),
+          // The copy is in the scratch directory, which can be in the workspace.
+          isClosed: (path) => closed.refusal(path) !== undefined || isInside(scratchBase, path),
+          masked: closePaths(options.closed ?? [], [root]).paths.filter((path) => !isInside(root, path)),
+          allowHosts: options.network?.allowHosts ?? [],
+          resolve,
+          openShell: (directory) => shellOnCopy(directory, localRoot, scratch, options),
+        })
+      : undefined
+  const shell =
+    copyShell ??
+    createBackendShell(kind, commands, {
+      root,
+      resolve,
+      env: options.env,
+      sandbox: options.sandbox ?? 'auto',
+      onNotice: options.onNotice,
+      scratchFile,
+    })
   const scope = (): Workspace['scope'] => scopeOf([root], noPlaces, scratch.path, [], opened.home)
   let known = scope()
   return {
@@ -91,7 +128,7 @@ function workspaceOn(
           grep: async (request) => search.grep({ ...request, signal: both(signal, request.signal) }),
           glob: async (request) => search.glob({ ...request, signal: both(signal, request.signal) }),
         },
-        shell: shellFor(shell, root, permit, signal, () => undefined),
+        shell: shellFor(shell, root, permit, signal, () => copyShell?.confine(permit)),
         net: netFor(permit, signal, options.network?.allowPrivate),
         scratch: {
           write: async (label, data) => {
@@ -108,14 +145,43 @@ function workspaceOn(
       )
     },
     doctor: async () => [],
-    commit: async () => opened.commit?.() ?? refuseCommit(kind),
-    discard: async () => opened.discard?.() ?? refuseCommit(kind),
+    async commit() {
+      if (opened.commit === undefined) return refuseCommit(kind)
+      await copyShell?.settle()
+      return opened.commit()
+    },
+    async discard() {
+      if (opened.discard === undefined) return refuseCommit(kind)
+      // Taken back first, so that what commands changed is named.
+      await copyShell?.settle().catch(() => undefined)
+      await copyShell?.reset()
+      return opened.discard()
+    },
     async close() {
       await shell.close()
       await scratch.close()
       await opened.close()
     },
   }
+}
+
+/** The shell of this machine on a copy, which commands see at the path of the workspace where that is possible. */
+function shellOnCopy(
+  directory: string,
+  shownAt: string | undefined,
+  scratch: Scratch,
+  options: BackendWorkspaceOptions,
+): LocalShell {
+  const common = commonShellOptions([directory], scratch, options)
+  return openShell(
+    {
+      ...common,
+      sandbox: common.sandbox === 'auto' ? 'required' : common.sandbox,
+      sandboxOptions: { ...common.sandboxOptions, shownAt },
+    },
+    scratch,
+    options,
+  )
 }
 
 const noPlaces: OpenPlaces = { adHoc: [], userData: [] }

@@ -17,7 +17,8 @@ export type OverlayBackendOptions = {
 
 /**
  * A directory of this machine whose changes stay in memory until they are committed: `session.commit()` writes them all
- * or none, `session.discard()` drops them. It has no commands, because they would see and change the directory itself.
+ * or none, `session.discard()` drops them. Commands run in the sandbox, on a private copy of the directory with the
+ * changes; what they change stays in memory too.
  *
  * @example
  * const session = agent.session('.', { workspaceBackend: createOverlayBackend('/srv/project') })
@@ -29,7 +30,8 @@ export function createOverlayBackend(
   options: OverlayBackendOptions = {},
 ): WorkspaceBackend {
   const root = realpathSync(resolve(directory))
-  const local = createLocalFiles({ root })
+  // Tools cannot change control files in the overlay either. What git commands changed was held by their sandbox.
+  const local = createLocalFiles({ root, controlFiles: 'open' })
   const fileSystem = createOverlayFileSystem(root, local, {
     maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
     maxPaths: options.maxPaths ?? 100_000,
@@ -45,6 +47,7 @@ export function createOverlayBackend(
       root,
       fileSystem,
       id,
+      copiedCommands: {},
       commit: () => fileSystem.alone(() => commit(fileSystem, local, relative)),
       discard: () =>
         fileSystem.alone(async () => {
@@ -115,13 +118,16 @@ async function changeOnDisk(change: OverlayChange, local: LocalFiles): Promise<M
     return []
   }
   if (change.base === null)
-    return change.kind === 'removed' ? [] : [{ kind: 'create', path, after: change.bytes }]
+    return change.kind === 'removed' ? [] : [{ kind: 'create', path, after: change.bytes, mode: change.mode }]
   const now = await local.read(path).catch((thrown: unknown) => {
     throw thrown instanceof FileNotFoundError ? new FileChangedError(path, change.base, undefined) : thrown
   })
   if (now.version !== change.base) throw new FileChangedError(path, change.base, now.version)
   if (change.kind === 'removed') return [{ kind: 'remove', path, before: now }]
-  return isSame(now.bytes, change.bytes) ? [] : [{ kind: 'write', path, after: change.bytes, before: now }]
+  const { mode } = change
+  const isSameMode = ((await local.stat(path)).mode & 0o777) === (mode & 0o777)
+  if (isSame(now.bytes, change.bytes) && isSameMode) return []
+  return [{ kind: 'write', path, after: change.bytes, before: now, mode }]
 }
 
 async function isLink(path: string): Promise<boolean> {

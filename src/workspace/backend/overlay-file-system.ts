@@ -9,7 +9,13 @@ import { OverlayFullError } from './errors.js'
 
 /** What differs from the disk at one path. `base` is the version of the file there before, null when there was none. */
 export type OverlayChange =
-  | { readonly kind: 'file'; readonly path: string; readonly bytes: Uint8Array; readonly base: string | null }
+  | {
+      readonly kind: 'file'
+      readonly path: string
+      readonly bytes: Uint8Array
+      readonly mode: number
+      readonly base: string | null
+    }
   | { readonly kind: 'removed'; readonly path: string; readonly base: string | null }
   /** A directory of the disk that is removed. */
   | { readonly kind: 'directory'; readonly path: string }
@@ -77,20 +83,27 @@ export function createOverlayFileSystem(
     else if (stat.kind === 'file') bases.set(path, (await exact(local, path).read(path)).version)
     else bases.set(path, stat.kind === 'symlink' ? linkBase : directoryBase)
   }
+  let heldBytes = 0
+  let lastChange = 0
+  /** The time of a change: no two changes have the same. */
+  const stamp = (): number => {
+    lastChange = Math.max(Date.now(), lastChange + 0.001)
+    return lastChange
+  }
   /** Makes all of these changes, or throws and makes none. What they replace counts no longer. */
   const put = (nodes: readonly (readonly [path: string, node: Node])[]): void => {
     const after = new Map(nodes)
-    let [bytes, paths] = [0, after.size]
-    for (const node of after.values()) bytes += sizeOf(node)
-    for (const [path, node] of upper) {
-      if (after.has(path)) continue
-      bytes += sizeOf(node)
-      paths += 1
+    let [bytes, paths] = [heldBytes, upper.size]
+    for (const [path, node] of after) {
+      const before = upper.get(path)
+      bytes += sizeOf(node) - (before === undefined ? 0 : sizeOf(before))
+      if (before === undefined) paths += 1
     }
     if (bytes > limits.maxBytes) throw new OverlayFullError(`${bytes} bytes`, `${limits.maxBytes} bytes`)
     if (paths > limits.maxPaths)
       throw new OverlayFullError(`${paths} changed paths`, `${limits.maxPaths} changed paths`)
     for (const [path, node] of after) upper.set(path, node)
+    heldBytes = bytes
   }
   const list = async (path: string, limit: number): Promise<DirectoryEntry[]> => {
     const isOwn = upper.has(path) || isCovered(path)
@@ -146,12 +159,12 @@ export function createOverlayFileSystem(
     write: (path, bytes, mode) =>
       alone(async () => {
         await noteBase(path)
-        put([[path, { kind: 'file', bytes: bytes.slice(), mode, mtimeMs: Date.now() }]])
+        put([[path, { kind: 'file', bytes: bytes.slice(), mode, mtimeMs: stamp() }]])
       }),
     makeDirectory: (path) =>
       alone(async () => {
         if ((await find(path))?.kind === 'directory') return
-        put([[path, { kind: 'directory', mtimeMs: Date.now() }]])
+        put([[path, { kind: 'directory', mtimeMs: stamp() }]])
       }),
     remove: (path) =>
       alone(async () => {
@@ -177,13 +190,15 @@ export function createOverlayFileSystem(
         else if (node.kind === 'gone' && base === directoryBase) changes.push({ kind: 'directory', path })
         else if (node.kind === 'gone' && base !== null) changes.push({ kind: 'removed', path, base })
         else if (node.kind === 'symlink') changes.push({ kind: 'link', path, from: node.from })
-        else if (node.kind === 'file') changes.push({ kind: 'file', path, bytes: node.bytes, base })
+        else if (node.kind === 'file')
+          changes.push({ kind: 'file', path, bytes: node.bytes, mode: node.mode, base })
       }
       return changes
     },
     clear() {
       upper.clear()
       bases.clear()
+      heldBytes = 0
     },
   }
 }

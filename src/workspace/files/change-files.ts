@@ -1,16 +1,17 @@
 import { messageOf } from '../../tool/errors.js'
-import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
+import type { FileChange } from '../../tool/runtime.js'
 import { FileChangedError, FilesNotChangedError, type Left } from './errors.js'
+import type { ModeWriteOptions, WorkspaceFiles } from './local-files.js'
 
-/** A change whose new content can be bytes. */
-export type MadeChange = FileChange | WithBytes<FileChange>
+/** A change whose new content can be bytes, with the mode that its file gets. */
+export type MadeChange = (FileChange | WithBytes<FileChange>) & { readonly mode?: number | undefined }
 
 type WithBytes<Change> = Change extends { readonly after: string }
   ? Omit<Change, 'after'> & { readonly after: Uint8Array }
   : never
 
 /** The files that changes are made with: nothing stops them halfway. */
-export type ChangingFiles = Pick<RuntimeFiles, 'read' | 'write' | 'remove' | 'move'>
+export type ChangingFiles = Pick<WorkspaceFiles, 'read' | 'write' | 'remove' | 'move' | 'stat'>
 
 /**
  * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are
@@ -37,12 +38,23 @@ async function make(files: ChangingFiles, change: MadeChange, undo: Undo[]): Pro
   const { path } = change
   switch (change.kind) {
     case 'write': {
-      const { version } = await files.write(path, change.after, { ifVersion: change.before.version })
-      undo.push({ path, run: () => files.write(path, change.before.bytes, { ifVersion: version }) })
+      const before =
+        change.mode === undefined ? {} : { mode: (await files.stat(path)).mode, changeMode: true }
+      const { version } = await files.write(path, change.after, {
+        ...withMode(change),
+        ifVersion: change.before.version,
+      })
+      undo.push({
+        path,
+        run: () => files.write(path, change.before.bytes, { ...before, ifVersion: version }),
+      })
       return
     }
     case 'create': {
-      const { version } = await files.write(path, change.after, { ifVersion: null })
+      const { version } = await files.write(path, change.after, {
+        ...withMode(change),
+        ifVersion: null,
+      })
       undo.push({ path, run: () => removeUnchanged(files, path, version) })
       return
     }
@@ -61,6 +73,10 @@ async function make(files: ChangingFiles, change: MadeChange, undo: Undo[]): Pro
       })
     }
   }
+}
+
+function withMode({ mode }: MadeChange): ModeWriteOptions {
+  return mode === undefined ? {} : { mode, changeMode: true }
 }
 
 /** There is no removing by version, so this looks right before. */

@@ -16,7 +16,7 @@ import { moveFile } from './move-file.js'
 import { bestMethod, type OpenMethod } from './open-directory.js'
 import { type OpenEntry, openEntry, realPathOf, type Want } from './open-entry.js'
 import { styleOf } from './path-style.js'
-import { protect } from './protected-path.js'
+import { noProtection, protect } from './protected-path.js'
 import { readSlice, readWhole, stopIfAborted } from './read-file.js'
 import { refuseRange } from './refuse-range.js'
 import { replaceFile, syncDirectory } from './replace-file.js'
@@ -37,6 +37,8 @@ export type LocalFilesOptions = {
    * `.mcp.json`.
    */
   readonly protect?: readonly string[] | undefined
+  /** `open`: no path is protected. Only for changes that were judged elsewhere. */
+  readonly controlFiles?: 'open' | undefined
   /** Absolute paths that must not be moved or removed with a directory above them. */
   readonly protectPaths?: readonly string[] | undefined
   readonly permit?: Permit | undefined
@@ -52,8 +54,13 @@ export type LocalFilesOptions = {
 /** What one call adds to the files of a workspace: its permissions and its abort signal. */
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
-/** The options of one write, with the mode of a new file. */
-export type ModeWriteOptions = WriteOptions & { readonly mode?: number }
+/** The options of one write, with the mode of the file. */
+export type ModeWriteOptions = WriteOptions & {
+  /** The mode of a new file. */
+  readonly mode?: number
+  /** True: a file that exists gets `mode` too. */
+  readonly changeMode?: boolean
+}
 
 /** The files of a workspace, wherever they are, confined to its roots. */
 export interface WorkspaceFiles extends RuntimeFiles {
@@ -88,16 +95,17 @@ export interface LocalFiles extends WorkspaceFiles {
 export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
   const area = areaOf(options)
   const root = area.workspace.path
+  const isOpen = options.controlFiles === 'open'
   const access: Access = {
     area,
     method: options.method ?? bestMethod(root),
-    protection: protect(options.protect, belowRoot(root, options.protectPaths)),
+    protection: isOpen ? noProtection : protect(options.protect, belowRoot(root, options.protectPaths)),
     permit: options.permit ?? (() => undefined),
     durable: options.durable ?? true,
     looked: { path: undefined },
-    linkedGit: () => linkedGitDirectories(root),
+    linkedGit: async () => (isOpen ? [] : linkedGitDirectories(root)),
     // Called, not passed on: reading the name would load its module for a session that never uses files.
-    exists: (path) => existsOnDisk(path),
+    exists: (path) => !isOpen && existsOnDisk(path),
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }
   return filesFor(access, limits, undefined)
@@ -193,6 +201,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
           durable: access.durable,
           temporaryName: temporaryName(),
           mode: options.mode,
+          changeMode: options.changeMode,
           signal,
         })
         const version = await versionOf(bytes)

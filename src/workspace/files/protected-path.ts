@@ -16,6 +16,8 @@ export type Protection = {
   readonly paths: readonly (readonly string[])[]
 }
 
+export const noProtection: Protection = { names: [], paths: [] }
+
 export function protect(extra: readonly string[] = [], fromRoot: readonly string[] = []): Protection {
   const parts = (entry: string): string[] =>
     entry.split(/[\\/]+/).filter((name) => name !== '' && name !== '.')

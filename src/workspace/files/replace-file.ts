@@ -13,6 +13,8 @@ export type Replacement = {
   readonly temporaryName: string
   /** For a file that is not there yet; one that is keeps its own. */
   readonly mode?: number | undefined
+  /** The mode is for a file that is there, too. */
+  readonly changeMode?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -93,7 +95,8 @@ async function fill(
     written += bytesWritten
   }
   if (existing !== undefined) await keepOwnerAndMode(file, existing)
-  else if (replacement.mode !== undefined) await file.chmod(replacement.mode & 0o777)
+  if (replacement.mode !== undefined && (existing === undefined || replacement.changeMode === true))
+    await file.chmod(replacement.mode & 0o777)
   if (replacement.durable) await file.sync()
 }
 

@@ -34,6 +34,8 @@ export type SandboxProfile = {
   readonly network?: { readonly socket: string; readonly node: string } | undefined
   /** The guard is the first program; bubblewrap reads it from a descriptor. */
   readonly guarded?: boolean | undefined
+  /** Where a path of the host is seen inside; absent: at the same path. */
+  readonly inside?: ((path: string) => string) | undefined
 }
 
 export type Shown = { readonly path: string; readonly how: 'read-only' | 'writable' }
@@ -62,6 +64,12 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
   const hidden = profile.hidden.filter((entry) => isVisible(entry.path, placesOf(profile, entry)))
   const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
   const again = shown.filter(({ path }) => within.some((around) => isBelow(around.path, path)))
+  const inside = profile.inside ?? ((path: string) => path)
+  const bind = (how: '--bind' | '--ro-bind', path: string): string[] => [how, path, inside(path)]
+  const hide = ({ kind, path }: PathOfKind): string[] =>
+    kind === 'file' ? ['--ro-bind', '/dev/null', inside(path)] : emptyDirectory(inside(path))
+  const show = ({ path, how }: Shown): string[] => bind(how === 'writable' ? '--bind' : '--ro-bind', path)
+  const pin = ({ path, how }: Pin): string[] => bind(how === 'own-mount' ? '--bind' : '--ro-bind', path)
   const pinsAgain = profile.pins.filter(({ path }) => again.some((around) => isInside(around.path, path)))
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
@@ -73,22 +81,22 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     // Hidden, and created again: the home of the command, and the ends of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
     ...(profile.guarded === true ? guardArgs : []),
-    ...waysThroughTmp(profile).flatMap(emptyDirectory),
+    ...waysThroughTmp(profile, inside).flatMap(emptyDirectory),
     ...shown.flatMap(show),
     ...profile.pins.flatMap(pin),
     ...within.flatMap(hide),
     ...again.flatMap(show),
     ...pinsAgain.flatMap(pin),
     ...(profile.masked ?? []).flatMap((entry) =>
-      entry.kind === 'file' ? ['--ro-bind', profile.blankFile, entry.path] : hide(entry),
+      entry.kind === 'file' ? ['--ro-bind', profile.blankFile, inside(entry.path)] : hide(entry),
     ),
-    ...(profile.replaced ?? []).flatMap(({ path, source }) => ['--ro-bind', source, path]),
-    ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', path]),
+    ...(profile.replaced ?? []).flatMap(({ path, source }) => ['--ro-bind', source, inside(path)]),
+    ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', inside(path)]),
     ...networkArgs(profile.network),
     ...isolation,
     ...['--uid', String(profile.user.uid), '--gid', String(profile.user.gid)],
     ...['--seccomp', String(seccompDescriptor)],
-    ...['--chdir', profile.cwd, '--'],
+    ...['--chdir', inside(profile.cwd), '--'],
   ]
 }
 
@@ -135,12 +143,11 @@ function deepest(path: string, around: readonly string[]): number {
  * `/tmp` is kept from command to command, and a process that replaced one of them by a link would decide where the next
  * command's mounts are made: so they are new each time.
  */
-function waysThroughTmp({ shown, hidden }: SandboxProfile): string[] {
+function waysThroughTmp({ shown, hidden }: SandboxProfile, inside: (path: string) => string): string[] {
+  const places = shown.map(({ path }) => inside(path))
   const bases = hidden.flatMap(({ kind, path }) => (kind === 'directory' ? [`${path}/`] : [path]))
-  const ways = [...shown.map(({ path }) => path), ...bases].flatMap(
-    (path) => /^(\/tmp\/[^/]+)\//.exec(path)?.[1] ?? [],
-  )
-  return [...new Set(ways)].filter((way) => !shown.some(({ path }) => path === way))
+  const ways = [...places, ...bases].flatMap((path) => /^(\/tmp\/[^/]+)\//.exec(path)?.[1] ?? [])
+  return [...new Set(ways)].filter((way) => !places.includes(way))
 }
 
 /** The options for namespaces and privileges of every command. */
@@ -156,10 +163,6 @@ export const isolation = [
   '--die-with-parent',
 ]
 
-function hide({ kind, path }: PathOfKind): string[] {
-  return kind === 'file' ? ['--ro-bind', '/dev/null', path] : emptyDirectory(path)
-}
-
 /**
  * Takes no writes that would silently be lost, by its permissions: a read-only mount would be one more step for each.
  * It lives in memory, so it is small in case its owner opens it; what is meant for writing, `/tmp` and the home, is on
@@ -167,14 +170,6 @@ function hide({ kind, path }: PathOfKind): string[] {
  */
 function emptyDirectory(path: string): string[] {
   return ['--perms', '0555', '--size', '1048576', '--tmpfs', path]
-}
-
-function show({ path, how }: Shown): string[] {
-  return [how === 'writable' ? '--bind' : '--ro-bind', path, path]
-}
-
-function pin({ path, how }: Pin): string[] {
-  return [how === 'own-mount' ? '--bind' : '--ro-bind', path, path]
 }
 
 function networkArgs(network: SandboxProfile['network']): string[] {

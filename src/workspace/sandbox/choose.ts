@@ -37,6 +37,11 @@ export type SandboxOptions = {
    * like.
    */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
+  /**
+   * The path at which commands see the workspace, which is a copy of the directory there. A sandbox without mounts hides
+   * that directory instead.
+   */
+  readonly shownAt?: string | undefined
   /** Only this sandbox. Absent: the first of bubblewrap, Landlock and Seatbelt that holds on this machine. */
   readonly backend?: SandboxBackend | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
@@ -83,6 +88,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
       readOnly: await realPaths(options.readOnly),
       writable: await realPaths(options.writable),
       protect: options.protect,
+      shownAt: options.shownAt,
       network: options.network,
       env,
       path,

@@ -111,6 +111,7 @@ function plan(
   // From here to the start without a pause, so that little can change of what is looked at.
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
+  const inside = insidePath(options)
   const masked = covers.masked.filter(({ path }) => isVisible(path, places))
   const args = bubblewrapArgs({
     ...mounts,
@@ -131,6 +132,7 @@ function plan(
         ? { socket: proxy.address.socket, node: process.execPath }
         : undefined,
     guarded: own.guard !== undefined,
+    inside,
   })
   const extra = { ...options.env, ...proxy?.variables(command.home, insideHome) }
   const limitedArgv = limited(
@@ -145,8 +147,10 @@ function plan(
   const { rules } = protection
   const report = join(options.directory, `refused-${randomBytes(9).toString('base64url')}`)
   const visible = rules && {
-    ...rules,
-    names: rules.names.filter(({ directory }) => isVisible(directory, places)),
+    gitRoots: rules.gitRoots.map(inside),
+    names: rules.names
+      .filter(({ directory }) => isVisible(directory, places))
+      .map(({ directory, name }) => ({ directory: inside(directory), name })),
   }
   const argv =
     visible === undefined
@@ -181,17 +185,23 @@ function plan(
       const refused = rules === undefined ? [] : await takeReport(report)
       const network = proxy === undefined ? explainNoNetwork(outcome) : proxy.refused()
       const messages = [
-        ...explainRefusedPaths(refused, options.roots),
+        ...explainRefusedPaths(refused, options.roots.map(inside)),
         ...(await protection.release()),
         ...network,
         ...explainRefusals(outcome, {
           mayChangeGit: command.call?.git !== undefined,
-          masked: masked.map(({ path }) => path),
+          masked: masked.map(({ path }) => inside(path)),
         }),
       ]
       return { messages, network: network.length > 0 }
     },
   }
+}
+
+/** Where a command sees a path of the host. */
+function insidePath({ roots: [root], shownAt }: BubblewrapOptions): (path: string) => string {
+  if (shownAt === undefined) return (path) => path
+  return (path) => (isInside(root, path) ? `${shownAt}${path.slice(root.length)}` : path)
 }
 
 const startGuarded = `filter=$0 guard=$1 report=$2; shift 2; exec "$@" ${seccompDescriptor}<"$filter" ${reportDescriptor}>>"$report" ${guardDescriptor}<"$guard"`

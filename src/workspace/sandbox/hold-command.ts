@@ -21,6 +21,8 @@ export type SandboxShell = {
   readonly scratch?: (() => string | undefined) | undefined
   /** Further names in the workspace that a command may not change or make. */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
+  /** Where commands see the first root; absent: at its own path. */
+  readonly shownAt?: string | undefined
   readonly network?: SandboxNetwork | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined

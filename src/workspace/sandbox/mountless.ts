@@ -42,7 +42,11 @@ export type MountlessStart = {
 }
 
 /** Each command by itself, without namespaces: paths and process numbers are those of the host. */
-export function mountlessConfinement(options: SandboxShell, backend: MountlessBackend): Confinement {
+export function mountlessConfinement(given: SandboxShell, backend: MountlessBackend): Confinement {
+  const { shownAt } = given
+  // The directory that the workspace is a copy of: a command that names it must not take it for the workspace.
+  const original: PathOfKind[] = shownAt === undefined ? [] : [{ kind: 'directory', path: shownAt }]
+  const options = { ...given, hidden: [...given.hidden, ...original] }
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   const coversFor = findCovers({
     trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],

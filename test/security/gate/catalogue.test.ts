@@ -116,6 +116,7 @@ describe('the catalogue of attacks', () => {
           'done',
         ]),
         permissionPolicy: { defaultDecision: 'ask' },
+        confirmationPolicy: { enabled: true, defaultTimeoutMs: 60_000, timeoutAction: 'reject' },
       })
     const [one, other] = [open(), open()]
     const seen: string[] = []

@@ -1,0 +1,179 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import { createMemoryFiles, type MemoryFiles } from '../files/memory-files.js'
+import { CommandCopy } from './command-copy.js'
+
+type Made = { readonly copy: CommandCopy; readonly files: MemoryFiles; readonly at: (path: string) => string }
+
+function makeCopy(files: Readonly<Record<string, string>>, limits = { maxBytes: 1e6, maxPaths: 100 }): Made {
+  const memory = createMemoryFiles({ files })
+  const directory = mkdtempSync(join(temporaryDirectory(), 'copy-'))
+  const copy = new CommandCopy({
+    fileSystem: memory.fileSystem,
+    root: memory.root,
+    directory,
+    isClosed: (path) => path === `${memory.root}/closed`,
+    limits,
+  })
+  return { copy, files: memory, at: (path) => join(directory, path) }
+}
+
+describe('the copy of a workspace for commands', () => {
+  it('has what the workspace has, and follows its changes', async () => {
+    const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'd/b.txt': 'two', 'closed/key': 'secret' })
+    expect(await copy.bringIn()).toEqual([])
+    expect(readFileSync(at('d/b.txt'), 'utf8')).toBe('two')
+    expect(existsSync(at('closed'))).toBe(false)
+    await files.write('a.txt', 'two')
+    await files.remove('d/b.txt')
+    await files.remove('d')
+    await files.write('d', 'a file now')
+    await copy.bringIn()
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('two')
+    expect(readFileSync(at('d'), 'utf8')).toBe('a file now')
+    await files.remove('d')
+    await files.write('d/c.txt', 'a directory again')
+    await copy.bringIn()
+    expect(readFileSync(at('d/c.txt'), 'utf8')).toBe('a directory again')
+  })
+
+  it('gives the workspace what commands changed, made and removed, with modes', async () => {
+    const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'gone/b.txt': 'two', same: '', swap: 'file' })
+    await copy.bringIn()
+    writeFileSync(at('a.txt'), 'changed')
+    mkdirSync(at('new/deep'), { recursive: true })
+    writeFileSync(at('new/deep/run.sh'), 'echo')
+    chmodSync(at('new/deep/run.sh'), 0o755)
+    rmSync(at('gone'), { recursive: true })
+    rmSync(at('swap'))
+    mkdirSync(at('swap'))
+    writeFileSync(at('swap/in'), '')
+    expect(await copy.takeBack()).toEqual([])
+    expect(await files.readText('a.txt')).toBe('changed')
+    expect((await files.stat('new/deep/run.sh')).mode).toBe(0o755)
+    expect((await files.list('.')).map(({ name }) => name).toSorted()).toEqual([
+      'a.txt',
+      'new',
+      'same',
+      'swap',
+    ])
+    expect((await files.list('swap')).length).toBe(1)
+    // Nothing is left to do in either direction.
+    const { ino } = statSync(at('a.txt'))
+    await copy.bringIn()
+    expect(statSync(at('a.txt')).ino).toBe(ino)
+  })
+
+  it('leaves links, control files and pipes out, and says so once', async () => {
+    const { copy, files, at } = makeCopy({ '.git/config': 'as it was', '.git/HEAD': 'ref', 'a.txt': '' })
+    await copy.bringIn()
+    symlinkSync('/etc/passwd', at('leak'))
+    symlinkSync('/', at('up'))
+    for (const path of [
+      '.mcp.json',
+      '.GIT/hooks/x',
+      '.git/hooks/pre-commit',
+      '.git/info/attributes',
+      '.vscode/tasks.json',
+      '.git/objects/info/alternates',
+    ]) {
+      mkdirSync(join(at(path), '..'), { recursive: true })
+      writeFileSync(at(path), 'planted')
+    }
+    writeFileSync(at('.git/config'), '[core] fsmonitor = x')
+    writeFileSync(at('.git/HEAD'), 'another ref')
+    mkdirSync(at('sub/.git'), { recursive: true })
+    writeFileSync(at('sub/.git/config'), 'of a new repository')
+    const said = (await copy.takeBack()).join('\n')
+    for (const name of [
+      'leak',
+      'up',
+      '.mcp.json',
+      '.vscode',
+      '.git/config',
+      '.git/hooks',
+      '.git/info',
+      '.git/objects/info/alternates',
+    ])
+      expect(said).toContain(`${name} was not taken into the workspace`)
+    expect(await copy.takeBack()).toEqual([])
+    expect(await files.readText('.git/config')).toBe('as it was')
+    expect(await files.readText('.git/HEAD')).toBe('another ref')
+    const stat = async (path: string): Promise<unknown> => files.fileSystem.lstat(`${files.root}/${path}`)
+    for (const path of [
+      'leak',
+      'up',
+      '.GIT',
+      '.mcp.json',
+      '.vscode',
+      '.git/hooks',
+      '.git/info',
+      '.git/objects/info/alternates',
+    ])
+      expect(await stat(path), path).toBe(undefined)
+    // What the sandbox let a command make, and examined, belongs to the workspace.
+    expect(await files.readText('sub/.git/config')).toBe('of a new repository')
+  })
+
+  it('keeps the change of a tool where a command changed the same file', async () => {
+    const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'b.txt': 'one' })
+    await copy.bringIn()
+    writeFileSync(at('a.txt'), 'by a command')
+    rmSync(at('b.txt'))
+    await files.write('a.txt', 'by a tool')
+    await files.write('b.txt', 'by a tool')
+    expect((await copy.bringIn()).join('\n')).toContain('a.txt was changed by a tool')
+    expect(await files.readText('a.txt')).toBe('by a tool')
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('by a tool')
+    expect(readFileSync(at('b.txt'), 'utf8')).toBe('by a tool')
+  })
+
+  it('writes and reads nothing through a directory that a command swapped for a link', async () => {
+    const { copy, files, at } = makeCopy({ 'd/a.txt': 'one', 'd/e/b.txt': 'two' })
+    await copy.bringIn()
+    const outside = temporaryDirectory()
+    mkdirSync(join(outside, 'e'))
+    writeFileSync(join(outside, 'a.txt'), 'a secret')
+    writeFileSync(join(outside, 'e/b.txt'), 'a secret')
+    renameSync(at('d'), at('moved'))
+    symlinkSync(outside, at('d'))
+    await files.write('d/a.txt', 'written by a tool')
+    await copy.bringIn()
+    await copy.takeBack()
+    expect(readFileSync(join(outside, 'a.txt'), 'utf8')).toBe('a secret')
+    expect(readFileSync(join(outside, 'e/b.txt'), 'utf8')).toBe('a secret')
+    for (const path of ['d/a.txt', 'd/e/b.txt', 'moved/a.txt'])
+      expect(await files.readText(path).catch(() => ''), path).not.toContain('secret')
+  })
+
+  it('refuses a workspace, and changes, that are too large', async () => {
+    const small = makeCopy({ 'a.txt': 'x'.repeat(50) }, { maxBytes: 40, maxPaths: 10 })
+    await expect(small.copy.bringIn()).rejects.toMatchObject({ code: 'commands_unavailable' })
+    const many = makeCopy({ a: '', b: '', c: '' }, { maxBytes: 40, maxPaths: 2 })
+    await expect(many.copy.bringIn()).rejects.toMatchObject({ code: 'commands_unavailable' })
+    const { copy, files, at } = makeCopy({ a: '' })
+    await copy.bringIn()
+    writeFileSync(at('big'), '')
+    truncateSync(at('big'), 65 * 1024 * 1024)
+    expect((await copy.takeBack()).join()).toContain('Not all changes of commands are in the workspace')
+    expect(copy.incomplete).toContain('bytes')
+    rmSync(at('big'))
+    expect(await copy.takeBack()).toEqual([])
+    expect(copy.incomplete).toBe(undefined)
+    expect(await files.list('.')).toHaveLength(1)
+  })
+})

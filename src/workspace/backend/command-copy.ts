@@ -1,0 +1,400 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../../tool/errors.js'
+import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../files/file-system.js'
+import { entriesOf, kindOf } from '../files/list-directory.js'
+import { bestMethod, type OpenDirectory, openDirectory } from '../files/open-directory.js'
+import { tolerate } from '../files/system-error.js'
+import { protectedNames } from '../sandbox/protected-paths.js'
+import { WorkspaceBackendError } from './errors.js'
+
+export type CommandCopyOptions = {
+  readonly fileSystem: WorkspaceFileSystem
+  /** The workspace, as the file system names it. */
+  readonly root: string
+  /** An empty private directory of this machine, as a real path. */
+  readonly directory: string
+  /** Whether a path of the workspace is closed to commands. Such files are not copied. */
+  readonly isClosed: (path: string) => boolean
+  readonly limits: CopyLimits
+}
+
+/** How large the copy of a workspace for commands can be. */
+export type CopyLimits = {
+  /** All files together, in bytes. */
+  readonly maxBytes: number
+  readonly maxPaths: number
+}
+
+/**
+ * A copy of a workspace on this machine's disk, for commands. Changes go both ways: those of tools into the copy before
+ * a command, those of commands into the workspace after it.
+ *
+ * A command can run while the copy is read and written, and can put a link anywhere in it. Every access goes through
+ * the open directory of the entry, whose real path is compared, so that no link leads out of the copy.
+ */
+export class CommandCopy {
+  readonly directory: string
+  readonly #options: CommandCopyOptions
+  readonly #method
+  /** What both sides had at each path when they were last equal. */
+  readonly #known = new Map<string, Known>()
+  /** What commands made and the workspace cannot have, by what was said about it. */
+  readonly #left = new Map<string, string>()
+  #last: Promise<unknown> = Promise.resolve()
+  #incomplete: string | undefined
+
+  constructor(options: CommandCopyOptions) {
+    this.#options = options
+    this.directory = options.directory
+    this.#method = bestMethod(options.directory)
+  }
+
+  /** Why the workspace does not have all changes of commands; undefined when it has. */
+  get incomplete(): string | undefined {
+    return this.#incomplete
+  }
+
+  /** Makes the copy equal to the workspace. Changes of commands that still run are taken back first. */
+  async bringIn(): Promise<readonly string[]> {
+    return this.#alone(async () => {
+      const messages = await this.#takeBack()
+      const seen = new Map<string, number>()
+      await this.#bring('', seen)
+      for (const path of [...this.#known.keys()].toReversed()) {
+        if (seen.has(path)) continue
+        await this.#inParent(path, (at, known) => this.#drop(at, known)).catch(
+          tolerate(['ENOENT', 'ENOTEMPTY', 'ENOTDIR', 'ELOOP'], undefined),
+        )
+        this.#known.delete(path)
+      }
+      return messages
+    })
+  }
+
+  /** Writes what commands changed to the workspace. Returns a sentence for each kind of change that it cannot have. */
+  async takeBack(): Promise<readonly string[]> {
+    return this.#alone(() => this.#takeBack())
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work, work)
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
+  async #bring(path: string, seen: Map<string, number>): Promise<void> {
+    const { fileSystem, isClosed, limits } = this.#options
+    const entries = await fileSystem.list(this.#inWorkspace(path), limits.maxPaths)
+    const own = await this.#open(path)
+    const directories: string[] = []
+    const bring = async (name: string): Promise<void> => {
+      const below = path === '' ? name : `${path}/${name}`
+      if (isClosed(this.#inWorkspace(below))) return
+      const stat = await fileSystem.lstat(this.#inWorkspace(below))
+      if (stat === undefined || stat.kind === 'other') return
+      seen.set(below, stat.kind === 'file' ? stat.size : 0)
+      if (stat.kind === 'directory') directories.push(below)
+      await this.#bringEntry(own, below, stat)
+    }
+    try {
+      for (let from = 0; from < entries.length; from += atOnce)
+        await Promise.all(entries.slice(from, from + atOnce).map(({ name }) => bring(name)))
+    } finally {
+      await own.close()
+    }
+    this.#refuseLarge(seen)
+    for (const below of directories) await this.#bring(below, seen)
+  }
+
+  async #bringEntry(own: OpenDirectory, path: string, stat: FileSystemStat): Promise<void> {
+    const { fileSystem } = this.#options
+    const source = this.#inWorkspace(path)
+    const target = stat.kind === 'symlink' ? await fileSystem.readLink(source) : ''
+    const theirs = signatureOf(stat, target)
+    const known = this.#known.get(path)
+    if (known?.theirs === theirs) return
+    const at = own.at(basename(path))
+    const there = await lstat(at).catch(tolerate(['ENOENT'], undefined))
+    if (stat.kind === 'directory') {
+      if (there !== undefined && !there.isDirectory()) await unlink(at)
+      if (there?.isDirectory() !== true) await mkdir(at, 0o755)
+      this.#known.set(path, { theirs, ours: directory })
+      return
+    }
+    if (there?.isDirectory() === true) await this.#removeTree(path)
+    const temporary = own.at(`.${randomBytes(12).toString('hex')}.capstan-tmp`)
+    try {
+      if (stat.kind === 'symlink') await symlink(target, temporary)
+      else await this.#write(temporary, source, stat)
+      await rename(temporary, at)
+    } catch (error) {
+      await unlink(temporary).catch(() => undefined)
+      throw error
+    }
+    this.#known.set(path, { theirs, ours: await ownSignature(at) })
+  }
+
+  async #write(target: string, source: string, { size, mode, mtimeMs }: FileSystemStat): Promise<void> {
+    const file = await open(target, 'wx', 0o600)
+    try {
+      for (let start = 0; start < size; start += chunkBytes) {
+        const end = Math.min(size, start + chunkBytes)
+        await file.writeFile(await this.#options.fileSystem.read(source, start, end))
+      }
+      await file.chmod(mode & 0o777)
+      await file.utimes(mtimeMs / 1000, mtimeMs / 1000)
+    } finally {
+      await file.close()
+    }
+  }
+
+  #refuseLarge(seen: ReadonlyMap<string, number>): void {
+    const { maxBytes, maxPaths } = this.#options.limits
+    let bytes = 0
+    for (const size of seen.values()) bytes += size
+    if (bytes <= maxBytes && seen.size <= maxPaths) return
+    throw new WorkspaceBackendError(
+      'commands_unavailable',
+      `The command was not run: commands work on a copy of the workspace, which has more than ${bytes > maxBytes ? `${maxBytes} bytes` : `${maxPaths} paths`}. Give the backend a higher limit, or work with the file tools.`,
+    )
+  }
+
+  async #takeBack(): Promise<readonly string[]> {
+    this.#incomplete = undefined
+    const found = new Map<string, string>()
+    const messages: string[] = []
+    try {
+      await this.#look('', found)
+      const repositories = new Set([...this.#known.keys()].filter((path) => basename(path) === '.git'))
+      for (const [path, known] of [...this.#known].toReversed()) {
+        const now = found.get(path)
+        if (now === undefined || isDirectory(now) !== isDirectory(known.ours))
+          messages.push(...(await this.#takeRemoval(path, known)))
+      }
+      let bytes = 0
+      for (const [path, ours] of found) {
+        const known = this.#known.get(path)
+        if (known?.ours === ours) continue
+        const refusal = this.#refusalOf(path, ours, repositories)
+        if (refusal !== undefined) messages.push(...this.#leave(path, ours, refusal))
+        else bytes += await this.#takeEntry(path, ours, known, maxChangedBytes - bytes, messages)
+      }
+    } catch (error) {
+      // The rest stays in the copy, and is taken back when there is room for it.
+      this.#incomplete = `Not all changes of commands are in the workspace: ${messageOf(error)}`
+      messages.push(this.#incomplete)
+    }
+    return messages
+  }
+
+  /** What the copy has at each path, a directory before what is in it. */
+  async #look(path: string, found: Map<string, string>): Promise<void> {
+    const own = await this.#open(path)
+    const directories: string[] = []
+    try {
+      const entries = await entriesOf(own, this.#options.limits.maxPaths)
+      for (const { name } of entries ?? []) {
+        // A name that is not text has no place in a workspace.
+        if (name.includes('\ufffd')) continue
+        const below = path === '' ? name : `${path}/${name}`
+        const ours = await ownSignature(own.at(name)).catch(tolerate(['ENOENT'], undefined))
+        if (ours === undefined) continue
+        found.set(below, ours)
+        if (isDirectory(ours)) directories.push(below)
+      }
+      if (entries === undefined || found.size > this.#options.limits.maxPaths)
+        throw systemError('EMFILE', `there are more than ${this.#options.limits.maxPaths} paths`)
+    } finally {
+      await own.close()
+    }
+    for (const below of directories)
+      await this.#look(below, found).catch(tolerate(['ENOENT', 'ENOTDIR', 'ELOOP'], undefined))
+  }
+
+  async #takeRemoval(path: string, known: Known): Promise<readonly string[]> {
+    const { fileSystem } = this.#options
+    const there = await this.#theirsAt(path)
+    this.#known.delete(path)
+    if (there === undefined) return []
+    if (there !== known.theirs) return [changedByTools(path)]
+    const refusal = controlOf(path, true)
+    if (refusal !== undefined) return this.#leave(path, 'removed', refusal)
+    // A directory that has something new of a tool in it stays.
+    await fileSystem.remove(this.#inWorkspace(path)).catch(tolerate(['ENOTEMPTY', 'ENOENT'], undefined))
+    return []
+  }
+
+  /** Why the workspace cannot have an entry. `repositories`: the git directories that it had before the command. */
+  #refusalOf(path: string, ours: string, repositories: ReadonlySet<string>): string | undefined {
+    if (ours === other) return 'it is a pipe, a socket or a device'
+    if (ours.startsWith(link)) return 'it is a link'
+    if (this.#options.isClosed(this.#inWorkspace(path))) return 'its place is closed to commands'
+    const repository = /^(?:.*\/)?\.git(?=\/|$)/.exec(path)?.[0]
+    return controlOf(path, repository !== undefined && repositories.has(repository))
+  }
+
+  /** Says once that something stays in the copy: later commands see it, tools do not. */
+  #leave(path: string, ours: string, why: string): readonly string[] {
+    if (this.#left.get(path) === ours) return []
+    this.#left.set(path, ours)
+    return [`${path} was not taken into the workspace: ${why}. Only commands see it.`]
+  }
+
+  async #takeEntry(
+    path: string,
+    ours: string,
+    known: Known | undefined,
+    room: number,
+    messages: string[],
+  ): Promise<number> {
+    const { fileSystem } = this.#options
+    const place = this.#inWorkspace(path)
+    const there = await this.#theirsAt(path)
+    if (isDirectory(ours)) {
+      if (there === undefined) await fileSystem.makeDirectory(place)
+      else if (there !== directory) messages.push(changedByTools(path))
+      if (there === undefined || there === directory)
+        this.#known.set(path, { theirs: directory, ours: directory })
+      return 0
+    }
+    if (there !== known?.theirs) {
+      messages.push(changedByTools(path))
+      // Known as it is now: the file of the tool is brought in before the next command.
+      this.#known.set(path, { theirs: '', ours })
+      return 0
+    }
+    const { bytes, mode } = await this.#inParent(path, (at) => readOwn(at, room))
+    await fileSystem.write(place, bytes, mode)
+    this.#known.set(path, { theirs: (await this.#theirsAt(path)) ?? '', ours })
+    return bytes.length
+  }
+
+  async #theirsAt(path: string): Promise<string | undefined> {
+    const { fileSystem } = this.#options
+    const place = this.#inWorkspace(path)
+    const stat = await fileSystem.lstat(place)
+    return stat && signatureOf(stat, stat.kind === 'symlink' ? await fileSystem.readLink(place) : '')
+  }
+
+  #inWorkspace(path: string): string {
+    return path === '' ? this.#options.root : `${this.#options.root}/${path}`
+  }
+
+  /** Opens a directory of the copy. The caller closes it. */
+  async #open(path: string): Promise<OpenDirectory> {
+    const expected = path === '' ? this.directory : join(this.directory, path)
+    const opened = await openDirectory(this.#method, expected)
+    if (opened.realPath === expected) return opened
+    await opened.close()
+    throw systemError('ELOOP', 'a link is on the way')
+  }
+
+  async #inParent<T>(path: string, work: (at: string, known: Known | undefined) => Promise<T>): Promise<T> {
+    const parent = dirname(path)
+    const own = await this.#open(parent === '.' ? '' : parent)
+    try {
+      return await work(own.at(basename(path)), this.#known.get(path))
+    } finally {
+      await own.close()
+    }
+  }
+
+  /** Removes what the workspace does not have any more. */
+  async #drop(at: string, known: Known | undefined): Promise<void> {
+    await (known !== undefined && isDirectory(known.ours) ? rmdir(at) : unlink(at))
+  }
+
+  async #removeTree(path: string): Promise<void> {
+    const own = await this.#open(path)
+    try {
+      for await (const { name, kind } of (await entriesOf(own, this.#options.limits.maxPaths)) ?? []) {
+        const below = `${path}/${name}`
+        if (kind === 'directory') await this.#removeTree(below)
+        else await unlink(own.at(name))
+        this.#known.delete(below)
+      }
+    } finally {
+      await own.close()
+    }
+    await this.#inParent(path, (at) => rmdir(at))
+    this.#known.delete(path)
+  }
+}
+
+/** What the workspace (`theirs`) and the copy (`ours`) had at a path. */
+type Known = { readonly theirs: string; readonly ours: string }
+
+const atOnce = 16
+const chunkBytes = 8 * 1024 * 1024
+/** How much of what one command changed is read into memory. */
+const maxChangedBytes = 256 * 1024 * 1024
+const maxFileBytes = 64 * 1024 * 1024
+
+const directory = 'directory'
+const other = 'other'
+const link = 'link '
+
+function isDirectory(signature: string): boolean {
+  return signature === directory
+}
+
+function signatureOf({ kind, size, mtimeMs, changedAtMs, mode }: FileSystemStat, target: string): string {
+  if (kind === 'directory') return directory
+  if (kind === 'symlink') return `${link}${target}`
+  return [size, mtimeMs, changedAtMs ?? '', mode & 0o777].join(':')
+}
+
+/** Changes with every change of an entry of the copy: no program can set the time of the last change. */
+async function ownSignature(at: string): Promise<string> {
+  const stat = await lstat(at, { bigint: true })
+  if (stat.isSymbolicLink()) return `${link}${await readlink(at)}`
+  const kind = kindOf({
+    isFile: () => stat.isFile(),
+    isDirectory: () => stat.isDirectory(),
+    isSymbolicLink: () => false,
+  })
+  if (kind !== 'file') return kind === 'directory' ? directory : other
+  return [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs, stat.mode].join(':')
+}
+
+async function readOwn(at: string, room: number): Promise<{ bytes: Uint8Array; mode: number }> {
+  const file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = await file.stat()
+    if (!stat.isFile()) throw systemError('EINVAL', 'it is not a file any more')
+    const most = Math.min(room, maxFileBytes)
+    if (stat.size > most) throw systemError('EFBIG', `a file has ${stat.size} bytes, and ${most} fit`)
+    const bytes = new Uint8Array(stat.size)
+    const { bytesRead } = await file.read(bytes, 0, stat.size, 0)
+    return { bytes: bytes.subarray(0, bytesRead), mode: stat.mode & 0o777 }
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * The second layer behind the sandbox: why a control file is not taken back. Git data is, and a repository that the
+ * workspace did not have: the sandbox let the command write it, and examined its configuration.
+ */
+function controlOf(path: string, isOld: boolean): string | undefined {
+  const names = path.toLowerCase().split('/')
+  if (protectedNames.some(({ name }) => name !== '.git' && name === names[0])) return control
+  const at = names.indexOf('.git')
+  if (at === -1) return undefined
+  // Another spelling is the same directory on a disk that ignores case.
+  if (path.split('/')[at] !== '.git') return control
+  if (!isOld) return undefined
+  const inside = names.slice(at + 1).join('/')
+  return gitControl.test(inside) ? control : undefined
+}
+
+const control = 'it is a control file, which programs outside the sandbox obey'
+const gitControl =
+  /^(?:config|config\.worktree|commondir|gitdir|hooks|info|objects\/info\/alternates)(?:\/|$)/
+
+function changedByTools(path: string): string {
+  return `${path} was changed by a tool while commands ran: the change of the tool stays.`
+}
