@@ -8,6 +8,7 @@ import { type SandboxBackend, sandboxBackends } from './backends.js'
 import { confinementBy, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
+import { rootOnlyFiles } from './root-only-files.js'
 
 /**
  * `required`: no sandbox, no command. The name of a backend: no other sandbox will do. `auto`: a sandbox where there is
@@ -79,14 +80,16 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   const named = sandboxBackends.find((backend) => backend === choice.mode)
   const sandbox = await provenSandbox({ backend: named ?? options.backend, bubblewrap })
   if (sandbox.kind !== 'none') {
+    const [readOnly, writable] = [await realPaths(options.readOnly), await realPaths(options.writable)]
+    const shown = [...roots, ...readOnly, ...writable]
     return confinementBy(sandbox, {
       roots,
       ledger,
       directory,
-      hidden: await hiddenPaths([...(options.hidden ?? []), ...own]),
+      hidden: await hiddenPaths([...(options.hidden ?? []), ...own, ...(await rootOnlyFiles(shown))]),
       scratch: options.scratch,
-      readOnly: await realPaths(options.readOnly),
-      writable: await realPaths(options.writable),
+      readOnly,
+      writable,
       protect: options.protect,
       shownAt: options.shownAt,
       network: options.network,

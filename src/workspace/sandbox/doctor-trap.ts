@@ -9,6 +9,7 @@ import { basename, join } from 'node:path'
 import { textIfReadable } from '../if-readable.js'
 import type { UnreadablePaths } from '../shell/confinement.js'
 import { newToken } from '../shell/run-marker.js'
+import { rootOnlyFiles } from './root-only-files.js'
 import { keyctlNumber } from './seccomp.js'
 
 export type DoctorCheck = {
@@ -80,6 +81,7 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     outside,
     abstract,
     bystander: bystander.pid ?? -1,
+    rootOnly: await rootOnlyFiles([]),
     tcpPort: (tcp.address() as AddressInfo).port,
     udpPort: udp.address().port,
     environment: Object.keys(process.env).filter(
@@ -148,6 +150,8 @@ type Targets = {
   /** The number of a process of the host. */
   readonly bystander: number
   readonly outside: readonly string[]
+  /** Files and directories that only root can read. */
+  readonly rootOnly: readonly string[]
   readonly tcpPort: number
   readonly udpPort: number
   readonly environment: readonly string[]
@@ -163,6 +167,7 @@ function escapeScript({
   outside,
   abstract,
   bystander,
+  rootOnly,
   tcpPort,
   udpPort,
   environment,
@@ -232,6 +237,7 @@ for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && ec
 [ "$(cat /proc/sysvipc/shm | wc -l)" -le 1 ] || echo shared-memory
 [ "$(ulimit -c)" = 0 ] || echo core
 for f in /proc/net /proc/self/net /proc/thread-self/net /proc/$$/task/$$/net; do mapfile -t lines < $f/tcp && [[ \${lines[*]} == *":${tcpPort.toString(16).toUpperCase().padStart(4, '0')} "* ]] && echo "host-sockets $f"; done
+for f in ${rootOnly.map(q).join(' ')}; do { read -r -N 1 < "$f" || [ -d "$f" -a -n "$(ls -A "$f")" ]; } && echo "root-only $f"; done
 (setsid sleep 5 >/dev/null &)
 echo finished
 `
@@ -383,6 +389,9 @@ function judge({
       'refused everywhere',
     ),
     check('read a secret', saw('secret', 'home', 'environ'), 'home directories and other places look empty'),
+    process.getuid?.() === 0
+      ? check('files that only root can read', saw('root-only'), 'hidden, although the host is root')
+      : apart('files that only root can read', 'the host is not root'),
     check('environment', saw('env'), "nothing of the host's environment is inside"),
     check(
       'network TCP',

@@ -24,6 +24,7 @@ import {
   firstWorking,
   type SandboxDetection,
 } from './probe.js'
+import { rootOnlyFiles } from './root-only-files.js'
 import { seatbeltConfinement } from './seatbelt/confine-seatbelt.js'
 import { seatbeltChecks } from './seatbelt/seatbelt-checks.js'
 
@@ -122,7 +123,7 @@ async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
       roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,
-      hidden: await hiddenPaths(),
+      hidden: await hiddenPaths(await rootOnlyFiles([])),
       limits: {},
     })
     const token = newToken()

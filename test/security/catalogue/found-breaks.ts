@@ -99,4 +99,9 @@ export const foundBreaks: readonly FoundBreak[] = [
       'under Landlock, with files that rules deny, /proc/self/net listed the sockets and routes of the host',
     attempts: ['sockets of the host'],
   },
+  {
+    found:
+      'a root host showed commands the files of the system that only root can read, such as old passwords',
+    attempts: ['files that only root can read'],
+  },
 ]
