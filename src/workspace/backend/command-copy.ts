@@ -376,7 +376,7 @@ async function readOwn(at: string, room: number): Promise<{ bytes: Uint8Array; m
 }
 
 /**
- * The second layer behind the sandbox: why a control file is not taken back. Git data is, and a repository that the
+ * A second layer after the sandbox: why a control file is not taken back. Git data is, and a repository that the
  * workspace did not have: the sandbox let the command write it, and examined its configuration.
  */
 function controlOf(path: string, isOld: boolean): string | undefined {

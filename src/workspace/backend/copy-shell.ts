@@ -169,7 +169,7 @@ async function openCopy({
   return { copy, shell: openShell(directory) }
 }
 
-/** The permit of a call for paths of the copy: each is judged as the path of the workspace that it stands for. */
+/** The permit of a call for paths of the copy: each is judged as the same path in the workspace. */
 function forCopy(permit: WorkspacePermit, inWorkspace: (path: string) => string): WorkspacePermit {
   return {
     ...permit,

@@ -39,8 +39,8 @@ export type SandboxOptions = {
    */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
   /**
-   * The path at which commands see the workspace, which is a copy of the directory there. A sandbox without mounts hides
-   * that directory instead.
+   * The path at which commands see the workspace, which is a copy of the directory there. A sandbox without mounts
+   * hides that directory instead.
    */
   readonly shownAt?: string | undefined
   /** Only this sandbox. Absent: the first of bubblewrap, Landlock and Seatbelt that holds on this machine. */

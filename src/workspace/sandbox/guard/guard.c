@@ -1023,7 +1023,7 @@ static long find(struct caller *caller, long directory, ulong address, int how, 
 }
 
 /*
- * Without files that cannot be opened, Landlock alone judges what is read, and the kernel goes on with the call. What Landlock cannot
+ * Without files that cannot be opened, Landlock alone judges what is read, and the kernel continues the call. What Landlock cannot
  * tell apart are the command's own processes in /proc and those of the host: a path that begins there is opened by the guard.
  */
 static int is_for_kernel(const struct caller *caller, ulong address, ulong flags)
