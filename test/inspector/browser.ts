@@ -1,25 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium as engine, type Page } from 'playwright-core'
-import { afterAll, expect } from 'vitest'
+import { type Browser, type BrowserContext, chromium as engine, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
 
 /** The path of Chromium on this machine; undefined when there is none. */
 export const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 if (chromium === undefined)
   console.warn('Chromium is not installed here: the tests of the inspector in a browser are SKIPPED.')
 
-let browser: Promise<Browser> | undefined
-afterAll(async () => {
-  await (await browser)?.close()
-  browser = undefined
-})
-
 export type PageOptions = {
   readonly colorScheme?: 'light' | 'dark'
   readonly viewport?: { readonly width: number; readonly height: number }
 }
 
-/** A page of its own, with the problems that the browser reported. One Chromium serves all tests of a file. */
+/**
+ * Opens a page, and returns it with the problems that the browser reports. One Chromium serves all tests of a worker.
+ * The page and its cookies are gone after the test.
+ */
 export async function openPage({
   colorScheme = 'light',
   viewport = { width: 1280, height: 800 },
@@ -27,12 +24,9 @@ export async function openPage({
   readonly page: Page
   readonly problems: string[]
 }> {
-  browser ??= engine.launch({
-    executablePath: chromium ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  })
-  const context = await (await browser).newContext({ colorScheme, viewport, reducedMotion: 'reduce' })
-  const page = await context.newPage()
+  const page = await (await emptyContext()).newPage()
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  await page.setViewportSize(viewport)
   page.setDefaultTimeout(90_000)
   const problems: string[] = []
   page.on('console', (message) => {
@@ -40,6 +34,36 @@ export async function openPage({
   })
   page.on('pageerror', (error) => problems.push(error.message))
   return { page, problems }
+}
+
+let browser: Promise<Browser> | undefined
+let shared: Promise<BrowserContext> | undefined
+let isSharedInUse = false
+
+/**
+ * A context without cookies. The first page of every test has the same one, because opening another takes more time
+ * than all else that a short test does; further pages of a test have one each.
+ */
+async function emptyContext(): Promise<BrowserContext> {
+  browser ??= engine.launch({
+    executablePath: chromium ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  })
+  if (isSharedInUse) {
+    const own = await (await browser).newContext()
+    onTestFinished(() => own.close())
+    return own
+  }
+  isSharedInUse = true
+  shared ??= browser.then((started) => started.newContext())
+  const context = await shared
+  onTestFinished(async () => {
+    for (const page of context.pages()) await page.close()
+    await context.clearCookies()
+    await context.clearPermissions()
+    isSharedInUse = false
+  })
+  return context
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -62,7 +86,11 @@ export async function expectNoViolations(
         ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>
       }
     }
-    const { violations } = await checker.run(names === undefined ? {} : { runOnly: names })
+    // Descriptions of the elements that are right take most of the time.
+    const { violations } = await checker.run({
+      resultTypes: ['violations'],
+      ...(names !== undefined && { runOnly: names }),
+    })
     return violations.map(
       ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary ?? ''}`,
     )

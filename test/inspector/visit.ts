@@ -30,7 +30,7 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     for (let node = texts.nextNode(); node !== null; node = texts.nextNode())
-      node.nodeValue = (node.nodeValue ?? '').replace(/\/\S*capstan-server-\w+/g, '/home/ann/harbour')
+      node.nodeValue = (node.nodeValue ?? '').replace(/\/\S*capstan-test-\w+/g, '/home/ann/harbour')
   })
   await page.screenshot({ path: join(target, `inspector-${name}.png`) })
 }

@@ -1,27 +1,15 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { readEventStream } from '../../src/client/read-event-stream.js'
 import type { AgentEvent } from '../../src/loop/events.js'
 import { type CapstanServer, createServer, listen, type ServerOptions } from '../../src/server/index.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
+
+export { temporaryDirectory as directory } from '../support/temporary-directory.js'
 
 export const token = 'token-of-the-tests-0001'
 export const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean()
-})
-
-/** A directory that is removed after the test. */
-export function directory(): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-server-')))
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 export type Started = {
   readonly url: string
@@ -41,7 +29,7 @@ export type Answer = { readonly status: number; readonly body: any; readonly hea
 
 /** A server on a free port of loopback, in this process. */
 export async function startServer(options: Partial<ServerOptions> = {}): Promise<Started> {
-  const workspace = options.workspaces?.[0] ?? directory()
+  const workspace = options.workspaces?.[0] ?? temporaryDirectory()
   const agent = await Agent.create()
   const server = createServer(agent, { token, workspaces: [workspace], ...options })
   const { url, close, server: http } = await listen(server, { port: 0 })
@@ -54,7 +42,7 @@ export async function startServer(options: Partial<ServerOptions> = {}): Promise
     })()
     return stopping
   }
-  cleanups.push(stop)
+  onTestFinished(stop)
   const call: Started['call'] = async (method, path, body, more = {}) => {
     const response = await fetch(`${url}${path}`, {
       method,
