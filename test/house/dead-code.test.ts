@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bundled } from '../../scripts/bundle.mjs'
 import { exportedNames, unreachedFiles, unusedExports, usedNames } from './live-names.js'
 import { entrySources, packageJson } from './package-entries.js'
+import { root } from './run.js'
 import { isTest, listFiles, parseSource, readSource, readSources, type SourceFile } from './source-tree.js'
 
 // Hand-written because it needs 70 lines on top of the source tree that the layer test reads anyway; knip would add
@@ -36,8 +39,7 @@ describe('the sources', () => {
   })
 
   it('export names for tests alone only where that is listed, and the list holds nothing else', () => {
-    const users = readUsers()
-    const inTests = usedNames(sources, users)
+    const inTests = usedNames(sources, readUsers(Object.keys(onlyForTests)))
     const stale = Object.keys(onlyForTests).filter((name) => !unused.includes(name) || !inTests.has(name))
     expect(stale, 'no longer exported, or used by more or by less than tests').toEqual([])
   })
@@ -125,10 +127,15 @@ function importedPackages(files: readonly SourceFile[]): string[] {
   return [...new Set(names)].filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 }
 
-function readUsers(): SourceFile[] {
+/** The tests, benchmarks and examples that mention one of these names. Parsing all of them takes seconds. */
+function readUsers(exported: readonly string[]): SourceFile[] {
+  const words = exported.map((name) => name.slice(name.indexOf('#') + 1))
+  const mention = new RegExp(`\\b(?:${words.join('|')})\\b`)
   const tests = listFiles('src', /\.ts$/).filter(isTest)
   const others = ['test', 'bench', 'examples'].flatMap((folder) => listFiles(folder, /\.(ts|mjs|js)$/))
-  return [...tests, ...others].map(readSource)
+  return [...tests, ...others]
+    .filter((path) => mention.test(readFileSync(join(root, path), 'utf8')))
+    .map(readSource)
 }
 
 function house(files: Readonly<Record<string, string>>): SourceFile[] {

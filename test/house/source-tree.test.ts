@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseSource, readSources, resolveRelative } from './source-tree.js'
+import { parseSource, resolveRelative, sourcePaths } from './source-tree.js'
 
 function read(text: string) {
   return parseSource('src/tool/made-up.ts', text)
@@ -95,8 +95,8 @@ describe('the reader of sources', () => {
     expect(resolveRelative('src/tool/a.ts', 'zod')).toBeUndefined()
   })
 
-  it('reads the sources of the package, without their tests', () => {
-    const paths = readSources().map(({ path }) => path)
+  it('lists the sources of the package, without their tests', () => {
+    const paths = sourcePaths()
     expect(paths).toContain('src/tool/search/lexical-index.ts')
     expect(paths.filter((path) => path.includes('.test'))).toEqual([])
   })

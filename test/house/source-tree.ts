@@ -32,11 +32,14 @@ export type SourceFile = {
   readonly computedImports: number
 }
 
-/** The files of `src/` that are compiled and published, read. */
+/** The files of `src/` that are compiled and published. */
+export function sourcePaths(): string[] {
+  return listFiles('src', /\.ts$/).filter((path) => !isTest(path))
+}
+
+/** Reads all of them. */
 export function readSources(): SourceFile[] {
-  return listFiles('src', /\.ts$/)
-    .filter((path) => !isTest(path))
-    .map(readSource)
+  return sourcePaths().map(readSource)
 }
 
 export function readSource(path: string): SourceFile {
