@@ -15,6 +15,8 @@ import { cluster, collect, minutes } from './support.js'
 const kills = 10 * factor
 /** Runs that are open at a time: each worker has a slot for every one of them. */
 const open = 8
+/** How long the model takes: the runs that are not killed take processor time as well. */
+const thinkMs = factor > 1 ? 100 : 300
 
 type Followed = {
   readonly name: string
@@ -27,7 +29,7 @@ describe.skipIf(!hasPostgres())('FT-40: workers that are killed', () => {
   it(
     'finish every run, make no call twice, and give readers every event once',
     async () => {
-      const { client, worker, asked, lines, store, queue } = await cluster({ thinkMs: 100 })
+      const { client, worker, asked, lines, store, queue } = await cluster({ thinkMs })
       const start = () => worker('--mode', 'full', '--slots', String(open))
       const workers = [start(), start(), start()]
       await Promise.all(workers)

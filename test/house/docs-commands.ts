@@ -14,7 +14,7 @@ type Command = {
 }
 
 const commands: readonly Command[] = [
-  { line: /^npm start$/, attempt: startDemonstration },
+  { line: /^npm start$/, attempt: () => (demonstration ??= startDemonstration()) },
   // This very run.
   { line: /^npm test$/, attempt: () => needScript('test') },
   {
@@ -58,6 +58,9 @@ async function tryCommand(line: string): Promise<string | undefined> {
   }
   throw new Error(`No test tries the command "${line}": add it to the table in test/house/docs-commands.ts`)
 }
+
+/** Several documents show the same command. */
+let demonstration: Promise<string> | undefined
 
 async function startDemonstration(): Promise<string> {
   needScript('start')

@@ -23,11 +23,8 @@ export function processesWith(word: string): number[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return []
     try {
-      const [stat, line] = [
-        readFileSync(`/proc/${pid}/stat`, 'utf8'),
-        readFileSync(`/proc/${pid}/cmdline`, 'utf8'),
-      ]
-      return line.includes(word) && !/\) [ZX] /.test(stat) ? [Number(pid)] : []
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word)) return []
+      return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')) ? [] : [Number(pid)]
     } catch {
       // It ended while we looked.
       return []

@@ -1,16 +1,15 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A session whose calls go to workers over HTTP, until it is killed. Started by restart.test.ts with an order.
-import { Agent, createTool } from 'capstan'
+import { Agent, createJsonTool } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
-import { z } from 'zod'
 import { openStore, order, say } from '../support/host-parts.mjs'
 
 const { userDir, workspace, rounds, token, config, direct } = order
 const tool = (name, idempotent) =>
-  createTool({
+  createJsonTool({
     name,
     description: 'Moves a crate.',
-    input: z.object({ n: z.number() }),
+    parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
     idempotent,
     execute: () => 'it ran in the process of the session',
   })

@@ -21,7 +21,7 @@ export function hasPostgres(): boolean {
 
 let hasServer: boolean | undefined
 
-/** A database URL and a schema of its own for one test, removed after it. */
+/** A database URL and a schema of its own for one test. */
 export type TestSchema = { readonly url: string; readonly schema: string }
 
 /**
@@ -32,9 +32,11 @@ export async function postgresSchema(): Promise<TestSchema> {
   const url = await sharedServer()
   const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`
   await migrate(url, { schema })
-  onTestFinished(async () => {
-    for (const name of [schema, `${schema}_jobs`]) await runSql(url, `drop schema if exists ${name} cascade`)
-  })
+  // A private server is removed with all that it has.
+  if (process.env['CAPSTAN_TEST_POSTGRES'] !== undefined)
+    onTestFinished(async () => {
+      await runSql(url, `drop schema if exists ${schema}, ${schema}_jobs cascade`)
+    })
   return { url, schema }
 }
 
