@@ -51,7 +51,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly budget: Budget
   /** Absent without a store. */
   readonly recorder: FeatureRecorder | undefined
-  /** The run at work. */
+  /** The active run. */
   readonly activeRunId: string | undefined
 
   /** Aborted when the session is closed. */
@@ -61,7 +61,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   assertOpen(): void
   now(): number
   newId(): string
-  /** Emits an event of the run at work. Without one it is dropped. */
+  /** Emits an event of the active run. Without one it is dropped. */
   emit(event: AgentEvent): void
 
   /** The state of a feature in this session, created with the first use. */
@@ -99,7 +99,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   saveSpending(): Promise<void>
   /** The run that file changes of the work at this moment belong to. */
   changesOwner(): string
-  /** False when no such run waits or is at work. */
+  /** False when no such run is queued or active. */
   cancelRun(runId: string, reason: string): boolean
 }
 

@@ -18,7 +18,7 @@ export type RunRequest = {
         readonly totals: RunTotals
         /** Its span, if it was traced. */
         readonly traceparent?: string | undefined
-        /** The milliseconds that it was at work, with the runs that it resumed. */
+        /** The milliseconds that it was active, with the runs that it resumed. */
         readonly elapsedMs: number
         /** The goal that its row in the log has. */
         readonly goal?: JsonObject | undefined

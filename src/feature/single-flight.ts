@@ -1,8 +1,7 @@
 /**
- * One look for all callers that ask for the same thing at one moment: hundreds of sessions that start together on one
- * workspace find the same files there. It starts when all of them have asked, and a caller that asks once it has
- * started causes another look: no caller gets an answer from before it asked, so that a changed file is seen by every
- * session that starts after the change.
+ * Shares one lookup between callers that ask for the same key in the same turn of the event loop, such as hundreds of
+ * sessions that start together on one workspace. A caller that asks after the lookup has started causes another one, so
+ * no caller gets an answer that is older than its question: a session sees every file change made before its start.
  */
 export class SingleFlight<Found> {
   readonly #asked = new Map<string, Promise<Found>>()

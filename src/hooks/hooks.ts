@@ -89,7 +89,7 @@ type HookTable = {
   readonly byId: Map<string, Hook>
   /** In the order in which they run; an array is never changed, so that a run in progress is not disturbed. */
   readonly byEvent: Map<HookEventName, readonly Hook[]>
-  /** Hooks at work that are not waited for. */
+  /** Running hooks that are not awaited. */
   readonly loose: Set<Promise<void>>
 }
 

@@ -434,7 +434,7 @@ export type SubagentEvent =
       readonly error?: string | undefined
     }
 
-/** What is remembered and recalled while a run is at work. */
+/** What is remembered and recalled while a run is active. */
 export type MemoryEvent =
   | {
       readonly type: 'memory_stored'

@@ -10,9 +10,9 @@ export type QueueConfig = {
   readonly queryConcurrency?: number
   readonly executeConcurrency?: number
   readonly generateConcurrency?: number
-  /** How many calls may be at work in all lanes together. */
+  /** How many calls may be active in all lanes together. */
   readonly maxConcurrency?: number
-  /** How long one call may be at work here. */
+  /** How long one call may run here. */
   readonly timeoutMs?: number
   readonly laneTimeouts?: { readonly [L in Lane]?: number }
   readonly laneHandlers?: {

@@ -35,7 +35,7 @@ export type QueuedCall = {
 /** Does the work here, within so many milliseconds when that is said. */
 export type RunHere = (timeoutMs?: number) => Promise<Envelope>
 
-/** How many calls wait, are at work, and are with workers. */
+/** How many calls are queued, active, and taken by workers. */
 export type QueueStats = {
   readonly totalPending: number
   readonly totalActive: number

@@ -35,7 +35,7 @@ export class LaneMetrics {
       this.#counters.set(name, (this.#counters.get(name) ?? 0) + 1)
   }
 
-  /** How long a call waited for room, or was at work. */
+  /** How long a call waited for room, or ran. */
   time(what: 'wait_ms' | 'duration_ms', lane: Lane, ms: number): void {
     const name = `lane.commands.${what}.${lane}`
     const known = this.#histograms.get(name) ?? new Histogram()

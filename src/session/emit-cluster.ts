@@ -2,7 +2,7 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import type { ClusterEvent } from '../loop/events.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
-/** Emits an event about the cluster to the run at work, and reports it to features that observe the session. */
+/** Emits an event about the cluster to the active run, and reports it to features that observe the session. */
 export async function emitCluster(session: FeatureContext, event: ClusterEvent): Promise<void> {
   session.emit(event)
   if (event.type === 'passivation_requested') {

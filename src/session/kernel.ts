@@ -83,7 +83,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly title: SessionTitle
   readonly prompt: SessionPrompt
   readonly interrupted: InterruptedCalls
-  /** Messages of the user for the run at work. */
+  /** Messages of the user for the active run. */
   readonly steering: UserMessage[] = []
   guard: BudgetGuard | undefined
   /** Set while the session is about to be suspended at the end of the round. */
@@ -212,7 +212,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   // Events and features
 
   /**
-   * Emits an event of the run at work, with what is known of its tool. Without a run it is dropped; features see it in
+   * Emits an event of the active run, with what is known of its tool. Without a run it is dropped; features see it in
    * any case.
    */
   readonly emit = (event: AgentEvent): void => {
@@ -263,7 +263,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (this.isClosed) throw new SessionClosedError(this.sessionId)
   }
 
-  /** Changes the session itself: never while a run is at work, and runs that come meanwhile wait for it. */
+  /** Changes the session itself: never while a run is active, and runs that come meanwhile wait for it. */
   async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
     this.assertOpen()
     return this.queue.alone(doing, work)

@@ -1,7 +1,7 @@
 /**
- * Does this a few at a time. Hundreds of sessions that begin in one moment would otherwise take every step together,
- * and each such step would hold up all else that the process does. One that takes long is not waited for: what hangs,
- * hangs alone.
+ * Runs work with limited concurrency. Hundreds of sessions that start at the same time would otherwise take every step
+ * together and block the event loop. Work that takes longer than a slice no longer counts, so work that hangs does not
+ * block other work.
  */
 export async function limitConcurrency<Result>(work: () => Promise<Result>): Promise<Result> {
   while (atWork.size >= maxConcurrent) await new Promise<void>(wait)
@@ -26,7 +26,7 @@ function wait(go: () => void): void {
   patience ??= setInterval(passOver, maxSliceMs)
 }
 
-/** Who was at work the last time, too, has had a whole turn. */
+/** Work that was already active at the last tick has had a whole slice. */
 function passOver(): void {
   for (const one of atWork) {
     if (one.seen && atWork.delete(one)) next()
@@ -38,6 +38,6 @@ function passOver(): void {
 }
 
 function next(): void {
-  // In a turn of its own, so that others get theirs in between.
+  // In a separate turn of the event loop, so that other work runs in between.
   if (waiting.length > 0) setImmediate(() => waiting.shift()?.())
 }

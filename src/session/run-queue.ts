@@ -1,9 +1,9 @@
 import type { ActiveRun } from './active-run.js'
 import { SessionBusyError } from './errors.js'
 
-/** The runs of a session that wait or are at work: one at a time, in the order in which they came. */
+/** The runs of a session that are queued or active: one at a time, in the order in which they came. */
 export class RunQueue {
-  /** The run at work. */
+  /** The active run. */
   active: ActiveRun | undefined
   readonly #sessionId: string
   readonly #open = new Map<string, ActiveRun>()
@@ -15,7 +15,7 @@ export class RunQueue {
     this.#sessionId = sessionId
   }
 
-  /** Whether a run is at work or waits, or the session itself is being changed. */
+  /** Whether a run is active or queued, or the session itself is being changed. */
   get isBusy(): boolean {
     return this.#open.size > 0 || this.#exclusive
   }
@@ -25,7 +25,7 @@ export class RunQueue {
     return this.#exclusive || [...this.#open.values()].some((run) => !run.ended)
   }
 
-  /** Whether more than the run at work is open. */
+  /** Whether more than the active run is open. */
   get hasOthers(): boolean {
     return this.#open.size > 1
   }
@@ -54,7 +54,7 @@ export class RunQueue {
     this.#after(run.result)
   }
 
-  /** Changes the session itself: never while a run is at work, and runs that come meanwhile wait for it. */
+  /** Changes the session itself: never while a run is active, and runs that come meanwhile wait for it. */
   async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
     if (this.hasUnended) throw new SessionBusyError(this.#sessionId, doing)
     this.#exclusive = true
@@ -66,7 +66,7 @@ export class RunQueue {
     return ended
   }
 
-  /** False when no such run waits or is at work. */
+  /** False when no such run is queued or active. */
   cancel(runId: string, reason: string): boolean {
     return this.#open.get(runId)?.cancel(reason) ?? false
   }

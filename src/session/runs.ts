@@ -60,7 +60,7 @@ export class RunRecord {
     this.events = new RunEvents(maxEvents)
   }
 
-  /** A run of an earlier process. One that was at work then ended with it. */
+  /** A run of an earlier process. If it was active then, it ended with that process. */
   static restored(row: RunRow, state: RunsOfLog, maxEvents: number): RunRecord {
     const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error, usage, costUsd } = row
     const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents, row.resumedFrom)

@@ -40,7 +40,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   )
   active.metadata = metadataOf(kernel, request)
   const unfollow = active.follow(request.signal)
-  // A run that waits its turn survives its process, like one at work. A log that cannot be written fails the run when
+  // A run that waits its turn survives its process, like an active one. A log that cannot be written fails the run when
   // its turn comes.
   if (queue.isBusy) {
     const facts = featuresWith('queuedRun').map((feature) => feature.queuedRun(request))

@@ -12,9 +12,9 @@ export interface UiToolCalls {
   /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
   approvals(): 'none' | 'some' | 'all'
   /**
-   * The response ends while calls wait for an approval. Calls that are at work, or wait for those, get a provisional
-   * output, which their result replaces later: a front end sends the answers only when no other call of the step is
-   * open.
+   * The response ends while calls wait for an approval. Active calls, and calls that wait for active ones, get a
+   * provisional output, which their result replaces later: a front end sends the answers only when no other call of the
+   * step is open.
    */
   pause(): void
   /** Calls that are not known here were shown by an earlier response. */

@@ -141,7 +141,7 @@ function agentsSection(session: SubagentSession): string | undefined {
     : `# Agents for task, in addition to those it names\n${lines.join('\n')}`
 }
 
-/** Cancels the tasks that wait or are at work. False when there were none. */
+/** Cancels the tasks that are queued or active. False when there were none. */
 export function cancelTasks(session: SubagentSession, reason: string): boolean {
   return session.peek(subagentsFeature)?.startedTasks?.cancelAll(reason) ?? false
 }

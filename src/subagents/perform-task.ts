@@ -113,7 +113,7 @@ class Watch {
   /** Of the whole task, once it has ended. */
   usage: Usage = noUsage
   changes: TaskChanges | undefined
-  /** What was said in the round at work. */
+  /** The text of the current round. */
   #saying = ''
   text = ''
 

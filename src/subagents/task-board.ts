@@ -1,6 +1,6 @@
 import { type NewTask, type SubagentTaskSnapshot, TaskRecord } from './task-record.js'
 
-/** The tasks of a session, the oldest ended ones forgotten first; one that is at work, or held, never is. */
+/** The tasks of a session, the oldest ended ones forgotten first; active and held ones never are. */
 export class TaskBoard {
   readonly #maxEnded: number
   readonly #now: () => number

@@ -67,7 +67,7 @@ export class TaskRecord {
     }
   }
 
-  /** A task of an earlier process. One that was at work then ended with it. */
+  /** A task of an earlier process. If it was active then, it ended with that process. */
   static restored(snapshot: SubagentTaskSnapshot, now: () => number): TaskRecord {
     const record = new TaskRecord(snapshot, now)
     record.#snapshot = isPending(snapshot) ? interrupted(snapshot, now()) : snapshot

@@ -65,7 +65,7 @@ export class Tasks implements RuntimeTasks {
   readonly family: TaskFamily
   /** Background tasks that have ended and are not reported to the model yet. */
   readonly #arrived: TaskRecord[] = []
-  /** Steps of workflows that are not over: at work, or done. */
+  /** The active and finished steps of workflows that have not ended. */
   readonly #steps = new Map<string, WorkflowStep>()
   /** How many can be started without one of them being refused. */
   readonly maxAtOnce: number
@@ -124,7 +124,7 @@ export class Tasks implements RuntimeTasks {
     return this.#board.get(taskId)?.snapshot()
   }
 
-  /** False when no such task waits or is at work. Resolves when nothing of it is left. */
+  /** False when no such task is queued or active. Resolves when nothing of it is left. */
   async cancel(taskId: string): Promise<boolean> {
     const task = this.#board.get(taskId)
     if (!task?.cancel('the task was cancelled')) return false

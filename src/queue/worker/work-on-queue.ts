@@ -29,7 +29,7 @@ export type QueueWorkerOptions = {
   readonly concurrency?: number
   /** For people who look at tasks. */
   readonly name?: string
-  /** Aborted: no further task is taken, and those at work are finished. */
+  /** Aborted: no further task is taken, and active ones are finished. */
   readonly signal?: AbortSignal
 } & (
   | { readonly url: string; readonly token: string }

@@ -8,7 +8,7 @@ import { redactValue } from '../security/index.js'
 import { addressOf } from '../session-records.js'
 import type { ForkSource } from './fork.js'
 
-/** An open session as it can be forked, with the options that a fork takes over. Refused while a run is at work. */
+/** An open session as it can be forked, with the options that a fork takes over. Refused while a run is active. */
 export async function liveSource(
   kernel: SessionKernel,
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
@@ -49,7 +49,7 @@ export async function liveSource(
   }
 }
 
-/** A session that a store has; undefined when it has none. Refused while another process has a run at work in it. */
+/** A session that a store has; undefined when it has none. Refused while another process has an active run in it. */
 export async function storedSource(
   store: SessionStore,
   sessionId: string,

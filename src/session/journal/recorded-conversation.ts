@@ -22,10 +22,10 @@ export interface RecordedConversation extends Conversation {
   readonly rewound: readonly string[]
   /**
    * Removes the oldest messages from memory until `maxMessages` are left, except those that the model is shown. The log
-   * has them. Never while a run is at work.
+   * has them. Never while a run is active.
    */
   trim(maxMessages: number): void
-  /** Reads what was trimmed back into memory, before the conversation is gone back in. Never while a run is at work. */
+  /** Reads what was trimmed back into memory, before the conversation is gone back in. Never while a run is active. */
   fill(): Promise<void>
   /** `order` with what was trimmed. */
   readAll(): Promise<readonly StoredMessage[]>
@@ -51,7 +51,7 @@ export type RecordedConversationOptions = {
    * configuration.
    */
   readonly hide?: (<Value>(value: Value) => Value) | undefined
-  /** The run at work. */
+  /** The active run. */
   runId(): string | undefined
   newId(): string
   now(): number

@@ -149,7 +149,7 @@ export function lastCheckpoint(
   return [...checkpoints.values()].findLast(({ runId }) => family.has(runId))
 }
 
-/** How long these runs were at work, each from its start to the last that the log has of it. */
+/** How long these runs were active, each from its start to the last that the log has of it. */
 export function elapsedIn({ runs, checkpoints }: SessionState, family: ReadonlySet<string>): number {
   const ends = new Map<string, number>()
   for (const { runId, atMs } of checkpoints.values())

@@ -64,7 +64,7 @@ export class SessionRecorder {
     messageId: '',
     ended: new Map(),
   }
-  /** Of each run at work: the numbers of the last pieces of text since the last answer was complete. */
+  /** Of each active run: the numbers of the last pieces of text since the last answer was complete. */
   readonly #texts = new Map<string, NonNullable<RunEventRow['texts']>>()
   /** The end of a run that is written with its row, before it is emitted. */
   readonly #ends = new Map<string, number>()

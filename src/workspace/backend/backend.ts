@@ -84,7 +84,7 @@ export type BackendCommand = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A command at work on a backend. */
+/** A running command of a backend. */
 export interface BackendProcess {
   /** What it prints, both streams together. Ends when the command has ended. */
   readonly output: AsyncIterable<Uint8Array>
