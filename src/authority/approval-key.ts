@@ -15,7 +15,7 @@ import { createRuleBook, type RuleBook } from './rule-book.js'
 import { type Scope, workspaceRoot } from './scope.js'
 import type { CommandUnit } from './shell/analysis.js'
 
-/** What an approval is bound to. If any of it changes, the user is asked again (SEC-221). */
+/** The facts that an approval is bound to. If any of it changes, the user is asked again (SEC-221). */
 export type ApprovalFacts = {
   readonly tool: string
   /** The validated arguments, as they will be run. */

@@ -35,7 +35,7 @@ export type GrantLayer = {
   readonly hosts: readonly HostPattern[]
 }
 
-/** What an agent or a call is allowed to access: a list of layers that must all agree. */
+/** The permissions of an agent or a call: a list of layers that must all agree. */
 export type Grant = { readonly layers: readonly GrantLayer[] }
 
 /** The sources of a grant: manifest, tools, ceiling and parent. */

@@ -3,7 +3,7 @@ import type { RequirementSet } from '../tool/requirement.js'
 import type { PermissionPolicy } from './policy.js'
 import { unionRequirements } from './requirements.js'
 
-/** What an agent declares: its requirements in addition to those of its tools, and its rules. */
+/** The declaration of an agent: its requirements in addition to those of its tools, and its rules. */
 export type Manifest = {
   readonly requires?: RequirementSet
   /** Denies of a manifest override all other rules. */

@@ -4,7 +4,7 @@ export type Verdict =
   | { readonly action: 'deny'; readonly reason: string }
   | { readonly action: 'ask'; readonly reason?: string }
 
-/** What happens to a call: it runs, a user is asked, or it is denied. */
+/** The verdict on a call: it runs, needs approval, or is denied. */
 export type Action = Verdict['action']
 
 export const actions: readonly Action[] = ['allow', 'ask', 'deny']

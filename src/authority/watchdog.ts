@@ -5,7 +5,7 @@ import { describeExfiltration } from './exfiltration.js'
 import type { Manifest } from './manifest.js'
 import { type Action, actions, strictest, type Verdict } from './verdict.js'
 
-/** What a watchdog sees: the call after validation and all rewriting, the agent's manifest, and the caller. */
+/** The input of a watchdog: the call after validation and all rewriting, the agent's manifest, and the caller. */
 export type WatchdogCall = {
   readonly tool: string
   readonly args: unknown

@@ -18,7 +18,7 @@ export type ClientOptions = {
 /** An event with its sequence number. */
 export type PlacedEvent = { readonly sequence: number; readonly event: AgentEvent }
 
-/** What a run is started with, besides its prompt. */
+/** The options of a run, besides its prompt. */
 export type RunOptions = {
   readonly attachments?: readonly {
     readonly data: string

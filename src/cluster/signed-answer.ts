@@ -3,7 +3,7 @@ import { canonicalJson } from '../authority/canonical-json.js'
 import type { RunQueue } from '../run-queue/run-queue.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 
-/** What a user decided about one call. */
+/** The decision of a user about one call. */
 export type ApprovalDecision = 'once' | 'session' | 'always' | 'reject'
 
 /** An answer to one question, bound to everything that was asked. */

@@ -4,7 +4,7 @@ import type { SessionOptions } from '../session/options.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { ClusterKey } from './signed-answer.js'
 
-/** What a tenant can use in a period. Absent: no limit. */
+/** The quota of a tenant in a period. Absent: no limit. */
 export type TenantQuota = {
   readonly tokens?: number | undefined
   readonly costUsd?: number | undefined
@@ -57,7 +57,7 @@ export type WorkerOptions = {
   readonly now?: (() => number) | undefined
 }
 
-/** What a worker has done so far. */
+/** The counters of a worker. */
 export type WorkerMetrics = {
   readonly active: number
   readonly slots: number

@@ -1,7 +1,7 @@
 import type { ContextUsage } from '../feature/context-usage.js'
 import type { Goal } from '../feature/goal.js'
 
-/** What a command can see of the session. */
+/** The state of the session that a command gets. */
 export type CommandContext = {
   readonly sessionId: string
   readonly workspace: string

@@ -1,4 +1,4 @@
-/** What fills the model's context window. All tokens are estimates, scaled to what the provider last counted. */
+/** The usage of the model's context window. All tokens are estimates, scaled to what the provider last counted. */
 export type ContextUsage = {
   /** `provider/model`. */
   readonly model: string

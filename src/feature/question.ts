@@ -8,7 +8,7 @@ export type QuestionSource = {
   readonly description: string
 }
 
-/** What is known of the call that asks. */
+/** The call that asks the question. */
 export type QuestionCall = {
   /** The call of the session's own model. A run that is resumed asks again under the same id. */
   readonly callId?: string | undefined

@@ -174,7 +174,7 @@ export type HookLabels = {
   readonly correlationId?: string
 }
 
-/** What a handler is called with. `event_type` is the same as `eventType`. */
+/** The argument of a hook handler. `event_type` is the same as `eventType`. */
 export type HookEvent<Name extends HookEventName = HookEventName> = {
   [Each in Name]: {
     readonly eventType: Each

@@ -51,7 +51,7 @@ markErrorClass(MaxTurnsError, 'MaxTurnsError')
 
 /** The guard refused a model call. The session stays open: raise the budget and send again. */
 export class BudgetExhaustedError extends RunError {
-  /** What is used up, such as `llm_tokens`. */
+  /** The resource that is used up, such as `llm_tokens`. */
   readonly resource: string
   /** Why the guard refused, in its own words. */
   readonly reason: string

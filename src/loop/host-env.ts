@@ -2,7 +2,7 @@
 export interface IdGenerator {
   next(): string
 }
-/** What time it is, in milliseconds since the epoch. */
+/** A source of the current time, in milliseconds since the epoch. */
 export interface Clock {
   now(): number
   /** Waits before a failed request is sent again. Timers of the system by default. */

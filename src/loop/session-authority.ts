@@ -12,7 +12,7 @@ import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import { sharedRuleBooks } from './shared-rule-books.js'
 
-/** What the authority of a session is made from. */
+/** The options of the authority of a session. */
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
   scope(): Scope
@@ -36,7 +36,7 @@ export type SessionAuthorityOptions = {
   readonly delegateApprovals?: boolean | undefined
 }
 
-/** What a child says of itself when it asks what its parent leaves it. */
+/** The scope and the grant of a child, for its parent to restrict. */
 export type Delegation = {
   /** Where the child lives: it has a scratch directory of its own. */
   readonly scope: Scope

@@ -21,7 +21,7 @@ export type McpErrorCode =
 /** Something about a server of tools. No message has a secret of its configuration in it. */
 export class McpError extends CapstanError {
   declare readonly code: McpErrorCode
-  /** What is known of a server that did not start. */
+  /** Details of a server that did not start. */
   readonly failure?: McpServerFailure
 
   constructor(

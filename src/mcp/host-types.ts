@@ -42,7 +42,7 @@ export type McpServerStatus = {
   readonly sandbox?: string
 }
 
-/** What is known of a server that did not start. Nothing in it has a secret of the server's entry. */
+/** Details of a server that did not start. Nothing in it has a secret of the server's entry. */
 export type McpServerFailure = {
   readonly command?: string
   /** Of a server that is reached over HTTP. */
@@ -55,7 +55,7 @@ export type McpServerFailure = {
   readonly withheld?: string
 }
 
-/** What a server wants a model to be asked. Every word of it comes from the server. */
+/** A request of a server to a model. Every word of it comes from the server. */
 export type McpSamplingRequest = {
   readonly server: string
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]

@@ -3,7 +3,7 @@ import { MemoryError } from './errors.js'
 
 /** What happened, what is known, how something is done, or what is being worked on. */
 export const memoryTypes = ['episodic', 'semantic', 'procedural', 'working'] as const
-/** What kind of thing is remembered. */
+/** The kind of a memory. */
 export type MemoryType = (typeof memoryTypes)[number]
 
 /** One thing that is remembered. Never changed once it is made: another object takes its place. */

@@ -40,7 +40,7 @@ export type MemoryStats = {
 /** What one session remembers and recalls: the store for the long term, and two views of its own that end with it. */
 export class Memory {
   readonly #parts: MemoryParts
-  /** What this session remembered, the newest first. */
+  /** Returns the memories that this session saved, newest first. */
   #shortTerm: readonly MemoryItem[] = []
   /** What the model was last shown, the newest first. */
   #working: readonly MemoryItem[] = []

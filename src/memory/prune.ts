@@ -1,7 +1,7 @@
 import type { MemoryItem } from './memory-item.js'
 import { dayMs, type RelevanceWeights, relevanceOf } from './search/relevance.js'
 
-/** What is cleared away. Without a policy nothing is. */
+/** The limits for the removal of memories. Without a policy nothing is. */
 export type PrunePolicy = {
   /** Older ones go. */
   readonly maxAgeDays?: number

@@ -28,7 +28,7 @@ export type OpenToolCall = {
   mark(marks: { readonly callId?: string; readonly signature?: string }): void
 }
 
-/** What is known when the model has finished. Without `usage` it is estimated. */
+/** The end of an answer: reason, usage and response. Without `usage` it is estimated. */
 export type AnswerEnd = {
   readonly finish: FinishReason
   readonly usage?: ModelUsage | undefined

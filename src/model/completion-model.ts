@@ -17,7 +17,7 @@ import type { Model, ModelAnswer, ModelCall, ModelFacts } from './model.js'
 import { watchError } from './provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from './retry.js'
 
-/** What a completion model can do. */
+/** The capabilities of a completion model. */
 export type CompletionModelCapabilities = {
   readonly streaming: boolean
   readonly tools: boolean

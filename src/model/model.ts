@@ -16,7 +16,7 @@ export interface Model {
   answer(request: CompletionRequest, call: ModelCall): Promise<ModelAnswer>
 }
 
-/** What is known about a model. */
+/** The known properties of a model. */
 export type ModelFacts = {
   /** The maximum tokens of a request and its answer together. */
   readonly contextTokens: number

@@ -10,7 +10,7 @@ import { type AnySchema, isStandardSchema, parametersOf, validateWith } from '..
 import type { Validation } from '../tool/validation.js'
 import { generateFor } from './generate.js'
 
-/** What a host asks for with `generateObject`. */
+/** The options of `generateObject`. */
 export type ObjectOptions = Omit<ObjectRequest, 'schema'> & {
   /** The JSON Schema of a schema whose library cannot say it. */
   readonly jsonSchema?: JsonSchema

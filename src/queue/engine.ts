@@ -2,7 +2,7 @@ import type { JsonValue } from '../tool/json.js'
 import type { Lane } from '../tool/lane.js'
 
 /**
- * What the lanes of a session are based on: which call can start, and which worker has which task. The built-in one
+ * The engine of the lanes: decides which call can start and which worker has which task. The built-in one
  * keeps both in this process; another may keep them in a database that several nodes see. Nothing above it knows which.
  */
 export interface QueueEngine {
@@ -79,7 +79,7 @@ export type ClaimRequest = {
   readonly signal?: AbortSignal
 }
 
-/** What a worker, or the host, says of a task. */
+/** The result of a task, from a worker or the host. */
 export type Completion = {
   readonly success: boolean
   readonly result?: unknown

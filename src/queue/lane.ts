@@ -3,10 +3,10 @@ import { type Lane, laneNames } from '../tool/lane.js'
 import { QueueError } from './errors.js'
 
 export const laneModes = ['internal', 'external', 'hybrid'] as const
-/** What does the work: this process, a worker that asks for it, or this process with others notified. */
+/** The executor of a lane: this process, a worker that asks for tasks, or this process with others notified. */
 export type LaneMode = (typeof laneModes)[number]
 
-/** What does the work of a lane, and its time limit. */
+/** The handler of a lane, and its time limit. */
 export type LaneHandler = {
   readonly mode: LaneMode
   /** How long a task may be out, from its first offer to its result; 60,000 unless said otherwise. */

@@ -5,7 +5,7 @@ import type { LaneDepth } from './engine.js'
 /** The outcomes of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
 export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | 'retried' | 'dead_lettered'
 
-/** What a queue has counted. */
+/** The counters of a queue. */
 export type QueueMetrics = {
   readonly counters: Readonly<Record<string, number>>
   readonly gauges: Readonly<Record<string, number>>

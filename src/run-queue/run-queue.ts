@@ -104,7 +104,7 @@ export type TenantLimits = {
   readonly tiers?: Readonly<Record<string, number>> | undefined
 }
 
-/** What a node says about itself when it joins. */
+/** The description of a node when it joins. */
 export type NodeDescription = {
   readonly name: string
   readonly host: string
@@ -196,7 +196,7 @@ export type Settlement = {
   readonly wakeAtMs?: number | undefined
 }
 
-/** What a node should look at. `drain`: it must take no more runs. */
+/** The reason why a node is woken. `drain`: it must take no more runs. */
 export type WakeReason = 'work' | 'messages' | 'cancel' | 'drain'
 
 /** The membership of one node. */

@@ -19,7 +19,7 @@ export type Principal = {
 /** A token that the server accepts, and who has it. */
 export type ServerToken = { readonly token: string } & Partial<Principal>
 
-/** What `authorize` learns about the session that a request is about. */
+/** The facts about a session that `authorize` gets. */
 export type SessionFacts = {
   readonly sessionId: string
   readonly workspace: string

@@ -4,7 +4,7 @@ import type { VerificationReport } from '../store/verification.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { formatVerificationSummary, summarise } from '../verify/summary.js'
 
-/** What a run came to. */
+/** The result of a run. */
 export type AgentResult = RunSummary
 
 type Verified = Pick<

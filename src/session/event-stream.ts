@@ -27,7 +27,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     return this.#given
   }
 
-  /** What is there already is given before the end. After the end there is only the end. */
+  /** Buffered events are returned before the end. After the end there is only the end. */
   next(): Promise<IteratorResult<AgentEvent, undefined>> {
     const event = this.#waiting[this.#at]
     if (event !== undefined) {

@@ -15,7 +15,7 @@ export type Attachment = {
   readonly name?: string
 }
 
-/** What is sent: a text, with what belongs to it. */
+/** A prompt with its attachments, history and metadata. */
 export type SendRequest = {
   readonly prompt: string
   /** Asks on top of this history instead of the session's, which stays as it is. */

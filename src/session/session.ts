@@ -817,7 +817,7 @@ export class Session extends SessionHandle {
     return (await memoryOf(kernelOf(this))).stats()
   }
 
-  /** What this session remembered, the newest first. */
+  /** Returns the memories that this session saved, newest first. */
   async getShortTerm(): Promise<readonly MemoryItem[]> {
     return (await memoryOf(kernelOf(this))).shortTerm()
   }

@@ -5,7 +5,7 @@ import { isRecord, type JsonObject, type JsonValue } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SessionRecorder } from './journal/session-recorder.js'
 
-/** What one model was used for. */
+/** The usage and the cost of one model. */
 export type ModelSpending = {
   /** `provider/model`. */
   readonly model: string

@@ -5,7 +5,7 @@ import type { UiMessageChunk } from './ui-message-chunk.js'
 import { createUiMessageWriter, type UiMessageOptions, type UiMessageWriter } from './ui-message-writer.js'
 import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 
-/** What can be shown: the stream of a run, what `session.watch` gives, or the stream of a built agent's prompt. */
+/** A source of UI messages: the stream of a run, of `session.watch`, or of a built agent's prompt. */
 export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**

@@ -1,6 +1,6 @@
 /** `instruction`: how to do a kind of work; `persona`: who to be while doing it; `tool`: how to use a tool. */
 export const skillKinds = ['instruction', 'persona', 'tool'] as const
-/** What a skill is: instructions, or a persona. */
+/** The kind of a skill: instructions or a persona. */
 export type SkillKind = (typeof skillKinds)[number]
 
 /** Who a skill comes from; of two with one name the earlier in this list counts. */
@@ -42,5 +42,5 @@ export type InlineSkill = {
   readonly content: string
 }
 
-/** What others may know of a skill. */
+/** A skill without its text. */
 export type SkillInfo = Omit<Skill, 'body'>

@@ -31,7 +31,7 @@ export type Lease = {
   readonly fence: number
 }
 
-/** What was read of a session, and whether it was complete. */
+/** The records of a stored session, and whether they were complete. */
 export type StoredSession = {
   readonly records: readonly SessionRecord[]
   /** A description of the damage of the log; everything before the damage is in `records`. */

@@ -48,7 +48,7 @@ export type VerificationCheck = {
   readonly residual_risk?: string
 }
 
-/** What was verified about one subject, with the result. */
+/** The checks of one subject and their results. */
 export type VerificationReport = {
   readonly schema: 'capstan.verification_report.v1'
   readonly subject: string

@@ -1,7 +1,7 @@
 import { isRecord } from '../tool/json.js'
 import { SupervisionError } from './errors.js'
 
-/** What holds for every way to a supervisor. */
+/** Options of every transport to a supervisor. */
 export type AhpOptions = {
   /**
    * What becomes of calls and prompts while the supervisor cannot be reached: refused (the default), or let pass as if

@@ -9,7 +9,7 @@ export type ToolApprovalRunContext = {
   metadata?: JsonObject
 }
 
-/** What an approval policy decides on: the arguments that will run, and the run that makes the call. */
+/** The input of an approval policy: the final arguments, and the run that makes the call. */
 export type ToolApprovalContext<Args = unknown> = {
   toolName: string
   /** The checked arguments: the value that the tool will get. */
@@ -31,7 +31,7 @@ export type ToolApprovalPolicy<Args = unknown> = {
   rejectMessage?: TextFor<Args>
 }
 
-/** What the handler decides on. */
+/** The input of an approval handler. */
 export type ToolApprovalRequest<Args = unknown> = ToolApprovalContext<Args> & {
   reason?: string
   rejectMessage?: string

@@ -6,7 +6,7 @@ import type { RequirementSet } from './requirement.js'
 import type { ToolRuntime } from './runtime.js'
 import type { Subject } from './subject.js'
 
-/** What a tool does, by the categories of the Agent Client Protocol. Clients choose icons and views by it. */
+/** The kind of a tool, in the categories of the Agent Client Protocol. Clients choose icons and views by it. */
 export type ToolKind = (typeof toolKinds)[number]
 /** The kinds of tools. */
 export const toolKinds = [
@@ -50,7 +50,7 @@ export type ServerToolIdentity = {
   readonly changed?: string | undefined
 }
 
-/** What a call passes to a tool. Every field is optional: a tool that only computes can ignore it. */
+/** The context that a tool gets with each call. Every field is optional: a tool that only computes can ignore it. */
 export type ToolCallContext = {
   /** Aborted when the run stops: the tool should stop too. */
   signal?: AbortSignal

@@ -6,7 +6,7 @@ import { objectSchema } from '../tool/object-schema.js'
 import type { Question } from '../tool/session-services.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 
-/** What a model reads where no user can answer. The same text on every such host. */
+/** The text that a model gets when no user can answer. The same text on every such host. */
 export const noUser =
   'No user can answer: this session runs without a user. Decide by your own best judgement, continue, and say in your final ' +
   'answer what you assumed.'

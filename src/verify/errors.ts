@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** What was given to be verified, or recorded as verified, cannot be used. */
+/** The checks or reports that were passed are invalid. */
 export class VerificationError extends CapstanError {
   constructor(message: string) {
     super('verification_invalid', message)

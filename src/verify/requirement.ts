@@ -6,7 +6,7 @@ import { defaultPresets } from './presets/find-presets.js'
 import type { PresetCommand, VerificationPreset } from './presets/project.js'
 import { type CheckCommand, readCommands } from './read-commands.js'
 
-/** What must hold before a run counts as done. */
+/** The checks that must pass before a run is done. */
 export type VerifyRequirement = {
   readonly commands?: readonly VerificationCommand[]
   /** The checks that the workspace offers by itself: all (`true`), or those of these presets. */

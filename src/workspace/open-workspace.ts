@@ -61,7 +61,7 @@ export type WorkspaceOptions = {
   readonly onNotice?: ((text: string) => void) | undefined
 }
 
-/** What commands can do on the network, and which private addresses commands and tools can reach. */
+/** The network access of commands, and the private addresses that commands and tools can reach. */
 export type NetworkOptions = Partial<NetworkRules> & {
   /** All private addresses, or those of the named hosts. */
   readonly allowPrivate?: AllowPrivate | undefined
@@ -70,7 +70,7 @@ export type NetworkOptions = Partial<NetworkRules> & {
 /** Directories outside the workspace that a host opened for tools that declare them. Real paths. */
 export type OpenPlaces = { readonly adHoc: readonly string[]; readonly userData: readonly string[] }
 
-/** What a call may touch, asked at the moment of use; words when it may not. */
+/** Checks each access of a call at the moment of use. Returns the reason of a refusal. */
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined

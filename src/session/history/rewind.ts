@@ -17,7 +17,7 @@ export type MessageInfo = {
   readonly runId?: string
 }
 
-/** What a rewind hid. */
+/** The outcome of a rewind. */
 export type RewindOutcome = {
   /** The message that was gone back to, to be edited and sent again. */
   readonly prompt: string

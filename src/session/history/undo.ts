@@ -9,7 +9,7 @@ import { lineStat } from './line-stat.js'
 import { unifiedDiff } from './unified-diff.js'
 import { isLink, maxImageBytes, noteChange, type WatchedPlace } from './watched-files.js'
 
-/** What a run did to one file. */
+/** The change of one file in a run. */
 export type FileChangeInfo = {
   readonly path: string
   readonly kind: 'created' | 'modified' | 'removed' | 'unknown'
@@ -24,7 +24,7 @@ export type FileChangeInfo = {
   readonly whyNot?: string
 }
 
-/** What an undo came to, file by file. */
+/** The outcome of an undo, file by file. */
 export type UndoOutcome = {
   /** The undo itself, which can be undone under this id. */
   readonly undoId: string

@@ -10,7 +10,7 @@ export type SecurityFinding = {
   readonly excerpt: string
 }
 
-/** What a session asks about texts. */
+/** A provider that redacts and inspects texts of a session. */
 export interface SecurityProvider {
   readonly kind: string
   /** The text without what must not go there. */

@@ -4,7 +4,7 @@ import type { RuntimeNet } from '../../tool/runtime.js'
 /** One result of a web search. */
 export type WebSearchResult = { readonly title: string; readonly url: string; readonly snippet: string }
 
-/** What a search provider is asked for. */
+/** The request to a search provider. */
 export type WebSearchRequest = {
   readonly query: string
   readonly maxResults: number

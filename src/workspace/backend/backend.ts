@@ -20,7 +20,7 @@ export interface WorkspaceBackend {
   open(context: BackendContext): Promise<OpenBackend>
 }
 
-/** What a session passes to its backend. */
+/** The context that a session passes to its backend. */
 export type BackendContext = {
   /** Shows a text to the user. */
   readonly onNotice: (text: string) => void

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What sandboxed commands can do on the network. */
+/** The network access of sandboxed commands. */
 export type NetworkRules = {
   /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
   readonly allowHosts: readonly string[]

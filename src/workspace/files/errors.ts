@@ -124,7 +124,7 @@ export class FileChangedError extends CapstanError {
   }
 }
 
-/** What could not be undone, and why. */
+/** A path that could not be undone, and the reason. */
 export type Left = { readonly path: string; readonly why: string }
 
 /**

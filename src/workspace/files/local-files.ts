@@ -51,7 +51,7 @@ export type LocalFilesOptions = {
   readonly method?: OpenMethod | undefined
 }
 
-/** What one call adds to the files of a workspace: its permissions and its abort signal. */
+/** The permissions and the abort signal of one call. */
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
 /** The options of one write, with the mode of the file. */

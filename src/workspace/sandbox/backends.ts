@@ -1,4 +1,4 @@
-/** What can confine commands: namespaces and mounts, Landlock and a system call filter, or Seatbelt on macOS. */
+/** A sandbox for commands: namespaces and mounts, Landlock and a system call filter, or Seatbelt on macOS. */
 export type SandboxBackend = 'bubblewrap' | 'landlock' | 'seatbelt'
 
 export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock', 'seatbelt']

@@ -16,7 +16,7 @@ import { rootOnlyFiles } from './root-only-files.js'
  */
 export type SandboxMode = 'auto' | 'required' | 'off' | SandboxBackend
 
-/** What commands in the sandbox can see and write in addition to the workspace. */
+/** Paths that commands in the sandbox can see and write in addition to the workspace. */
 export type SandboxOptions = {
   /** Places shown read-only although they lie in a hidden one, such as toolchains in a home directory. */
   readonly readOnly?: readonly string[] | undefined

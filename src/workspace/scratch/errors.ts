@@ -27,7 +27,7 @@ export class ScratchClosedError extends CapstanError {
   }
 }
 
-/** What has the directory's name is not what this session created; it was not touched. */
+/** The scratch directory was replaced by another file or directory, which was not touched. */
 export class ScratchForeignError extends CapstanError {
   constructor() {
     super(

@@ -33,7 +33,7 @@ export type ConfinedCommand = {
 }
 
 /**
- * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can
+ * The permissions of one command, derived from the grant of its call. Only a sandbox can
  * hold a command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
  */
 export type CallConfinement = {
