@@ -16,7 +16,7 @@ export class AcpClient {
     return this.#connection().signal
   }
 
-  /** What the client has said in `initialize`. */
+  /** The client's parameters of `initialize`. */
   setCapabilities(capabilities: unknown): void {
     this.#capabilities = capabilities
   }

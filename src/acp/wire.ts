@@ -47,7 +47,7 @@ export type WireConfigOption = {
 }
 export type WireModes = { readonly currentModeId: string; readonly availableModes: readonly WireMode[] }
 
-/** What changes in a session, as `session/update` says it. */
+/** A change of a session, in the form of `session/update`. */
 export type SessionUpdate =
   | {
       readonly sessionUpdate: 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk'

@@ -49,7 +49,7 @@ export const each =
     }
     return undefined
   }
-/** What a reader of the value says against it. */
+/** A check that calls a parser and reports its error. */
 export const readable =
   (read: (value: unknown) => void): Check =>
   (value) => {

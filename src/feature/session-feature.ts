@@ -77,7 +77,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   /** Throws when a request is not valid. Nothing has been queued or written yet. */
   checkRequest?(request: RunRequest): void
-  /** What the row of a run says in the log while the run waits for the ones before it. */
+  /** Fields for the row of a queued run in the log. */
   queuedRun?(request: RunRequest): Pick<RunRow, 'goal'> | undefined
   /** Called when a run is queued. Gives what receives the run's events, after secrets were taken out. */
   watchRun?(

@@ -58,7 +58,7 @@ function goalsFor(session: GoalSession, { goal, from }: RunRequest): Goals | und
   return isGiven ? session.use(goalsFeature) : session.peek(goalsFeature)
 }
 
-/** What the row of a run in the log says about its goal. */
+/** The goal in the row of a run. */
 function goalFact(goal: Goal | undefined): { readonly goal: JsonObject } | undefined {
   return goal && { goal: storedGoal(goal) }
 }

@@ -183,7 +183,7 @@ async function runHooks<Name extends HookEventName>(
   return { action: 'continue', payload: current, changed: current !== payload }
 }
 
-/** What the gate had found out about the old arguments says nothing of the new ones. */
+/** Facts that the gate derived from the old arguments do not apply to the new ones. */
 function withChange<Payload extends object>(
   payload: Payload,
   change: Readonly<Record<string, unknown>>,

@@ -87,7 +87,7 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
   }
 }
 
-/** What one model has said so far. */
+/** The partial answer of one model. */
 type Heard = { text: string; any: boolean; over: boolean }
 
 /**

@@ -58,7 +58,7 @@ export interface BudgetGuard {
   checkBeforeTool?(sessionId: string, toolName: string): BudgetDecision | Promise<BudgetDecision>
   /** How long a check may take. */
   readonly timeoutMs?: number | undefined
-  /** What holds when the guard itself fails: the default lets the call pass and reports it. */
+  /** The decision when the guard itself fails. By default the call is allowed and the failure reported. */
   readonly onError?: 'allow' | 'deny' | undefined
 }
 

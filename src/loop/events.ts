@@ -98,7 +98,7 @@ export type TextDelta = {
 /** What a run spent that has no result; absent when it never began. */
 type SpentEvent = { readonly usage?: Usage; readonly costUsd?: number }
 
-/** What a run came to: the same as `send` gives. */
+/** The result of a run, as `send` returns it. */
 export type RunSummary = {
   readonly text: string
   readonly runId: string
@@ -407,7 +407,7 @@ export type PlanEvent =
     }
   | { readonly type: 'goal_achieved'; readonly goal: string; readonly totalSteps: number }
 
-/** What becomes of work that was handed to another agent, also by that agent to a further one. */
+/** Events of tasks that were given to another agent, including nested tasks. */
 export type SubagentEvent =
   | {
       readonly type: 'subagent_start'

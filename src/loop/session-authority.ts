@@ -44,7 +44,7 @@ export type Delegation = {
   readonly granted: readonly Rule[]
 }
 
-/** What holds for the calls of one session, and how it changes while the session runs. */
+/** The permissions of one session's calls, and their changes while the session runs. */
 export interface SessionAuthority {
   /** For a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority

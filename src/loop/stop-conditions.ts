@@ -6,7 +6,7 @@ export type RunProgress = {
   readonly rounds: number
   readonly toolCallsCount: number
   readonly usage: Usage
-  /** What the model said in this round. */
+  /** The answer of the model in this round. */
   readonly text: string
   /** What it called in this round. */
   readonly calls: readonly ModelToolCall[]

@@ -50,7 +50,7 @@ export type Progress = {
  * (SEC-184).
  */
 export interface Connection {
-  /** What the server says it can do. */
+  /** The capabilities that the server declares. */
   readonly can: { readonly tools: boolean; readonly resources: boolean; readonly prompts: boolean }
   /** What confines the program; absent for servers elsewhere. */
   readonly sandbox: string | undefined

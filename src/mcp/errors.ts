@@ -3,7 +3,7 @@ import type { McpServerFailure } from './host-types.js'
 
 /** The kinds of {@link McpError}. */
 export type McpErrorCode =
-  /** What was said about a server cannot be used. */
+  /** The options of a server are invalid. */
   | 'mcp_config'
   /** The server cannot be reached, or did not start, or is gone. */
   | 'mcp_unavailable'

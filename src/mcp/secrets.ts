@@ -26,7 +26,7 @@ export function redactorFor({ reach }: McpServerSpec): Redact {
   return (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '[hidden]'), text)
 }
 
-/** What a server or a library says, as one line that may be shown. */
+/** Converts a text of a server or a library to one line that can be shown. */
 export function shownLine(text: string, redact: Redact, most = 300): string {
   return visibleLine(redact(text.slice(0, 8_000)), most)
 }

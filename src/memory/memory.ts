@@ -18,7 +18,7 @@ export type MemoryParts = {
   readonly options: MemoryOptions
   now(): number
   newId(): string
-  /** What kind of secret a text holds, if any. */
+  /** The kind of secret that a text contains, if any. */
   secretIn(text: string): string | undefined
   /** A text as the model may see it. */
   redact(text: string): string

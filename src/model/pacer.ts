@@ -252,7 +252,7 @@ type Sent = { readonly number: number; readonly at: number; tokens: number }
 type Left = {
   amount: number
   readonly resetAt: number
-  /** What is left after a reset, if the provider says so. */
+  /** The remaining amount after a reset, if the provider states it. */
   readonly full: number | undefined
   /** The first request after the last reset. */
   readonly since: number

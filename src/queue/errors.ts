@@ -4,7 +4,7 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 export type QueueErrorCode =
   /** The session was made without `queueConfig`. */
   | 'queue_not_configured'
-  /** What was said about the queue, a lane or a worker cannot be used. */
+  /** The options of the queue, a lane or a worker are invalid. */
   | 'queue_config'
   /** There is no dead letter of that id, or it must not be tried again. */
   | 'queue_dead_letter'

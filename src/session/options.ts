@@ -74,7 +74,7 @@ export type SessionOptions = PromptSlots &
   GoalFeatureOptions &
   VerifyFeatureOptions & {
     readonly sessionId?: string
-    /** What lists call the session; the first words of the first prompt unless said otherwise. */
+    /** The title of the session in lists; the first words of the first prompt unless given. */
     readonly title?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model

@@ -158,7 +158,7 @@ export class Runs {
     return run
   }
 
-  /** What the log says of runs before this process. */
+  /** The runs of earlier processes, from the log. */
   restore(state: RunsOfLog): void {
     for (const row of state.runs.values())
       this.#runs.set(row.id, RunRecord.restored(row, state, this.#maxEvents))

@@ -67,7 +67,7 @@ export type ParentLink = {
   readonly savedOptions: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
 }
 
-/** What the log of a subagent's session says about its parent. */
+/** The parent in the log of a subagent's session. */
 export function childRow(
   parent: ParentLink | undefined,
 ): Pick<SessionRow, 'parentId' | 'parentMessageId' | 'task'> {

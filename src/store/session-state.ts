@@ -51,7 +51,7 @@ export type OpenSteps = {
   readonly over: boolean
 }
 
-/** What the log says about the lane queue of a session. */
+/** The lane queue of a session, from its log. */
 export type QueueState = {
   /** Tasks of workers whose calls have no result, by id: all notes of a task merged. */
   readonly tasks: ReadonlyMap<string, OpenTask>

@@ -22,7 +22,7 @@ export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow'
   }
 }
 
-/** What a log says of a task. */
+/** The record of a task in a log. */
 export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTaskSnapshot {
   const { type: _, counters, usage, outputCut: __, workflow: ___, ...rest } = note
   const count = (name: string): number => {

@@ -2,7 +2,7 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 
 /** The codes of `SupervisionError`. */
 export type SupervisionErrorCode =
-  /** What was said about a supervisor cannot be used. */
+  /** The options of a supervisor are invalid. */
   | 'supervision_config'
   /** The supervisor cannot be reached, or is gone. */
   | 'supervision_unavailable'

@@ -35,7 +35,7 @@ export type SupervisorStatus = {
   readonly blocked: number
   readonly modified: number
   readonly escalated: number
-  /** What was let pass without it, because `onDisconnect` says so. */
+  /** The number of calls that were allowed without it because of `onDisconnect`. */
   readonly unsupervised: number
   /** Events that it did not receive, because it was away for too long. */
   readonly untold: number

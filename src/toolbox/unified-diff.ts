@@ -10,7 +10,7 @@ export type FilePatch = {
   readonly to?: string | undefined
   readonly change: 'modify' | 'create' | 'delete' | 'rename'
   readonly hunks: readonly Hunk[]
-  /** What the diff says and the patch does not do. */
+  /** Parts of the diff that the patch does not apply. */
   readonly notes: readonly string[]
 }
 

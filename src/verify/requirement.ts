@@ -33,7 +33,7 @@ export type Plan = {
   readonly risks: readonly string[]
 }
 
-/** What a project offered before the model's first work in a session; `unknown` where no record says it. */
+/** The checks that a project offered before the model's first change; `unknown` without a record. */
 export type Before = readonly PresetCommand[] | 'unknown'
 
 /**

@@ -261,7 +261,7 @@ export type CommonShellOptions = Pick<
   readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
 }
 
-/** What holds for every program that is started here. */
+/** The options of every program that is started here. */
 export function commonShellOptions(
   [root, ...roots]: readonly [string, ...string[]],
   scratch: Scratch,

@@ -89,7 +89,7 @@ export class ScheduleRunner {
     await this.#startWatch(catchUp === 'none' ? undefined : this.#session.lastFired)
   }
 
-  /** What is there now counts as known. */
+  /** Files that exist now count as known. */
   async #startWatch(sinceMs?: number): Promise<void> {
     try {
       await this.#files?.start(sinceMs)

@@ -7,7 +7,7 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { isAboutCall, isExpired } from './questions.js'
 
-/** What a log says about calls without a result. */
+/** The records of a log about calls without a result. */
 export type OpenCalls = {
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions?: readonly OpenQuestion[]

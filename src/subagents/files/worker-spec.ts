@@ -34,9 +34,9 @@ export type WorkerAgentSpec = {
   readonly model?: string | { readonly provider: string; readonly model: string }
   readonly prompt?: string
   readonly maxSteps?: number
-  /** Its tasks always run in a worktree of their own. */
+  /** Its tasks always run in a separate worktree. */
   readonly isolation?: 'worktree'
-  /** What becomes of calls that its own rules ask about: refused, unless said otherwise. */
+  /** How calls are handled that need approval by its own rules; denied unless given. */
   readonly confirmationInheritance?: (typeof confirmationInheritances)[number]
 }
 

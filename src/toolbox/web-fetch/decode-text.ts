@@ -30,7 +30,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
 
 const headBytes = 2048
 
-/** What a page says of itself: `<meta charset>`, the older `http-equiv` form, or an XML declaration. */
+/** The declared encoding of a page: `<meta charset>`, the older `http-equiv` form, or an XML declaration. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, headBytes))
   const said =

@@ -1,4 +1,4 @@
-/** What the first message of a TLS client says about the host that it wants. */
+/** Reads the host name from the first message of a TLS client. */
 export type ClientHello = {
   /** The name in lower case; absent when the client sends none. */
   readonly serverName?: string | undefined

@@ -5,7 +5,7 @@ import { createTree, type MemoryNode, nodeAt, placeNode, takeNode } from './memo
 export type MemoryFileSystemOptions = {
   /** The virtual path of the directory that everything is in. */
   readonly root: string
-  /** What is there at the start, by absolute path below the root. */
+  /** The initial files, by absolute path below the root. */
   readonly files?: ReadonlyMap<string, Uint8Array> | undefined
   /** The time of a change; without it each change is one millisecond after the last. */
   readonly clock?: (() => number) | undefined

@@ -10,7 +10,7 @@ import { linuxStyle } from './path-style.js'
 export type MemoryFilesOptions = {
   /** The virtual path of the root. */
   readonly root?: string | undefined
-  /** What is there at the start, by path from the root. */
+  /** The initial files, by path from the root. */
   readonly files?: Readonly<Record<string, string | Uint8Array>> | undefined
   readonly protect?: readonly string[] | undefined
   readonly permit?: Permit | undefined

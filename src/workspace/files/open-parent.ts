@@ -40,7 +40,7 @@ type Nearest = {
   readonly directory: OpenDirectory
   /** The names that could not be opened. */
   readonly missing: readonly string[]
-  /** What the system said to the first of them. */
+  /** The system error of the first of them. */
   readonly blocked: string | undefined
 }
 

@@ -19,7 +19,7 @@ export function gitGuardOf(root: string, directory: string): GitGuard {
 
 const guards = new Map<string, WeakRef<GitGuard>>()
 
-/** What one command has to be kept from changing, and what becomes of it at the end. */
+/** The git data that one command must not change, and its check at the end. */
 export type GitWatch = {
   /** What was there before the command: to be mounted read-only. */
   readonly found: ScanResult

@@ -13,7 +13,7 @@ export type Destination = {
   readonly url: URL
   readonly host: string
   readonly port: number
-  /** What holds for the addresses of this host. */
+  /** The rules for the addresses of this host. */
   readonly policy: AddressPolicy
 }
 

@@ -34,7 +34,7 @@ async function statFile(handle: FileHandle): Promise<{ size: number }> {
   return stats
 }
 
-/** What the file says of its size is only a guess: it may grow while it is read. */
+/** The reported size is only an estimate: the file may grow while it is read. */
 async function readAtMost(handle: FileHandle, size: number, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let total = 0

@@ -24,11 +24,11 @@ export type ConfinedCommand = {
   readonly mark?: number | undefined
   /** How many processes and threads the guard lets it have; absent: something else holds it to its limit. */
   readonly maxTasks?: number | undefined
-  /** What it says and what it complains about are read apart. */
+  /** Standard output and standard error are read separately. */
   readonly streams?: 'joined' | 'apart' | undefined
   /** It runs git, which must start no program that a repository names. */
   readonly guardGit?: boolean | undefined
-  /** What this command is held to beyond what holds for all of the shell. */
+  /** Restrictions of this command in addition to those of the shell. */
   readonly call?: CallConfinement | undefined
 }
 

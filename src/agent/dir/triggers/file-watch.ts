@@ -19,7 +19,7 @@ export class FileWatch {
     this.#fits = (path) => globs.some((glob) => glob.matches(path))
   }
 
-  /** What is there from now on counts as known. With `sinceMs`, files that changed after it count as changed. */
+  /** Files that exist now count as known. With `sinceMs`, files that changed after it count as changed. */
   async start(sinceMs?: number): Promise<void> {
     this.#base =
       sinceMs === undefined
