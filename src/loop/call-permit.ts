@@ -6,7 +6,7 @@ import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../autho
 import { type RuleBook, restrictsSomeFiles } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
 
-/** Checks each access of a call at the moment of use, with resolved paths and hosts. Returns the reason of a refusal. */
+/** Checks each access of a call at the moment of use, with resolved paths and hosts. Returns why it is refused. */
 export interface CallPermit {
   /** The path is absolute, with every link resolved. */
   path(kind: 'read' | 'write', realPath: string): string | undefined
