@@ -145,7 +145,7 @@ async function startBystander(): Promise<ChildProcess> {
 
 type Targets = {
   readonly place: string
-  /** The name of a socket that is in no directory. */
+  /** The name of a socket that is in no directory. Node 20 fills it up with zeros, later ones do not. */
   readonly abstract: string
   /** The number of a process of the host. */
   readonly bystander: number
@@ -175,32 +175,33 @@ function escapeScript({
   const q = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
   return `
 exec 2>/dev/null
+${functions}
 echo started
-[ -z "$(ls -A ${q(homedir())})" ] || echo home
+has_entries ${q(homedir())} && echo home
 echo inside > inside && echo wrote-inside
 for f in ${outside.map(q).join(' ')}; do echo x > "$f"; done
-grep -q . ${q(join(place, 'secret'))} && echo secret
+has_bytes ${q(join(place, 'secret'))} && echo secret
 grep -qs ${secret} /proc/*/environ && echo environ
-for n in ${environment.join(' ')}; do printenv "$n" >/dev/null && echo "env $n"; done
+exported=" $(compgen -e) "
+for n in ${environment.join(' ')}; do [[ $exported == *[[:space:]]"$n"[[:space:]]* ]] && echo "env $n"; done
 (exec 3<>/dev/tcp/127.0.0.1/${tcpPort}) && echo tcp-host
 echo x > /dev/udp/127.0.0.1/${udpPort}
-[ "$(wc -l < /proc/net/route)" -le 1 ] || echo route
-[ "$(grep -c : /proc/net/dev)" -le 1 ] || echo interfaces
+at_most_one /proc/net/route '*' || echo route
+at_most_one /proc/net/dev '*:*' || echo interfaces
 unshare -Ur true && echo nested
 unshare -m true && echo mounts
 mkdir mount-here && mount -t tmpfs none mount-here && { echo mount; umount mount-here; }
-grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || echo capabilities
-grep -q '^NoNewPrivs:[[:space:]]*1$' /proc/self/status || echo privileges
-[ "$(id -u)" = 0 ] && echo root-inside
+status=$(</proc/self/status)
+says CapEff '0*' || echo capabilities
+says NoNewPrivs 1 || echo privileges
+[ "$EUID" = 0 ] && echo root-inside
 for f in ${kernelSettings.join(' ')}; do (: >> $f) && echo "kernel-setting $f"; done
-for f in ${kernelMemory.join(' ')}; do [ -n "$(head -c 1 $f | tr '\\0' x)" ] && echo "kernel-memory $f"; done
-for d in /sys/firmware /sys/devices/virtual/powercap; do [ -n "$(ls -A $d)" ] && echo "kernel-memory $d"; done
-grep -q '^Seccomp:[[:space:]]*2$' /proc/self/status || echo no-filter
+for f in ${kernelMemory.join(' ')}; do has_bytes $f && echo "kernel-memory $f"; done
+for d in /sys/firmware /sys/devices/virtual/powercap; do has_entries $d && echo "kernel-memory $d"; done
+says Seccomp 2 || echo no-filter
 keyctl show && echo keyring
-perl -e 'exit(syscall(${keyctlNumber() ?? -1}, 0, -3, 0) < 0 ? 1 : 0)' && echo keyring
-perl -MSocket -e 'socket(S, 40, SOCK_STREAM, 0) or exit 1' && echo vsock
 for f in /proc/self/fd/*; do n=\${f##*/}; [ "$n" -gt 2 ] && [ -e "$f" ] && echo "descriptor $n"; done
-cat a/b/c/d/e/f/${deniedName} && echo denied-file
+: < a/b/c/d/e/f/${deniedName} && echo denied-file
 mv .git .git-moved && echo moved-git
 echo x > .git/hooks/post-checkout
 echo x >> .git/config
@@ -210,21 +211,26 @@ mkdir -p a/b/nested/.git; mkdir a/moved; mv -T a/moved a/b/.git; ln -s ../inside
 echo x > .mcp.json
 echo index > .git/index
 echo ../evil > .git/commondir
-perl -MSocket -e 'for my $f (@ARGV, chr(0) . "${abstract}") { socket(my $s, 1, 1, 0) && connect($s, pack_sockaddr_un($f)) && print "socket-connected $f\\n" }' \\
-  host.sock renamed.sock ${q(join(place, 'host.sock'))} /run/docker.sock /run/dbus/system_bus_socket
-perl -MSocket -e 'socket(S, 2, 1, 0) && connect(S, sockaddr_in(${tcpPort}, inet_aton("127.0.0.1"))) or exit 1' && echo tcp-host
-perl -MSocket -e 'socket(S, 10, 2, 0) && send(S, "x", 0, pack_sockaddr_in6(${udpPort}, Socket::inet_pton(10, "::ffff:127.0.0.1"))) or exit 1'
+perl -MSocket -e 'print "vsock\\n" if socket(S, 40, SOCK_STREAM, 0);
+for my $f (@ARGV) { socket(S, 1, 1, 0) && connect(S, pack_sockaddr_un($f)) && print "socket-connected $f\\n" }
+my $n = chr(0) . "${abstract}"; for my $a (pack_sockaddr_un($n), pack("Sa108", 1, $n)) { socket(S, 1, 1, 0) && connect(S, $a) && print "socket-connected abstract\\n" }
+print "tcp-host\\n" if socket(S, 2, 1, 0) && connect(S, sockaddr_in(${tcpPort}, inet_aton("127.0.0.1")));
+socket(S, 10, 2, 0) && send(S, "x", 0, pack_sockaddr_in6(${udpPort}, Socket::inet_pton(10, "::ffff:127.0.0.1")));
+print "tried-sockets\\n"' host.sock renamed.sock ${q(join(place, 'host.sock'))} /run/docker.sock /run/dbus/system_bus_socket
 command -v perl >/dev/null || echo no-perl
 chmod 0600 ${q(join(place, 'secret'))}; touch -d 2011-11-11 ${q(join(place, 'secret'))}
-ln ${q(join(place, 'secret'))} linked; ln -P ${q(join(place, 'secret'))} linked-too; cat linked linked-too && echo hard-link
-mv ${q(join(place, 'secret'))} taken; perl -e 'truncate($ARGV[0], 0)' ${q(join(place, 'secret'))}
-ln -s ${q(place)} way-out; echo x > way-out/through-link; cat way-out/secret && echo symbolic-link
-cat /proc/self/root${q(join(place, 'secret'))} && echo through-proc
+ln ${q(join(place, 'secret'))} linked; ln -P ${q(join(place, 'secret'))} linked-too
+for f in linked linked-too; do has_bytes $f && echo hard-link; done
+ln -s ${q(place)} way-out; echo x > way-out/through-link; has_bytes way-out/secret && echo symbolic-link
+has_bytes /proc/self/root${q(join(place, 'secret'))} && echo through-proc
+mv ${q(join(place, 'secret'))} taken
 ${bystander > 1000 ? attacks(bystander) : ''}
-perl -e 'for my $n (@ARGV) { my $r = syscall($n, 0, 0, 0, 0, 0); print "kernel-call $n\\n" unless $r < 0 && ($! == 1 || $! == 13 || $! == 38) }' ${Object.values(kernelCalls).join(' ')}
+perl -e 'truncate($ARGV[0], 0); shift; print "keyring\\n" unless syscall(shift, 0, -3, 0) < 0;
+for my $n (@ARGV) { my $r = syscall($n, 0, 0, 0, 0, 0); print "kernel-call $n\\n" unless $r < 0 && ($! == 1 || $! == 13 || $! == 38) }
+print "tried-calls\\n"' ${q(join(place, 'secret'))} ${keyctlNumber() ?? -1} ${Object.values(kernelCalls).join(' ')}
 cp /bin/true as-owner; chmod 6755 as-owner; mknod device c 1 3
 exec 5</etc/passwd; (: >> /proc/self/fd/5) && echo reopened; exec 5<&-
-(exec 3<>/proc/1/mem) && echo guard-memory; head -c 1 /proc/1/environ | grep -q . && echo guard-environment
+(exec 3<>/proc/1/mem) && echo guard-memory; has_bytes /proc/1/environ && echo guard-environment
 for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/*/release_agent; do (: >> $f) && echo "control-group $f"; done
 echo x > .git/config.worktree; mkdir .git/modules
 ${isArm ? '' : `perl -e '${callAttempts}'`}
@@ -233,8 +239,8 @@ ${isArm ? '' : `perl -e '${callAttempts}'`}
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
 for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && echo "socket-place $d"; done
 (exec 9<>/dev/tty) && echo terminal
-[ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] || echo processes
-[ "$(cat /proc/sysvipc/shm | wc -l)" -le 1 ] || echo shared-memory
+set -- /proc/[0-9]*; [ $# -lt 20 ] || echo processes
+: < /proc/sysvipc/shm && { at_most_one /proc/sysvipc/shm '*' || echo shared-memory; }
 [ "$(ulimit -c)" = 0 ] || echo core
 for f in /proc/net /proc/self/net /proc/thread-self/net /proc/$$/task/$$/net; do mapfile -t lines < $f/tcp && [[ \${lines[*]} == *":${tcpPort.toString(16).toUpperCase().padStart(4, '0')} "* ]] && echo "host-sockets $f"; done
 for f in ${rootOnly.map(q).join(' ')}; do { read -r -N 1 < "$f" || [ -d "$f" -a -n "$(ls -A "$f")" ]; } && echo "root-only $f"; done
@@ -243,11 +249,22 @@ echo finished
 `
 }
 
+/** Parts of the shell itself, because every process that runs a command waits for this script once. */
+const functions = `has_bytes() { local byte; IFS= read -r -d '' -n 1 byte < "$1"; }
+has_entries() (shopt -s nullglob dotglob; set -- "$1"/*; [ $# -gt 0 ])
+at_most_one() {
+  local lines line count=0
+  mapfile -t lines < "$1" || return
+  for line in "\${lines[@]}"; do [[ $line == $2 ]] && count=$((count + 1)); done
+  [ $count -le 1 ]
+}
+says() { [[ $'\\n'$status$'\\n' =~ $'\\n'$1:[[:space:]]*$2$'\\n' ]]; }`
+
 /** What a process of one user can do to another of the same user. Inside a pid namespace the number is free. */
 function attacks(pid: number): string {
   return `kill -TERM ${pid}; kill -KILL ${pid}; prlimit --pid ${pid} --nofile=77:77; renice -n 19 -p ${pid}
 perl -e 'exit(syscall(${ptraceNumber}, 16, ${pid}, 0, 0) < 0 ? 1 : 0)' && echo "traced"
-head -c 1 /proc/${pid}/environ /proc/${pid}/maps | grep -q . && echo "process-read"
+for f in environ maps; do has_bytes /proc/${pid}/$f && echo "process-read"; done
 : > /proc/${pid}/oom_score_adj && echo "process-write"`
 }
 
@@ -337,6 +354,9 @@ function judge({
   const device = lstatSync(inWork('device'), { throwIfNoEntry: false })
   const works = [
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),
+    ...(said.includes('no-perl') || (said.includes('tried-sockets') && said.includes('tried-calls'))
+      ? []
+      : ['Perl did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
   ]
   const canary = statSync(join(place, 'secret'), { throwIfNoEntry: false })
