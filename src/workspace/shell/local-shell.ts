@@ -17,7 +17,7 @@ import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import { openPiped } from './piped-process.js'
 import type { PipedProcess } from './piped-streams.js'
-import type { ProcessEntry } from './process-table.js'
+import { type ProcessEntry, readProcess } from './process-table.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
 import { type EndOptions, endRun } from './run-trace.js'
@@ -356,7 +356,9 @@ type Begun = {
 /** Ends what got away from its command between two looks at the process table. */
 async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
   if (marks.size === 0) return
-  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, contained: false }, limits)
+  // What started before this process has no mark of it.
+  const { startTime = '' } = readProcess(process.pid) ?? {}
+  await endRun({ marks, leader: { pid: -1, startTime }, contained: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

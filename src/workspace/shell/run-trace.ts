@@ -13,8 +13,9 @@ import {
 export type RunTrace = {
   /**
    * Carried in the environment of every process of the run: finds those that left the group (`setsid`, double fork).
+   * Absent: the environment is not read.
    */
-  readonly token: string
+  readonly token?: string | undefined
   /** The process we started, which leads the group. */
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
   /** Carried in a limit of every process of the run: finds those that also threw their environment away. */
@@ -109,7 +110,8 @@ export function findMembers(
       known.get(entry.pid) === entry.startTime ||
       // What started before the leader inherited nothing from it: its environment and limits need not be read.
       (Number(entry.startTime) >= leaderStart &&
-        (snapshot.carriesWord(entry, trace.token) || isMarked(trace, () => snapshot.markOf(entry)))) ||
+        ((trace.token !== undefined && snapshot.carriesWord(entry, trace.token)) ||
+          isMarked(trace, () => snapshot.markOf(entry)))) ||
       (options.pipeHeld === true && trace.pipe !== undefined && snapshot.holdsPipe(entry, trace.pipe))
     ) {
       members.set(entry.pid, entry)
