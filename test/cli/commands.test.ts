@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -278,7 +278,6 @@ describe('a capstan.acl that came with the directory', () => {
   it('takes precedence over the configuration of the user, which fills in the rest', async () => {
     const { run, model, root, home } = await openPlace()
     const { server } = await model(() => 'Yes.')
-    await mkdir(home, { recursive: true })
     await writeFile(
       join(home, 'config.acl'),
       `default_model = "own/a"\nproviders "own" {\n  base_url = "${server.url}/v1"\n  models "a" {}\n  models "b" {}\n}\n`,
@@ -502,7 +501,6 @@ describe('capstan doctor', () => {
 
   it('reports that a configuration or a store cannot be used', async () => {
     const { run, home, root } = await openPlace({ file: '' })
-    await mkdir(home, { recursive: true })
     await writeFile(join(home, 'config.acl'), 'providers = \n')
     await chmod(home, 0o700)
     const { code, stdout } = await run(['doctor', '--json', '--store', join('file', 'below')], { cwd: root })

@@ -10,6 +10,7 @@ import {
   type ServedStep,
   startModelServer,
 } from '../../src/testing/index.js'
+import { createUserDirectory } from '../support/compile-cache.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -42,6 +43,7 @@ export async function openPlace(files: Readonly<Record<string, string>> = {}): P
   const base = temporaryDirectory()
   const [root, home] = [join(base, 'work'), join(base, 'home')]
   await mkdir(root)
+  createUserDirectory(home)
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)

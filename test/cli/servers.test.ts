@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openPlace } from './drive.js'
@@ -26,7 +26,6 @@ describe('an MCP server that does not start', { timeout: limit }, () => {
 describe('capstan doctor', { timeout: limit }, () => {
   it('lists the MCP servers, and which of them are confined', async () => {
     const place = await openPlace({ '.mcp.json': '{"mcpServers":{"theirs":{"command":"node"}}}' })
-    mkdirSync(place.home, { recursive: true })
     writeFileSync(
       join(place.home, 'config.acl'),
       `mcp_servers "open" { command = "${process.execPath}" }

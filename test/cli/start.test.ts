@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readCompileCache } from '../../src/cli/code/compile-cache.js'
@@ -49,7 +49,6 @@ describe('the built command', () => {
 
   it('works where no compile cache can be written', async () => {
     const { place, run } = await opened()
-    await mkdir(place.home, { recursive: true })
     await writeFile(join(place.home, 'cache'), 'not a directory')
     expect(await run()).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' })
     expect(await readFile(join(place.home, 'cache'), 'utf8')).toBe('not a directory')
@@ -65,6 +64,8 @@ describe('the built command', () => {
 
 async function opened() {
   const place = await openPlace()
+  // Without the cache that other tests share.
+  await rm(join(place.home, 'cache'))
   const { flags } = await place.model(() => 'Done.')
   const run = (env: Readonly<Record<string, string>> = {}, more: readonly string[] = []) =>
     ended(place, ['run', ...flags, '--no-stdin', ...more, 'Go'], env)

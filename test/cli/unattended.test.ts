@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -90,7 +90,6 @@ describe('with a capstan.acl that came with the directory and is not confirmed',
     const place = await openPlace()
     const { server } = await place.model(() => 'Mine.')
     await configAt(place, 'http://127.0.0.1:9')
-    await mkdir(place.home, { recursive: true })
     await writeFile(join(place.home, 'config.acl'), configText(server.url))
     const run = ['run', '--no-stdin', 'Hello']
     expect(await runBuilt(place, run)).toMatchObject({ code: 0, stdout: 'Mine.\n' })

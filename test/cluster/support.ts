@@ -9,6 +9,7 @@ import { PostgresRunQueue, PostgresSessionStore } from '../../src/postgres/index
 import type { RunEvent } from '../../src/session/run-events.js'
 import { startModelServer } from '../../src/testing/index.js'
 import { root } from '../house/run.js'
+import { createUserDirectory } from '../support/compile-cache.js'
 import { postgresSchema } from '../support/postgres.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
@@ -41,6 +42,7 @@ export async function cluster(options: ClusterOptions = {}) {
   const base = realpathSync(temporaryDirectory())
   const work = join(base, 'work')
   mkdirSync(work)
+  createUserDirectory(join(base, '.capstan'))
   const ledger = join(work, 'ledger.txt')
   writeFileSync(ledger, '')
   /** When the model was asked about each run. */

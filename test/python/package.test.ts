@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { packageJson } from '../house/package-entries.js'
 import { root } from '../house/run.js'
+import { createUserDirectory } from '../support/compile-cache.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { findPython, pythonFolder, runPython } from './python.js'
 
@@ -16,11 +17,12 @@ describe.skipIf(python === undefined)('the Python package', { timeout }, () => {
   it.each(['test_callbacks', 'test_docs', 'test_seed', 'test_server', 'test_session'])(
     'passes its own tests against the built command: %s',
     async (module) => {
+      const home = temporaryDirectory()
+      createUserDirectory(join(home, '.capstan'))
       const env = {
         PYTHONPATH: 'src',
         CAPSTAN_COMMAND: `"${process.execPath}" "${join(root, 'dist/cli/main.js')}"`,
-        // The command caches compiled code there.
-        HOME: temporaryDirectory(),
+        HOME: home,
         CAPSTAN_LOCAL_MODELS: '',
       }
       const output = await runPython(found, ['-W', 'error', '-m', 'unittest', `tests.${module}`], { env })
