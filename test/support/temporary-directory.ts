@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,12 @@ export function sharedDirectory(parent = tmpdir()): string {
   return path
 }
 
-/** A process that was just ended, or this one, may still be writing into it: on a busy machine for seconds. */
 async function removeDirectory(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
+  try {
+    // Takes half the processor time of `rm`, and every test does it.
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // A process that was just ended, or this one, may still be writing into it: on a busy machine for seconds.
+    await rm(path, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
+  }
 }
