@@ -26,8 +26,8 @@ const reaching = [
   {
     command: 'while :; do :; done',
     limit: 'cpu',
-    max: 4,
-    words: 'it reached the limit of processor time (4 s)',
+    max: 1,
+    words: 'it reached the limit of processor time (1 s)',
     raise: '--limit cpu=DURATION',
   },
   {
@@ -52,30 +52,38 @@ for (const backend of ['bubblewrap', 'landlock'] as const)
   else console.warn(`NOT RUN: the limits of commands in ${backend}`)
 
 describe.each(sandboxes)('a command that reaches a limit, sandbox %s', (sandbox) => {
-  it('SEC-133 is ended, and model and host learn which limit it was and how to raise it', {
-    timeout: 300_000,
-  }, async () => {
-    const { server, session } = await openSession([...reaching.map(({ command }) => bash(command)), 'done'], {
-      sandbox,
-      onAsk: () => ({ decision: 'once' }),
-      permissionPolicy: { allow: ['bash(*)'] },
-      commandLimits: {
-        processes: 48,
-        memoryBytes: 96 * mebibyte,
-        cpuSeconds: 4,
-        diskBytes: 24 * mebibyte,
-        fileBytes: 8 * mebibyte,
-      },
-    })
-    const ends: Extract<AgentEvent, { type: 'tool_end' }>[] = []
-    for await (const event of await session.stream('go')) if (event.type === 'tool_end') ends.push(event)
-    expect(ends.map(({ metadata }) => [metadata['limit'], metadata['limit_max']])).toEqual(
-      reaching.map(({ limit, max }) => [limit, max]),
-    )
-    const results = toolResults(server, reaching.length)
-    for (const [at, { words, raise }] of reaching.entries()) {
-      expect(results[at]).toContain(words)
-      expect(results[at]).toContain(raise)
-    }
-  })
+  // Apart, because the others take processor time too: more of it on a busy machine.
+  it.each([
+    { which: 'of processor time', group: reaching.filter(({ limit }) => limit === 'cpu'), cpuSeconds: 1 },
+    { which: 'of another kind', group: reaching.filter(({ limit }) => limit !== 'cpu') },
+  ])(
+    'SEC-133 $which is ended, and model and host learn which limit it was and how to raise it',
+    {
+      timeout: 300_000,
+    },
+    async ({ group, cpuSeconds }) => {
+      const { server, session } = await openSession([...group.map(({ command }) => bash(command)), 'done'], {
+        sandbox,
+        onAsk: () => ({ decision: 'once' }),
+        permissionPolicy: { allow: ['bash(*)'] },
+        commandLimits: {
+          processes: 48,
+          memoryBytes: 96 * mebibyte,
+          ...(cpuSeconds !== undefined && { cpuSeconds }),
+          diskBytes: 24 * mebibyte,
+          fileBytes: 8 * mebibyte,
+        },
+      })
+      const ends: Extract<AgentEvent, { type: 'tool_end' }>[] = []
+      for await (const event of await session.stream('go')) if (event.type === 'tool_end') ends.push(event)
+      expect(ends.map(({ metadata }) => [metadata['limit'], metadata['limit_max']])).toEqual(
+        group.map(({ limit, max }) => [limit, max]),
+      )
+      const results = toolResults(server, group.length)
+      for (const [at, { words, raise }] of group.entries()) {
+        expect(results[at]).toContain(words)
+        expect(results[at]).toContain(raise)
+      }
+    },
+  )
 })

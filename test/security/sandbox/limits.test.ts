@@ -25,7 +25,7 @@ const eaters: readonly { readonly what: string; readonly command: string; readon
   {
     what: 'busy loops in several processes',
     command: 'loop() { while :; do :; done; }; loop & loop & loop',
-    ended: { limit: 'cpu', max: 1 },
+    ended: { limit: 'cpu', max: 0.25 },
   },
   {
     what: 'a filler of the disk with many files',

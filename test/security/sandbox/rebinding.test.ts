@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { sharedDirectory, temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { describeWithEachSandbox } from './support/needs-bubblewrap.js'
 import {
   canHaveOwnNetwork,
   type RebindingAnswer,
+  type RebindingHost,
   type RebindingRequest,
-  runWithNames,
+  startRebindingHost,
 } from './support/rebinding.js'
 
 const publicAddress = '93.184.216.34'
@@ -22,15 +23,20 @@ afterAll(() => compiled.remove())
 // A real name server, the resolver of the system, and curl; only the machine's network is of its own.
 describe.skipIf(!isPossible)('names of allowed hosts', () => {
   describeWithEachSandbox('with a hostile name server', (backend) => {
+    const place = sharedDirectory()
+    let host: RebindingHost
+    beforeAll(() => {
+      host = startRebindingHost(compiled.directory, place, publicAddress)
+    })
+    afterAll(() => host.end())
     const run = (
       names: RebindingRequest['names'],
       commands: readonly string[],
       more: Partial<RebindingRequest> = {},
-    ): RebindingAnswer =>
-      runWithNames(compiled.directory, {
+    ): Promise<RebindingAnswer> =>
+      host.run({
         backend,
         place: temporaryDirectory(),
-        publicAddress,
         names,
         allowHosts: Object.keys(names),
         commands,
@@ -38,22 +44,22 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       })
     const get = (url: string): string => `curl -sS -m 20 --noproxy '' '${url}'`
 
-    it('SEC-159 are resolved once for a command: a second answer with a private address is never used', () => {
+    it('SEC-159 are resolved once for a command: a second answer with a private address is never used', async () => {
       const names = { 'rebind.example': [[publicAddress], ['127.0.0.1']] }
       const three = [
         get('http://rebind.example/1'),
         get('http://rebind.example/2'),
         get('http://REBIND.example./3'),
       ]
-      const { outputs, served, asked } = run(names, [three.join('; ')])
+      const { outputs, served, asked } = await run(names, [three.join('; ')])
       expect(served).toEqual([1, 2, 3].map((n) => `public rebind.example/${n}`))
       expect(outputs[0]).not.toContain('answer of the private server')
       expect(asked).toEqual(['rebind.example'])
     })
 
-    it('SEC-159 are checked again for the next command', () => {
+    it('SEC-159 are checked again for the next command', async () => {
       const names = { 'rebind.example': [[publicAddress], ['127.0.0.1'], ['169.254.169.254'], ['0.0.0.0']] }
-      const { outputs, served } = run(
+      const { outputs, served } = await run(
         names,
         [1, 2, 3, 4].map((n) => get(`http://rebind.example/${n}`)),
       )
@@ -63,7 +69,7 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       expect(outputs[3]).toContain('0.0.0.0 is unspecified')
     })
 
-    it('SEC-158 SEC-160 are refused with a private address, alone, among public ones, or as another name (CNAME)', () => {
+    it('SEC-158 SEC-160 are refused with a private address, alone, among public ones, or as another name (CNAME)', async () => {
       const names = {
         'loop.example': [['127.0.0.1']],
         'mixed.example': [[publicAddress, '10.0.0.1']],
@@ -71,7 +77,7 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
         'shared.example': [['100.64.0.1']],
         'local.example': [['192.168.1.1']],
       }
-      const { outputs, served } = run(
+      const { outputs, served } = await run(
         names,
         Object.keys(names).map((name) => get(`http://${name}/`)),
       )
@@ -79,14 +85,14 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       for (const output of outputs) expect(output).toMatch(/its address [\d.]+ is /)
     })
 
-    it('SEC-156 of metadata services and of this machine are refused, also where private addresses are allowed', () => {
+    it('SEC-156 of metadata services and of this machine are refused, also where private addresses are allowed', async () => {
       const names = {
         'metadata.google.internal': [['127.0.0.1']],
         'instance-data': [['127.0.0.1']],
         'meta.example': [['169.254.169.254']],
         'open.example': [['127.0.0.1']],
       }
-      const { outputs, served } = run(
+      const { outputs, served } = await run(
         names,
         Object.keys(names).map((name) => get(`http://${name}/`)),
         {
@@ -95,15 +101,17 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       )
       expect(served).toEqual(['private open.example/'])
       for (const output of outputs.slice(0, 3)) expect(output).toContain('metadata service')
-      const { served: reached } = run({ 'a.localhost': [[publicAddress]] }, [get('http://a.localhost/')])
+      const { served: reached } = await run({ 'a.localhost': [[publicAddress]] }, [
+        get('http://a.localhost/'),
+      ])
       expect(reached).toEqual([])
     })
 
-    it('SEC-161 lead nowhere by a redirect, another Host header, another server name or a request inside a tunnel', () => {
+    it('SEC-161 lead nowhere by a redirect, another Host header, another server name or a request inside a tunnel', async () => {
       const names = { 'public.example': [[publicAddress]], 'other.example': [['127.0.0.1']] }
       const tunnel = (lines: string): string =>
         `perl -MIO::Socket::INET -e '$ENV{HTTP_PROXY} =~ m{//(?:(.*)@)?([^:@]+):(\\d+)} or die; my $s = IO::Socket::INET->new("$2:$3") or die; my $a = ""; if ($1) { require MIME::Base64; $a = "Proxy-Authorization: Basic " . MIME::Base64::encode_base64($1, "") . "\\r\\n" } print $s "CONNECT public.example:80 HTTP/1.1\\r\\n$a\\r\\n"; my $l = <$s>; print $s "${lines}"; local $SIG{ALRM} = sub { exit }; alarm 5; print while <$s>'`
-      const { outputs, served } = run(
+      const { outputs, served } = await run(
         names,
         [
           `curl -sSL -m 20 --noproxy '' http://public.example/to-private`,
@@ -125,7 +133,7 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       for (const output of outputs) expect(output).not.toContain('answer of the private server')
     })
 
-    it('SEC-154 SEC-155 SEC-163 are refused as addresses in every spelling, and with bytes that end a name', () => {
+    it('SEC-154 SEC-155 SEC-163 are refused as addresses in every spelling, and with bytes that end a name', async () => {
       const spellings = [
         '127.0.0.1',
         '127.1',
@@ -164,7 +172,7 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
         .flatMap((host) => [`GET http://${host}/raw HTTP/1.1`, `CONNECT ${host}:80 HTTP/1.1`])
         .map((line) => line.replaceAll('@', '\\@').replaceAll('%', '%'))
       const perl = `use IO::Socket::INET; $ENV{HTTP_PROXY} =~ m{//(?:(.*)@)?([^:@]+):(\\d+)} or die; my ($u, $h, $p) = ($1, $2, $3); my $a = ""; if ($u) { require MIME::Base64; $a = "Proxy-Authorization: Basic " . MIME::Base64::encode_base64($u, "") . "\\r\\n" } for my $l (${raw.map((line) => `"${line}"`).join(', ')}) { my $s = IO::Socket::INET->new("$h:$p") or die; binmode $s; print $s "$l\\r\\nHost: public.example\\r\\n$a\\r\\n"; local $SIG{ALRM} = sub { close $s }; alarm 5; my $r = <$s>; print $r || "closed\\n"; close $s }`
-      const { outputs, served } = run({ 'public.example': [[publicAddress]] }, [`perl -e '${perl}'`])
+      const { outputs, served } = await run({ 'public.example': [[publicAddress]] }, [`perl -e '${perl}'`])
       expect(outputs[0]?.match(/^(?:HTTP\/1\.1 (?:400|403)|closed)/gm)).toHaveLength(raw.length)
       expect(served).toEqual([])
     })

@@ -6,13 +6,14 @@ import { Agent } from '../../../src/agent/agent.js'
 import type { SessionOptions } from '../../../src/session/options.js'
 import type { Session } from '../../../src/session/session.js'
 import { makeRepository, makeWorkspace, whenDone } from '../../contract/open-session.js'
-import { byPrompt, call } from '../../contract/subagents.js'
+import { byPrompt } from '../../contract/subagents.js'
 import { ORDINARY, READS, RUNS, WRITES } from './attack-forms.js'
 
 const canary = 'c4n4ry-0f-the-env-file'
 
 /**
- * A session on a workspace worth attacking. The model runs the command that it is asked for, and repeats what it saw.
+ * A session on a workspace worth attacking. The model runs the commands that it is asked for, a list in JSON, and
+ * repeats what it saw.
  */
 async function openAttacked(options: SessionOptions): Promise<{ session: Session; root: string }> {
   const { root, userDir } = await makeWorkspace({
@@ -26,11 +27,30 @@ async function openAttacked(options: SessionOptions): Promise<{ session: Session
   makeRepository(root)
   await symlink('.env', join(root, 'link'))
   const model = byPrompt(({ prompt, turn, results }) =>
-    turn === 0 ? call('bash', { command: prompt, timeout: 110_000 }) : `result: ${results.join('\n')}`,
+    turn === 0
+      ? {
+          toolCalls: commandsOf(prompt).map((command) => ({
+            name: 'bash',
+            args: { command, timeout: 110_000 },
+          })),
+        }
+      : JSON.stringify(results),
   )
   const agent = await Agent.create({}, { userDir, env: {} })
   whenDone(() => agent.close())
   return { session: agent.session(root, { sandbox: 'off', model, ...options }), root }
+}
+
+function commandsOf(prompt: string): string[] {
+  return JSON.parse(prompt) as string[]
+}
+
+/** Runs commands in one round, and returns what the model read of each. */
+async function runAll(session: Session, commands: readonly string[]): Promise<string[]> {
+  const { text } = await session.send(JSON.stringify(commands))
+  const results = JSON.parse(text) as string[]
+  expect(results).toHaveLength(commands.length)
+  return results
 }
 
 /** Everything below a directory, by name and content. */
@@ -52,43 +72,47 @@ type Tally = { tried: number; refused: number; asked: number; ran: string[]; bro
 
 type Attempt = {
   readonly root: string
-  readonly text: string
+  readonly results: readonly string[]
   readonly before: string
-  /** It was started, or no more are to come: only then is it worth looking for its traces. */
+  /** One was started, or no more are to come: only then is it worth looking for traces. */
   readonly mayHaveRun: boolean
 }
 
-/** Tries every form; `broke` says what it did although it should not have. */
+/** A round with one command costs as much as ten more in it. */
+const perRound = 25
+
+/** Tries every form; `broke` says whether one of them did what it should not have. */
 async function attack(
   options: SessionOptions,
   forms: readonly string[],
   broke: (at: Attempt) => Promise<boolean>,
 ): Promise<Tally> {
-  let asks = 0
+  const asked = new Set<unknown>()
   const { session, root } = await openAttacked({
     ...options,
     ...(options.mode === undefined && {
-      onAsk: () => {
-        asks++
+      onAsk: ({ args }) => {
+        asked.add((args as { command?: unknown }).command)
         return { decision: 'reject' as const }
       },
     }),
   })
   const tally: Tally = { tried: 0, refused: 0, asked: 0, ran: [], broken: [] }
   const before = await snapshot(dirname(root))
-  for (const [at, form] of forms.entries()) {
-    const command = form.replaceAll('ROOT', root)
-    const asked = asks
+  for (let at = 0; at < forms.length; at += perRound) {
+    const commands = forms.slice(at, at + perRound).map((form) => form.replaceAll('ROOT', root))
     const known = tally.ran.length
-    const { text } = await session.send(command)
-    tally.tried++
-    if (asks > asked) tally.asked++
-    else if (/^result: Error: (Refused|The call|.* is outside the grant)/.test(text)) tally.refused++
-    else tally.ran.push(`${command}: ${text}`)
-    const ran = tally.ran.length > known
-    const mayHaveRun = ran || at === forms.length - 1
-    if (await broke({ root, text, before, mayHaveRun }))
-      tally.broken.push(ran ? command : `${command}, or one before it`)
+    const results = await runAll(session, commands)
+    for (const [index, command] of commands.entries()) {
+      const result = results[index] ?? ''
+      tally.tried++
+      if (asked.has(command)) tally.asked++
+      else if (/^Error: (Refused|The call|.* is outside the grant)/.test(result)) tally.refused++
+      else tally.ran.push(`${command}: ${result}`)
+    }
+    const mayHaveRun = tally.ran.length > known || at + perRound >= forms.length
+    if (await broke({ root, results, before, mayHaveRun }))
+      tally.broken.push(`one of these, or one before them: ${JSON.stringify(commands)}`)
   }
   return tally
 }
@@ -129,7 +153,9 @@ describe('attacks on the shell, without a sandbox', () => {
   ])(
     'no program shows a denied file %s',
     async (_, permissionPolicy) => {
-      const tally = await attack({ permissionPolicy }, READS, async ({ text }) => text.includes(canary))
+      const tally = await attack({ permissionPolicy }, READS, async ({ results }) =>
+        results.some((result) => result.includes(canary)),
+      )
       console.info(`readers ${_}: ${JSON.stringify(tally)}`)
       expect(tally.broken).toEqual([])
       expect(tally.ran).toEqual([])
@@ -161,10 +187,8 @@ describe('attacks on the shell, without a sandbox', () => {
           return { decision: 'reject' }
         },
       })
-      for (const command of ORDINARY) {
-        const { text } = await session.send(command)
-        if (/result: (Refused|The call)/.test(text)) held.push(`${command}: ${text}`)
-      }
+      for (const [at, result] of (await runAll(session, ORDINARY)).entries())
+        if (/^Error: (Refused|The call)/.test(result)) held.push(`${ORDINARY[at]}: ${result}`)
       expect(held).toEqual([])
     },
     limit,

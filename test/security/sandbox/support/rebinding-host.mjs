@@ -1,20 +1,21 @@
 // A host in a network of its own, where a public address belongs to this machine and the test answers names.
-// node rebinding-host.mjs COMPILED_DIRECTORY JSON
+// node rebinding-host.mjs COMPILED_DIRECTORY PUBLIC_ADDRESS     requests as lines of standard input
 import { createSocket } from 'node:dgram'
 import { mkdirSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
-const [directory = '', order = '{}'] = process.argv.slice(2)
-/** @type {import('./rebinding.js').RebindingRequest} */
-const { backend, place, publicAddress, names, allowHosts, allowPrivate, commands } = JSON.parse(order)
+const [directory = '', publicAddress = ''] = process.argv.slice(2)
 const { openWorkspace } = await import(pathToFileURL(join(directory, 'workspace/open-workspace.js')).href)
 
+/** @type {import('./rebinding.js').RebindingRequest['names']} */
+let names = {}
 /** @type {string[]} */
-const asked = []
+let asked = []
 /** @type {string[]} */
-const served = []
+let served = []
 
 // Answers each question for a name with the next of its addresses, and then with the last one.
 const dns = createSocket('udp4', (query, { port, address }) => dns.send(answerTo(query), port, address))
@@ -32,23 +33,35 @@ for (const [address, who] of [
   await new Promise((resolve) => server.listen(80, address, () => resolve(undefined)))
 }
 
-mkdirSync(join(place, 'work'), { recursive: true })
-const workspace = openWorkspace({
-  root: join(place, 'work'),
-  ledgerDir: join(place, 'ledger'),
-  scratchDir: join(place, 'scratch'),
-  sandbox: 'required',
-  sandboxOptions: { backend },
-  network: { allowHosts, allowPrivate },
-})
-const outputs = []
-for (const command of commands) {
-  const { output, blocked } = await workspace.shell.run(command, { timeoutMs: 60_000 })
-  outputs.push([output, ...blocked].join('\n'))
+for await (const line of createInterface({ input: process.stdin })) {
+  const request = JSON.parse(line)
+  names = request.names
+  asked = []
+  served = []
+  const outputs = await serve(request)
+  writeSync(1, `${JSON.stringify({ outputs, served, asked })}\n`)
 }
-await workspace.close()
-writeSync(1, `${JSON.stringify({ outputs, served, asked })}\n`)
 process.exit(0)
+
+/** @param {import('./rebinding.js').RebindingRequest} request */
+async function serve({ backend, place, allowHosts, allowPrivate, commands }) {
+  mkdirSync(join(place, 'work'), { recursive: true })
+  const workspace = openWorkspace({
+    root: join(place, 'work'),
+    ledgerDir: join(place, 'ledger'),
+    scratchDir: join(place, 'scratch'),
+    sandbox: 'required',
+    sandboxOptions: { backend },
+    network: { allowHosts, allowPrivate },
+  })
+  const outputs = []
+  for (const command of commands) {
+    const { output, blocked } = await workspace.shell.run(command, { timeoutMs: 60_000 })
+    outputs.push([output, ...blocked].join('\n'))
+  }
+  await workspace.close()
+  return outputs
+}
 
 /** @param {Buffer} query */
 function answerTo(query) {

@@ -1,12 +1,13 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { SandboxBackend } from '../../../../src/workspace/sandbox/backends.js'
 
 export type RebindingRequest = {
   readonly backend: SandboxBackend
   readonly place: string
-  readonly publicAddress: string
   /** For each name its answers, one after the other: addresses, with `cname:NAME` in front of them. */
   readonly names: Readonly<Record<string, readonly (readonly string[])[]>>
   readonly allowHosts: readonly string[]
@@ -39,25 +40,43 @@ export function canHaveOwnNetwork(): boolean {
   }
 }
 
-/** Runs commands of a workspace on a machine with this name server, and reports where they arrived. */
-export function runWithNames(compiled: string, request: RebindingRequest): RebindingAnswer {
-  const resolv = join(request.place, 'resolv.conf')
+export type RebindingHost = {
+  /** Runs commands of a workspace on a machine with this name server, and reports where they arrived. */
+  run(request: RebindingRequest): Promise<RebindingAnswer>
+  end(): Promise<void>
+}
+
+/** Starts a machine with its own network and name server. It serves requests one after the other. */
+export function startRebindingHost(compiled: string, place: string, publicAddress: string): RebindingHost {
+  const resolv = join(place, 'resolv.conf')
   writeFileSync(resolv, 'nameserver 127.0.0.1\noptions timeout:2 attempts:2\n')
   copyFileSync(join(import.meta.dirname, 'rebinding-host.mjs'), join(compiled, 'rebinding-host.mjs'))
   const script = [
     'set -e',
     'ip link set lo up',
-    `ip address add ${request.publicAddress}/32 dev lo`,
+    `ip address add ${publicAddress}/32 dev lo`,
     'mount --bind "$1" /etc/resolv.conf',
     'shift',
     'exec "$@"',
   ].join('\n')
-  const host = [process.execPath, join(compiled, 'rebinding-host.mjs'), compiled, JSON.stringify(request)]
-  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: request.place }
-  const said = execFileSync(own[0] ?? '', [...own.slice(1), 'sh', '-c', script, 'sh', resolv, ...host], {
+  const program = [process.execPath, join(compiled, 'rebinding-host.mjs'), compiled, publicAddress]
+  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: place }
+  const host = spawn(own[0] ?? '', [...own.slice(1), 'sh', '-c', script, 'sh', resolv, ...program], {
     env,
-    encoding: 'utf8',
-    timeout: 120_000,
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
-  return JSON.parse(said) as RebindingAnswer
+  const gone = once(host, 'exit')
+  const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]()
+  return {
+    async run(request) {
+      host.stdin.write(`${JSON.stringify(request)}\n`)
+      const { value, done } = await lines.next()
+      if (done === true) throw new Error('the host has gone')
+      return JSON.parse(value) as RebindingAnswer
+    },
+    async end() {
+      host.stdin.end()
+      await gone
+    },
+  }
 }
