@@ -137,8 +137,10 @@ const laterForCommand = [
     ...without(
       'tool/',
       ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'lane', 'middleware'],
-      // The definitions of built-in tools need it when they are loaded, and parts of this chunk need the definitions.
-      ...['nearest', 'omit-undefined', 'published-schema', 'requirement-check', 'tool-set', 'unless-aborted'],
+      // The definitions of built-in tools need two of these when they are loaded, and parts of this chunk need the
+      // definitions: object-schema and omit-undefined.
+      ...['nearest', 'object-schema', 'omit-undefined', 'published-schema', 'requirement-check', 'tool-set'],
+      'unless-aborted',
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(
