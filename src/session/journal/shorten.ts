@@ -1,4 +1,4 @@
-import { isRecord } from '../../tool/json.js'
+import { redactValue } from '../security/index.js'
 
 /** Long texts are in the messages, which save them next to the log; other records have only their beginning. */
 const longest = 4096
@@ -10,22 +10,9 @@ export function isWhole(text: string): boolean {
 
 /** The same value with its long texts cut. */
 export function shorten<Value>(value: Value): Value {
-  return cut(value) as Value
+  return redactValue(value, cut)
 }
 
-function cut(value: unknown): unknown {
-  if (typeof value === 'string')
-    return value.length <= longest
-      ? value
-      : `${value.slice(0, longest)}… [${value.length - longest} more characters]`
-  if (Array.isArray(value)) return unchanged(value, value.map(cut))
-  if (!isRecord(value)) return value
-  const values = Object.values(value)
-  const next = values.map(cut)
-  if (unchanged(values, next) === values) return value
-  return Object.fromEntries(Object.keys(value).map((key, at) => [key, next[at]]))
-}
-
-function unchanged(before: unknown[], after: unknown[]): unknown[] {
-  return before.every((one, at) => one === after[at]) ? before : after
+function cut(text: string): string {
+  return isWhole(text) ? text : `${text.slice(0, longest)}… [${text.length - longest} more characters]`
 }
