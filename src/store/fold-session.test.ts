@@ -82,6 +82,23 @@ const anyMessage = fc.oneof(
   fc.record({ role: fc.constant('tool'), content: fc.array(result, { maxLength: 4 }) }),
 ) as fc.Arbitrary<Message>
 
+it('redacts a large piece before it is stored next to the log', async () => {
+  const stored: string[] = []
+  const clean = <Value>(value: Value): Value =>
+    JSON.parse(JSON.stringify(value).replaceAll('hunter2', '[REDACTED]'))
+  const records = await messageRecords(user('hunter2 '.repeat(maxInlineBytes)), {
+    row: { id: 'm', sessionId: 's', createdAtMs: 1 },
+    partId: String,
+    clean,
+    writeBlob: async (bytes) => {
+      stored.push(new TextDecoder().decode(bytes))
+      return 'digest'
+    },
+  })
+  expect(stored[0]).toContain('[REDACTED]')
+  expect(`${stored} ${JSON.stringify(records)}`).not.toContain('hunter2')
+})
+
 describe('messages, their records and the fold', () => {
   it('return the same messages, whatever they contain', async () => {
     await fc.assert(
