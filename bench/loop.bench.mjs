@@ -47,6 +47,8 @@ try {
     { name: 'many sessions at once', unit: 'times by hand', most: 1.8, found: sessions.ratio },
     { name: 'many recorded sessions at once', unit: 'times by hand', most: 2, found: sessions.recorded },
     { name: 'heap of an idle session', unit: 'KB', most: 15, found: heap.idle },
+    { name: 'heap of a used session', unit: 'KB', most: 15, found: heap.used },
+    { name: 'heap of a used session, recorded', unit: 'KB', most: 15, found: heap.recorded },
     { name: 'first request', unit: 'bytes', most: 9 * 1024, found: request.bytes },
     { name: "import 'capstan': CPU", unit: 'ms', most: 60, found: imported?.cpu.median ?? Number.NaN },
     { name: readySession, unit: 'ms', most: 80, found: ready?.cpu.median ?? Number.NaN },

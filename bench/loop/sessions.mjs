@@ -47,19 +47,18 @@ export async function measureSessions({ root, place, server, agentFor }, { round
 }
 
 /** @param {import('./workplace.mjs').Workplace} workplace @param {number} count */
-export async function measureHeap({ root, server, agentFor }, count) {
+export async function measureHeap({ root, place, server, agentFor }, count) {
   const plan = `rounds-${toolRounds}`
   const agent = await agentFor(plan)
-  const open = () => agent.session(root, { permissionPolicy: { allow: ['read(*)'] } })
-  // What all of them share is there before the first is counted.
-  await open().send('Read the files.')
+  const rules = { permissionPolicy: { allow: ['read(*)'] } }
+  const sessionStore = new FileSessionStore(join(place, 'heap-sessions'))
+  const plain = await heapOfSessions(() => agent.session(root, rules), count)
+  const recorded = await heapOfSessions(
+    () => agent.session(root, { ...rules, ...hostOptions, sessionStore }),
+    count,
+  )
+  await agent.close()
   const began = await heapInUse()
-  const sessions = Array.from({ length: count }, open)
-  const opened = await heapInUse()
-  // A few at a time: only what stays is of interest.
-  for (let at = 0; at < count; at += 20)
-    await Promise.all(sessions.slice(at, at + 20).map((session) => session.send('Read the files.')))
-  const used = await heapInUse()
   /** @type {import('./bare-loop.mjs').BareMessage[][]} */
   const histories = []
   for (let at = 0; at < count; at++) {
@@ -67,13 +66,16 @@ export async function measureHeap({ root, server, agentFor }, count) {
     await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages })
     histories.push(messages)
   }
-  const held = await heapInUse()
-  await agent.close()
-  const perOne = (/** @type {number} */ bytes) => bytes / 1024 / count
+  const byHand = ((await heapInUse()) - began) / 1024 / histories.length
   const rows = [
-    { name: 'a session before its first call', kilobytes: perOne(opened - began) },
-    { name: `a session after a run of ${toolRounds} rounds`, kilobytes: perOne(used - began) },
-    { name: 'the messages of such a run by hand', kilobytes: perOne(held - used) },
+    { name: 'a session before its first call', kilobytes: plain.opened },
+    { name: `a session after a run of ${toolRounds} rounds`, kilobytes: plain.used },
+    {
+      name: 'the same with rules, a hook and a record in files, before its first call',
+      kilobytes: recorded.opened,
+    },
+    { name: `the same after a run of ${toolRounds} rounds`, kilobytes: recorded.used },
+    { name: 'the messages of such a run by hand', kilobytes: byHand },
   ]
   const title = 'Memory of sessions'
   const explanation = `Heap that is left after collecting, of ${count.toLocaleString('en-US')} that are open at once.`
@@ -83,11 +85,30 @@ export async function measureHeap({ root, server, agentFor }, count) {
     ['', 'KB each'],
     rows.map(({ name, kilobytes }) => [name, figure(kilobytes)]),
   )
-  return {
-    area: { title, explanation, rows },
-    idle: rows[0]?.kilobytes ?? Number.NaN,
-    used: rows[1]?.kilobytes ?? Number.NaN,
+  return { area: { title, explanation, rows }, idle: plain.opened, used: plain.used, recorded: recorded.used }
+}
+
+/**
+ * Kilobytes of each session, opened and used. @param {() => import('capstan').Session} open @param {number} count
+ */
+async function heapOfSessions(open, count) {
+  const use = async (/** @type {import('capstan').Session[]} */ sessions) => {
+    // A few at a time: only what stays is of interest.
+    for (let at = 0; at < sessions.length; at += 20)
+      await Promise.all(sessions.slice(at, at + 20).map((session) => session.send('Read the files.')))
   }
+  // What all of them share is there before the first is counted: code that V8 has compiled, connections, caches.
+  const first = Array.from({ length: 100 }, open)
+  await use(first)
+  for (const session of first.splice(0)) await session.close()
+  const began = await heapInUse()
+  const sessions = Array.from({ length: count }, open)
+  const opened = await heapInUse()
+  await use(sessions)
+  const used = await heapInUse()
+  for (const session of sessions) await session.close()
+  const perOne = (/** @type {number} */ bytes) => bytes / 1024 / count
+  return { opened: perOne(opened - began), used: perOne(used - began) }
 }
 
 async function heapInUse() {

@@ -37,6 +37,11 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
    * Called once when the session ends, after its runs have ended; the last feature that was created is closed first.
    */
   close?(state: State): void | Promise<void>
+  /**
+   * Whether nothing was done with the state that one created again would not have. It is then dropped while the session
+   * waits for its next run.
+   */
+  isUnused?(state: State): boolean
 
   // Options and tools
 

@@ -37,6 +37,7 @@ const hook = readable((value) =>
 export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
   name: 'hooks',
   create: createSessionHooks,
+  isUnused: (hooks) => hooks.isUnused(),
   options: { hooks: each(both(object, hook)) },
   opened(session) {
     if (session.options.hooks !== undefined) session.use(hooksFeature)

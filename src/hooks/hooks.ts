@@ -63,6 +63,8 @@ export interface Hooks {
     payload: HookPayloads[Name],
     options?: { readonly signal?: AbortSignal },
   ): Promise<HookOutcome<Name>>
+  /** Whether there are no hooks, none is running, and no child session shares them. */
+  isUnused(): boolean
   /** Resolves when no hook is running that is not waited for. */
   settled(): Promise<void>
   /** The same hooks for a child session: what is registered with either holds for both. */
@@ -81,7 +83,7 @@ export interface Hooks {
  * }))
  */
 export function createHooks(options: HooksOptions): Hooks {
-  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set() }
+  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set(), isShared: false }
   return viewOf(table, options)
 }
 
@@ -91,6 +93,7 @@ type HookTable = {
   readonly byEvent: Map<HookEventName, readonly Hook[]>
   /** Running hooks that are not awaited. */
   readonly loose: Set<Promise<void>>
+  isShared: boolean
 }
 
 function viewOf(table: HookTable, options: HooksOptions): Hooks {
@@ -115,10 +118,14 @@ function viewOf(table: HookTable, options: HooksOptions): Hooks {
     has: (event): event is HookEventName => table.byEvent.has(event as HookEventName),
     run: (event, payload, { signal } = {}) =>
       runHooks(table, options, event, options.clean?.(payload) ?? payload, signal),
+    isUnused: () => table.byId.size === 0 && table.loose.size === 0 && !table.isShared,
     settled: async () => {
       while (table.loose.size > 0) await Promise.all(table.loose)
     },
-    forSession: (session) => viewOf(table, { ...options, session }),
+    forSession: (session) => {
+      table.isShared = true
+      return viewOf(table, { ...options, session })
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AskAnswer, AskRequest } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
-import { type ConfirmationOptions, type Confirmations, createConfirmations } from './confirmations.js'
+import { type ConfirmationOptions, Confirmations } from './confirmations.js'
 
 const request = (id: string, more: Partial<AskRequest> = {}): AskRequest => ({
   id,
@@ -19,7 +19,7 @@ type Made = { confirmations: Confirmations; events: AgentEvent[]; clock: { now: 
 function make(options: Partial<ConfirmationOptions> = {}): Made {
   const events: AgentEvent[] = []
   const clock = { now: 1_000 }
-  const confirmations = createConfirmations({
+  const confirmations = new Confirmations({
     policy: { enabled: true },
     root: '/work',
     laneOf: (name) => (name === 'read' ? 'query' : 'execute'),

@@ -33,28 +33,6 @@ export type PendingConfirmation = {
   readonly fromBefore?: true
 }
 
-export interface Confirmations {
-  /** Asks for the approval of a call, and waits. */
-  readonly ask: AskHandler
-  pending(): PendingConfirmation[]
-  /** False when no call waits under this id. `decision` says how far a yes reaches. */
-  confirm(
-    toolId: string,
-    approved: boolean,
-    reason?: string,
-    decision?: AskAnswer['decision'],
-    by?: string,
-  ): boolean
-  /** Rejects one whose asker does not wait any more. */
-  withdraw(toolId: string, reason: string): void
-  /** Rejects all that wait, and says how many. */
-  cancelAll(reason: string): number
-  /** Refuses questions of earlier processes: their calls are refused when they are made. */
-  refuseSaved(reason: string): number
-  /** No question from before can be answered any more: what was waited for is answered otherwise. */
-  forgetSaved(): void
-}
-
 /** Questions that outlive their process. */
 export type SavedQuestions = {
   /** Those that an earlier process left. */
@@ -77,51 +55,128 @@ export type ConfirmationOptions = {
   now(): number
 }
 
-const defaultTimeoutMs = 30_000
+const usualTimeoutMs = 30_000
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or
- * by the end.
+ * The calls of a session that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its
+ * time-out, or by the end.
  */
-export function createConfirmations(options: ConfirmationOptions): Confirmations {
-  const { policy, onAsk, emit, kept } = options
-  const waiting = new Map<string, Waiting>()
-  const before = new Map<string, Before>(kept?.waiting.map((question) => [question.callId, { question }]))
-  const timeoutMs = policy.enabled ? (policy.defaultTimeoutMs ?? defaultTimeoutMs) : policy.defaultTimeoutMs
+export class Confirmations {
+  readonly #options: ConfirmationOptions
+  #waiting: Map<string, Waiting> | undefined
+  /** The questions of earlier processes. */
+  #before: Map<string, Before> | undefined
 
-  const ask: AskHandler = (request) => {
-    if (!request.inPerson && policy.yoloLanes?.includes(options.laneOf(request.toolName)))
+  constructor(options: ConfirmationOptions) {
+    this.#options = options
+    const saved = options.kept?.waiting ?? []
+    if (saved.length > 0) this.#before = new Map(saved.map((question) => [question.callId, { question }]))
+  }
+
+  /** Asks for the approval of a call, and waits. */
+  ask(request: AskRequest): ReturnType<AskHandler> {
+    const { policy, emit, kept } = this.#options
+    if (!request.inPerson && policy.yoloLanes?.includes(this.#options.laneOf(request.toolName)))
       return { decision: 'once' }
     const toolId = request.toolCallId ?? request.id
-    const known = takeSaved(toolId, request)
+    const known = this.#takeSaved(toolId, request)
     if (known?.answer !== undefined) {
       received(emit, toolId, known.answer)
       if (known.answer.decision === 'reject') kept?.refused(toolId, rejectionText(known.answer))
       return known.answer
     }
     // Two calls under one id could not be distinguished: an approval of one must not reach the other.
-    const twin = waiting.get(toolId)
+    const twin = this.#waiting?.get(toolId)
     if (twin !== undefined) {
       const answer = refusal(`Two calls waited under the id '${toolId}'; both are refused.`)
       twin.settle(answer)
       return answer
     }
-    const now = options.now()
+    const now = this.#options.now()
+    const timeoutMs = this.#timeoutMs
     const endsAt = known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : now + timeoutMs)
     // Written down already by the process that asked first.
     const written = known === undefined ? kept?.asked(request, endsAt) : undefined
-    if (written === undefined) return wait(toolId, request, endsAt, now)
-    return written.then(() => wait(toolId, request, endsAt, options.now()))
+    if (written === undefined) return this.#wait(toolId, request, endsAt, now)
+    return written.then(() => this.#wait(toolId, request, endsAt, this.#options.now()))
   }
 
-  const wait = (
+  pending(): PendingConfirmation[] {
+    const now = this.#options.now()
+    return [
+      ...this.#open().map(([, { question }]) => fromBefore(question, now)),
+      ...[...(this.#waiting ?? [])].map(([toolId, { request, endsAt }]) => ({
+        toolId,
+        toolName: request.toolName,
+        args: request.args,
+        reasons: request.reasons,
+        request,
+        digest: request.key,
+        ...(endsAt !== undefined && { remainingMs: Math.max(0, endsAt - now) }),
+      })),
+    ]
+  }
+
+  /** False when no call waits under this id. `decision` says how far a yes reaches. */
+  confirm(
     toolId: string,
-    request: AskRequest,
-    endsAt: number | undefined,
-    now: number,
-  ): Promise<AskAnswer> =>
-    new Promise<AskAnswer>((resolve, reject) => {
+    approved: boolean,
+    reason?: string,
+    decision: AskAnswer['decision'] = 'once',
+    by?: string,
+  ): boolean {
+    const answer: AskAnswer = {
+      decision: approved ? decision : 'reject',
+      ...omitUndefined({ message: reason, by }),
+    }
+    const one = this.#waiting?.get(toolId)
+    if (one !== undefined) {
+      received(this.#options.emit, toolId, answer)
+      one.settle(answer)
+      return true
+    }
+    const earlier = this.#open().find(([id]) => id === toolId)?.[1]
+    if (earlier === undefined) return false
+    // The rules that a wider approval would add were not shown here.
+    earlier.answer = approved ? { ...answer, decision: 'once' } : answer
+    return true
+  }
+
+  /** Rejects one whose asker does not wait any more. */
+  withdraw(toolId: string, reason: string): void {
+    this.#waiting?.get(toolId)?.settle(refusal(reason))
+  }
+
+  /** Rejects all that wait, and says how many. */
+  cancelAll(reason: string): number {
+    const all = [...(this.#waiting?.values() ?? [])]
+    for (const one of all) one.settle(refusal(reason))
+    return all.length
+  }
+
+  /** Refuses questions of earlier processes: their calls are refused when they are made. */
+  refuseSaved(reason: string): number {
+    const all = this.#open()
+    for (const [, one] of all) one.answer = refusal(reason)
+    return all.length
+  }
+
+  /** No question from before can be answered any more: what was waited for is answered otherwise. */
+  forgetSaved(): void {
+    this.#before = undefined
+  }
+
+  get #timeoutMs(): number | undefined {
+    const { enabled, defaultTimeoutMs } = this.#options.policy
+    return enabled ? (defaultTimeoutMs ?? usualTimeoutMs) : defaultTimeoutMs
+  }
+
+  #wait(toolId: string, request: AskRequest, endsAt: number | undefined, now: number): Promise<AskAnswer> {
+    const { policy, onAsk, emit, kept, root } = this.#options
+    this.#waiting ??= new Map()
+    const waiting = this.#waiting
+    return new Promise<AskAnswer>((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined
       const settle = (answer: AskAnswer): void => {
         clearTimeout(timer)
@@ -137,13 +192,10 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         timer = setTimeout(() => {
           const approve = policy.timeoutAction === 'auto_approve' && !request.inPerson
           emit({ type: 'confirmation_timeout', toolId, actionTaken: approve ? 'auto_approved' : 'rejected' })
-          settle(
-            approve
-              ? { decision: 'once' }
-              : refusal(`The call was not confirmed within ${timeoutMs ?? leftMs} ms, so it was refused.`),
-          )
+          const text = `The call was not confirmed within ${this.#timeoutMs ?? leftMs} ms, so it was refused.`
+          settle(approve ? { decision: 'once' } : refusal(text))
         }, leftMs)
-      const paths = pathsOf(request.subjects, options.root)
+      const paths = pathsOf(request.subjects, root)
       emit({
         type: 'confirmation_required',
         toolId,
@@ -169,66 +221,21 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         },
       )
     })
-
-  /** The question from before that this is, with the answer it was given since. Whatever it is, it is used up. */
-  const takeSaved = (toolId: string, request: AskRequest): Before | undefined => {
-    const one = before.get(toolId)
-    before.delete(toolId)
-    if (one === undefined || isExpired(one.question, options.now())) return undefined
-    return kept?.isSame(one.question, request) ? one : undefined
   }
 
-  /** Those that wait for an answer still. */
-  const open = (): [string, Before][] =>
-    [...before].filter(
-      ([, { question, answer }]) => answer === undefined && !isExpired(question, options.now()),
-    )
+  /** The question from before that this is, with the answer it was given since. Whatever it is, it is used up. */
+  #takeSaved(toolId: string, request: AskRequest): Before | undefined {
+    const one = this.#before?.get(toolId)
+    this.#before?.delete(toolId)
+    if (one === undefined || isExpired(one.question, this.#options.now())) return undefined
+    return this.#options.kept?.isSame(one.question, request) ? one : undefined
+  }
 
-  return {
-    ask,
-    pending: () => [
-      ...open().map(([, { question }]) => fromBefore(question, options.now())),
-      ...[...waiting].map(([toolId, { request, endsAt }]) => ({
-        toolId,
-        toolName: request.toolName,
-        args: request.args,
-        reasons: request.reasons,
-        request,
-        digest: request.key,
-        ...(endsAt !== undefined && { remainingMs: Math.max(0, endsAt - options.now()) }),
-      })),
-    ],
-    confirm(toolId, approved, reason, decision = 'once', by?: string) {
-      const answer: AskAnswer = {
-        decision: approved ? decision : 'reject',
-        ...omitUndefined({ message: reason, by }),
-      }
-      const one = waiting.get(toolId)
-      if (one !== undefined) {
-        received(emit, toolId, answer)
-        one.settle(answer)
-        return true
-      }
-      const earlier = open().find(([id]) => id === toolId)?.[1]
-      if (earlier === undefined) return false
-      // The rules that a wider approval would add were not shown here.
-      earlier.answer = approved ? { ...answer, decision: 'once' } : answer
-      return true
-    },
-    withdraw(toolId, reason) {
-      waiting.get(toolId)?.settle(refusal(reason))
-    },
-    cancelAll(reason) {
-      const all = [...waiting.values()]
-      for (const one of all) one.settle(refusal(reason))
-      return all.length
-    },
-    refuseSaved(reason) {
-      const all = open()
-      for (const [, one] of all) one.answer = refusal(reason)
-      return all.length
-    },
-    forgetSaved: () => before.clear(),
+  /** Those from before that wait for an answer still. */
+  #open(): [string, Before][] {
+    return [...(this.#before ?? [])].filter(
+      ([, { question, answer }]) => answer === undefined && !isExpired(question, this.#options.now()),
+    )
   }
 }
 

@@ -198,7 +198,7 @@ function gateFor(
       ...kernel.redactor.watchdogs,
       ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
-    onAsk: asks ? features.ask(kernel.confirmations.ask) : undefined,
+    onAsk: asks ? features.ask((request) => kernel.confirmations.ask(request)) : undefined,
     approvals: options.approvals,
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)

@@ -16,6 +16,12 @@ export class FeatureStates {
     return this.#states.get(feature) as State | undefined
   }
 
+  /** Drops the states that nothing was done with. Their next use creates them again. */
+  rest(): void {
+    for (const [feature, state] of this.#states)
+      if (feature.isUnused?.(state) === true) this.#states.delete(feature)
+  }
+
   /**
    * Closes the last state first; one that fails does not keep the others open. States that need no closing can be read
    * afterwards.

@@ -39,7 +39,7 @@ import { OpenQuestions } from './open-questions.js'
 import type { SessionOptions } from './options.js'
 import { OutsideDirectories } from './outside-directories.js'
 import type { Passivation } from './passivate.js'
-import { createPlanProgress, type PlanProgress } from './plan-progress.js'
+import { PlanProgress } from './plan-progress.js'
 import { SessionPrompt } from './prompt/session-prompt.js'
 import { createRedactor, type Redactor } from './redactor.js'
 import { RunQueue } from './run-queue.js'
@@ -75,7 +75,6 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly runs: Runs
   readonly trace: Trace
   readonly account: SpendingAccount
-  readonly budget: Budget
   readonly confirmations: Confirmations
   readonly questions = new OpenQuestions(this)
   readonly redactor: Redactor
@@ -88,7 +87,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   guard: BudgetGuard | undefined
   /** Set while the session is about to be suspended at the end of the round. */
   passivation: Passivation | undefined
-  readonly #closing = new AbortController()
+  /** Made with the first use of `signal`: a run does not need it. */
+  #closing: AbortController | undefined
   readonly #states = new FeatureStates()
   /** The rules that the session began with; absent until its engine was first opened. */
   rules: FoundRules | undefined
@@ -101,12 +101,11 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   #holdsEngine = false
   #started = false
   #ending: Promise<void> | undefined
+  #budget: Budget | undefined
 
   constructor(setup: SessionSetup) {
     const { options, sessionId, parent, restored } = setup
     this.setup = setup
-    // Every direct call listens, and many can be made at once.
-    setMaxListeners(0, this.#closing.signal)
     this.clock = options.hostEnv?.clock ?? systemClock
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
@@ -116,7 +115,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.queue = new RunQueue(sessionId)
     this.runs = new Runs(options.retentionLimits)
     this.account = new SpendingAccount(restored)
-    this.plan = createPlanProgress(restoredTodos(restored))
+    this.plan = new PlanProgress(restoredTodos(restored))
     if (restored !== undefined) this.runs.restore(restored)
     this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
     this.redactor = createRedactor(
@@ -132,9 +131,6 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.conversation = this.recorder?.conversation ?? unsavedConversation(this)
     const shared = parent?.isolated ? undefined : parent?.session.changes
     this.changes = shared ?? watchChanges(this)
-    // What a subagent spends its parent spends, all the way up.
-    const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, this.emit)
-    this.budget = this.account.counted(budget, () => this.active?.spending)
     this.confirmations = openConfirmations(this)
     this.prompt = new SessionPrompt(this)
     this.interrupted = new InterruptedCalls(this)
@@ -190,6 +186,16 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   get activeRunId(): string | undefined {
     return this.queue.active?.id
+  }
+
+  /** Has no state of its own, so that the next run can make it again. */
+  get budget(): Budget {
+    if (this.#budget === undefined) {
+      // What a subagent spends its parent spends, all the way up.
+      const budget = this.parent?.budget ?? createBudget(() => this.guard, this.sessionId, this.emit)
+      this.#budget = this.account.counted(budget, () => this.active?.spending)
+    }
+    return this.#budget
   }
 
   get spending(): Ledger {
@@ -252,11 +258,17 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   /** Aborted when the session is closed. */
   get signal(): AbortSignal {
+    if (this.#closing === undefined) {
+      this.#closing = new AbortController()
+      // Every direct call listens, and many can be made at once.
+      setMaxListeners(0, this.#closing.signal)
+      if (this.isClosed) this.#closing.abort(new SessionClosedError(this.sessionId))
+    }
     return this.#closing.signal
   }
 
   get isClosed(): boolean {
-    return this.signal.aborted
+    return this.#ending !== undefined
   }
 
   assertOpen(): void {
@@ -289,7 +301,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   close(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end()
-      this.#closing.abort(new SessionClosedError(this.sessionId))
+      this.#closing?.abort(new SessionClosedError(this.sessionId))
       this.queue.cancelAll('the session was closed')
       this.confirmations.cancelAll('The session was closed.')
       this.setup.closed(this.#ending)
@@ -308,7 +320,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
       // A log that cannot be written was reported before.
       await this.saveSpending().catch(() => undefined)
       const title = this.title.toRepeat
-      if (title !== undefined && this.conversation.order.length > 0) this.recorder?.title(title)
+      if (title !== undefined && !this.conversation.isEmpty) this.recorder?.title(title)
       await this.recorder?.close()
     }
   }
@@ -345,6 +357,11 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (this.queue.hasOthers) return
     const { view } = this.conversation
     if (view.length <= maxForgottenMessages) forgetHistory(view)
+    this.conversation.rest(maxForgottenMessages)
+    this.recorder?.rest()
+    this.trace.rest()
+    this.#states.rest()
+    this.#budget = undefined
     const engine = this.#openEngine
     if (this.#holdsEngine || engine === undefined) return
     const { workspace, authority, gate } = engine
@@ -421,7 +438,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   /** Names a session that has no messages yet after its first prompt. */
   titleAfter(prompt: string): void {
-    if (this.title.current !== undefined || this.conversation.order.length > 0) return
+    if (this.title.current !== undefined || !this.conversation.isEmpty) return
     const title = this.title.takeFrom(this.withoutKeys(prompt))
     if (title !== undefined) this.recorder?.title(title)
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../loop/events.js'
 import type { Todo, TodoStatus } from '../store/todo.js'
-import { createPlanProgress, type PlanProgress } from './plan-progress.js'
+import { PlanProgress } from './plan-progress.js'
 
 const todos = (...steps: readonly [string, TodoStatus][]): Todo[] =>
   steps.map(([content, status]) => ({ content, status }))
@@ -11,7 +11,7 @@ function make(start?: readonly Todo[]): {
   eventsOf: (act: (emit: (event: AgentEvent) => void) => void) => AgentEvent[]
 } {
   return {
-    plan: createPlanProgress(start),
+    plan: new PlanProgress(start),
     eventsOf(act) {
       const events: AgentEvent[] = []
       act((event) => events.push(event))

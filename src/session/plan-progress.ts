@@ -1,57 +1,62 @@
 import type { AgentEvent } from '../loop/events.js'
 import type { Todo } from '../store/todo.js'
 
-export interface PlanProgress {
-  list(): readonly Todo[]
-  /** Takes the new list and emits what changed. */
-  replace(todos: readonly Todo[], emit: (event: AgentEvent) => void): void
-  /** A run begins. */
-  begin(prompt: string, planning: boolean, goalTracking: boolean, emit: (event: AgentEvent) => void): void
-  /** A run has ended well. */
-  finish(emit: (event: AgentEvent) => void): void
-}
+type Emit = (event: AgentEvent) => void
 
 /**
  * The session's list of what there is to do: its plan. Progress is emitted as events and is nothing but what the list
  * says.
  */
-export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {
-  let todos: readonly Todo[] = start
-  let planned = false
-  let planning = false
-  let goal: string | undefined
-  return {
-    list: () => todos,
-    replace(next, emit) {
-      const before = todos
-      todos = next
-      emit({ type: 'task_updated', tasks: next })
-      if (planning && !planned && next.length > 0) {
-        planned = true
-        emit({ type: 'planning_end', plan: next, estimatedSteps: next.length })
-      }
-      emitSteps(before, next, emit)
-      if (goal === undefined || next.length === 0) return
-      const completedSteps = next.filter(({ status }) => status === 'completed').length
-      const progress = completedSteps / next.length
-      emit({ type: 'goal_progress', goal, progress, completedSteps, totalSteps: next.length })
-    },
-    begin(prompt, plans, goalTracking, emit) {
-      planned = false
-      planning = plans
-      goal = goalTracking ? firstSentence(prompt) : undefined
-      if (goal !== undefined) emit({ type: 'goal_extracted', goal })
-      if (planning) emit({ type: 'planning_start', prompt })
-    },
-    finish(emit) {
-      if (planning && !planned) emit({ type: 'planning_end', plan: [], estimatedSteps: 0 })
-      const open = todos.some(({ status }) => status !== 'completed')
-      if (goal !== undefined && !open) emit({ type: 'goal_achieved', goal, totalSteps: todos.length })
-    },
+export class PlanProgress {
+  #todos: readonly Todo[]
+  #planned = false
+  #planning = false
+  #goal: string | undefined
+
+  constructor(start: readonly Todo[] = []) {
+    this.#todos = start
+  }
+
+  list(): readonly Todo[] {
+    return this.#todos
+  }
+
+  /** Takes the new list and emits what changed. */
+  replace(next: readonly Todo[], emit: Emit): void {
+    const before = this.#todos
+    this.#todos = next
+    emit({ type: 'task_updated', tasks: next })
+    if (this.#planning && !this.#planned && next.length > 0) {
+      this.#planned = true
+      emit({ type: 'planning_end', plan: next, estimatedSteps: next.length })
+    }
+    emitSteps(before, next, emit)
+    const goal = this.#goal
+    if (goal === undefined || next.length === 0) return
+    const completedSteps = next.filter(({ status }) => status === 'completed').length
+    const progress = completedSteps / next.length
+    emit({ type: 'goal_progress', goal, progress, completedSteps, totalSteps: next.length })
+  }
+
+  /** A run begins. */
+  begin(prompt: string, planning: boolean, goalTracking: boolean, emit: Emit): void {
+    this.#planned = false
+    this.#planning = planning
+    this.#goal = goalTracking ? firstSentence(prompt) : undefined
+    if (this.#goal !== undefined) emit({ type: 'goal_extracted', goal: this.#goal })
+    if (planning) emit({ type: 'planning_start', prompt })
+  }
+
+  /** A run has ended well. */
+  finish(emit: Emit): void {
+    if (this.#planning && !this.#planned) emit({ type: 'planning_end', plan: [], estimatedSteps: 0 })
+    const isOpen = this.#todos.some(({ status }) => status !== 'completed')
+    if (this.#goal !== undefined && !isOpen)
+      emit({ type: 'goal_achieved', goal: this.#goal, totalSteps: this.#todos.length })
   }
 }
 
-function emitSteps(before: readonly Todo[], now: readonly Todo[], emit: (event: AgentEvent) => void): void {
+function emitSteps(before: readonly Todo[], now: readonly Todo[], emit: Emit): void {
   const known = new Map(inOrder(before).map(({ key, status }) => [key, status]))
   for (const [at, { key, content, status }] of inOrder(now).entries()) {
     const was = known.get(key)

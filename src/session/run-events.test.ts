@@ -29,6 +29,23 @@ describe('the events of a run', () => {
     expect(events.list()).toHaveLength(1)
   })
 
+  it('are the same for every reader after the run has ended, also for two that read in turn', async () => {
+    const events = new RunEvents(100)
+    const start: AgentEvent = { type: 'agent_start', runId: 'r', prompt: 'x'.repeat(200) }
+    events.add(start, 1)
+    events.add({ type: 'usage_note', value: undefined } as unknown as AgentEvent, 2)
+    const before = events.list()
+    events.add(end, 3)
+    const whole = [...before, { sequence: 3, timestampMs: 3, event: end }]
+    expect(events.list()).toStrictEqual(whole)
+    const watching = events.watch()
+    expect((await watching.next()).value).toStrictEqual(whole[0])
+    expect(await all(events.watch(1))).toStrictEqual(whole.slice(1))
+    expect(events.list()).toStrictEqual(whole)
+    expect((await watching.next()).value).toStrictEqual(whole[1])
+    expect(events.count).toBe(3)
+  })
+
   it('are followed from any place on, whenever they come and however many are kept', async () => {
     const times = fc.record({
       before: fc.nat(60),

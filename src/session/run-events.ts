@@ -1,5 +1,6 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
+import { type FlatValue, flatten, unflatten } from './flat-value.js'
 
 /**
  * One event of a run with its sequence number. Numbers begin at 1 and never change. A run of this process has no gaps;
@@ -14,11 +15,18 @@ export type RunEvent = { readonly sequence: number; readonly timestampMs: number
 export const earlierEvents = Symbol('earlier events')
 
 const maxPieces = 1_000
+/** Longer lists are mostly pieces of text, which are small or shared already. */
+const maxFlattened = 256
+
+/** What a list is as long as it has no events of its own. */
+const noEvents: AgentEvent[] = []
 
 /** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
 export class RunEvents {
   readonly #most: number
-  #kept: AgentEvent[] = []
+  #kept: AgentEvent[] = noEvents
+  /** The same in a smaller form, once the run has ended. The objects are made again for each reader. */
+  #flat: FlatValue | undefined
   /** When each came, in an array of its own: most events are a few letters of text, and few are read again. */
   #times: number[] = []
   /**
@@ -43,10 +51,11 @@ export class RunEvents {
   /** How many there were, those that are no longer kept included. */
   get count(): number {
     if (this.#load !== undefined) return this.#lastLoaded
-    return this.#numbers?.at(-1) ?? this.#dropped + this.#kept.length
+    return this.#numbers?.at(-1) ?? this.#dropped + this.#times.length
   }
 
   add(event: AgentEvent, timestampMs: number): void {
+    if (this.#kept === noEvents) this.#kept = []
     this.#kept.push(this.#shared(event))
     this.#times.push(timestampMs)
     // In bulk, since every single shift would move all the others.
@@ -80,6 +89,8 @@ export class RunEvents {
   }
 
   #loaded(): void {
+    if (this.#flat !== undefined && this.#kept === noEvents)
+      this.#kept = unflatten(this.#flat) as AgentEvent[]
     const load = this.#load
     if (load === undefined) return
     this.#load = undefined
@@ -93,7 +104,9 @@ export class RunEvents {
   list(): RunEvent[] {
     this.#loaded()
     this.#trim()
-    return this.#kept.map((event, at) => this.#placed(event, at))
+    const events = this.#kept.map((event, at) => this.#placed(event, at))
+    this.#flatten()
+    return events
   }
 
   /**
@@ -109,10 +122,10 @@ export class RunEvents {
   }
 
   async *#follow(start: number, signal: AbortSignal | undefined): AsyncGenerator<RunEvent, void, undefined> {
-    this.#loaded()
     let last = start
     for (;;) {
       if (signal?.aborted) return
+      this.#loaded()
       if (last < this.#dropped) {
         const count = this.#dropped - last
         last = this.#dropped
@@ -127,14 +140,17 @@ export class RunEvents {
         const placed = this.#placed(next, at)
         last = placed.sequence
         yield placed
-      } else if (this.#ended) return
-      else await this.#more(signal)
+      } else if (this.#ended) {
+        this.#flatten()
+        return
+      } else await this.#more(signal)
     }
   }
 
   #trim(): void {
     const over = this.#kept.length - this.#most
     if (over <= 0) return
+    this.#flat = undefined
     this.#kept = this.#kept.slice(over)
     this.#times = this.#times.slice(over)
     this.#dropped = this.#numbers?.[over - 1] ?? this.#dropped + over
@@ -147,6 +163,13 @@ export class RunEvents {
     this.#pieces = undefined
     this.#kept = this.#kept.slice()
     this.#times = this.#times.slice()
+    if ((this.#watchers?.size ?? 0) === 0) this.#flatten()
+  }
+
+  #flatten(): void {
+    if (!this.#ended || this.#load !== undefined || this.#kept.length > maxFlattened) return
+    this.#flat ??= flatten(this.#kept)
+    if (this.#flat !== undefined) this.#kept = noEvents
   }
 
   #placed(event: AgentEvent, at: number): RunEvent {

@@ -2,7 +2,7 @@ import type { SessionStore } from '../store/session-store.js'
 import { laneOfKind } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { backendAddress } from '../workspace/backend/backend.js'
-import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'
+import { Confirmations, type SavedQuestions } from './confirmations.js'
 import { FileChanges } from './history/file-changes.js'
 import { waitingQuestions } from './journal/questions.js'
 import {
@@ -93,7 +93,7 @@ export function watchChanges(kernel: SessionKernel): FileChanges {
 /** The calls of a session that wait for an approval. */
 export function openConfirmations(kernel: SessionKernel): Confirmations {
   const { options, root } = kernel
-  return createConfirmations({
+  return new Confirmations({
     policy: options.confirmationPolicy ?? {},
     onAsk: options.onAsk,
     laneOf: (toolName) => laneOfKind(kernel.tools.get(toolName)?.kind ?? 'other'),

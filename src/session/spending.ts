@@ -28,20 +28,23 @@ export type Spending = {
 
 /** Adds up what models are used for. */
 export class Ledger {
-  readonly #models = new Map<string, ModelSpending>()
+  /** One for each model: most sessions use one or two. */
+  #models: readonly ModelSpending[] = []
   #usage = noUsage
   #costUsd: number | undefined
 
   add({ model, usage, costUsd }: ModelSpending): void {
     this.#usage = addUsage(this.#usage, usage)
     this.#costUsd = sum(this.#costUsd, costUsd)
-    const before = this.#models.get(model)
+    const at = this.#models.findIndex((one) => one.model === model)
+    const before = this.#models[at]
     const cost = sum(before?.costUsd, costUsd)
-    this.#models.set(model, {
+    const next = {
       model,
       usage: addUsage(before?.usage ?? noUsage, usage),
       ...omitUndefined({ costUsd: cost }),
-    })
+    }
+    this.#models = before === undefined ? [...this.#models, next] : this.#models.with(at, next)
   }
 
   get usage(): Usage {
@@ -53,7 +56,7 @@ export class Ledger {
   }
 
   get models(): readonly ModelSpending[] {
-    return [...this.#models.values()]
+    return this.#models
   }
 
   total(): Spending {

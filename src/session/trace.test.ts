@@ -47,6 +47,21 @@ describe('the trace', () => {
     expect(JSON.stringify(trace.list())).not.toMatch(/secret|grüße/)
   })
 
+  it('has the calls of earlier runs after the session has waited, up to the limit', () => {
+    const trace = new Trace(session, 3)
+    trace.add(record('1'))
+    trace.add(record('2'))
+    const before = trace.list()
+    trace.rest()
+    expect(trace.list()).toStrictEqual(before)
+    trace.add(record('3'))
+    trace.rest()
+    trace.add(record('4'))
+    expect(trace.list().map(({ callId }) => callId)).toEqual(['2', '3', '4'])
+    for (let at = 5; at < 40; at++) trace.add(record(String(at)))
+    expect(trace.list().map(({ callId }) => callId)).toEqual(['37', '38', '39'])
+  })
+
   it('has a failure with its exit code, and the step that ended it', () => {
     const trace = new Trace(session, 10)
     trace.add(record('1', { envelope: errorEnvelope('no', { exit_code: 3 }), endedAt: 'rules' }))

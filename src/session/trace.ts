@@ -3,6 +3,7 @@ import type { CallRecord } from '../loop/gate-parts.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { toToolResult } from '../tool/tool-result.js'
 import type { NetworkRequest } from '../workspace/egress/network-request.js'
+import { type FlatValue, flatten, unflatten } from './flat-value.js'
 
 /** One tool call in the session's trace: that it happened and how it went, without what it said. */
 export type TraceEvent = SessionLabels & {
@@ -43,12 +44,15 @@ export type TraceNetwork = {
 const noRequests: TraceNetwork = { requests: 0, refused: 0, bytesUp: 0, bytesDown: 0, hosts: [] }
 const maxHosts = 20
 const maxOpenCalls = 1_000
+const maxFlattened = 256
 
 export class Trace {
   readonly #session: SessionLabels & Pick<TraceEvent, 'sessionId'>
   readonly #most: number
   #events: TraceEvent[] = []
-  readonly #requests = new Map<string, TraceNetwork>()
+  /** Those of earlier runs, in a smaller form. */
+  #earlier: FlatValue | undefined
+  #requests: Map<string, TraceNetwork> | undefined
 
   /** `most`: how many are kept; absent or null: all of them. */
   constructor(session: SessionLabels & Pick<TraceEvent, 'sessionId'>, most?: number | null) {
@@ -58,6 +62,7 @@ export class Trace {
 
   /** Adds a request to the call that is running. */
   addRequest(callId: string, request: NetworkRequest): void {
+    this.#requests ??= new Map()
     const { requests, refused, bytesUp, bytesDown, hosts } = this.#requests.get(callId) ?? noRequests
     // Requests of background jobs can come after their call has ended.
     if (this.#requests.size >= maxOpenCalls) this.#requests.clear()
@@ -74,8 +79,8 @@ export class Trace {
 
   add(record: CallRecord): void {
     const { envelope } = record
-    const network = this.#requests.get(record.callId)
-    this.#requests.delete(record.callId)
+    const network = this.#requests?.get(record.callId)
+    this.#requests?.delete(record.callId)
     const { output, exitCode } = toToolResult(record.toolName, envelope)
     this.#events.push({
       schema: 'capstan.trace_event.v1',
@@ -95,11 +100,27 @@ export class Trace {
       endedAt: record.endedAt,
       ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval, network }),
     })
-    if (this.#events.length > this.#most + Math.max(16, this.#most >> 2))
-      this.#events = this.#events.slice(-this.#most)
+    if (this.#events.length <= this.#most + Math.max(16, this.#most >> 2)) return
+    this.#events = this.#events.slice(-this.#most)
+    this.#earlier = undefined
   }
 
   list(): TraceEvent[] {
-    return this.#most === 0 ? [] : this.#events.slice(-this.#most)
+    return this.#most === 0 ? [] : this.#all().slice(-this.#most)
+  }
+
+  /** Keeps the events in a smaller form: hosts read them seldom. */
+  rest(): void {
+    const events = this.list()
+    if (events.length === 0 || events.length > maxFlattened) return
+    const flat = flatten(events)
+    if (flat === undefined) return
+    this.#earlier = flat
+    this.#events = []
+  }
+
+  #all(): TraceEvent[] {
+    if (this.#earlier === undefined) return this.#events
+    return [...(unflatten(this.#earlier) as TraceEvent[]), ...this.#events]
   }
 }

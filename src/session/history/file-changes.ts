@@ -49,10 +49,10 @@ export type FoundImage = { readonly image: FileImage; readonly bytes?: Uint8Arra
 export class FileChanges {
   readonly #options: FileChangesOptions
   readonly #sets = new Map<string, ChangeSet>()
-  readonly #held = new Map<string, Uint8Array>()
+  #held: Map<string, Uint8Array> | undefined
   #heldBytes = 0
   /** Notes about one path come one after the other. */
-  readonly #turns = new Map<string, Promise<void>>()
+  #turns: Map<string, Promise<void>> | undefined
 
   constructor(options: FileChangesOptions) {
     this.#options = options
@@ -89,21 +89,23 @@ export class FileChanges {
     after: string | null,
     look: () => Promise<FoundImage>,
   ): Promise<void> {
-    const before = this.#turns.get(path) ?? Promise.resolve()
+    this.#turns ??= new Map()
+    const turns = this.#turns
+    const before = turns.get(path) ?? Promise.resolve()
     const turn = before.then(() => this.#note(owner, path, after, look))
     const settled = turn.catch(() => undefined)
-    this.#turns.set(path, settled)
+    turns.set(path, settled)
     try {
       await turn
     } finally {
-      if (this.#turns.get(path) === settled) this.#turns.delete(path)
+      if (turns.get(path) === settled) turns.delete(path)
     }
   }
 
   /** What a file was; undefined when it is not kept any more. */
   async content({ before }: ChangedFile): Promise<Uint8Array | undefined> {
     if (before.kind !== 'file') return undefined
-    const held = this.#held.get(before.version)
+    const held = this.#held?.get(before.version)
     if (held !== undefined || before.digest === undefined) return held
     return this.#options.keep?.readImage(before.digest)
   }
@@ -140,6 +142,7 @@ export class FileChanges {
   }
 
   #hold(version: string, bytes: Uint8Array): void {
+    this.#held ??= new Map()
     if (this.#held.has(version)) return
     this.#held.set(version, bytes)
     this.#heldBytes += bytes.length

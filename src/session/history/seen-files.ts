@@ -46,15 +46,15 @@ type Known =
 /** The content that the model last read or wrote, by real path. */
 export class SeenFiles {
   readonly #known = new Map<string, Known>()
-  readonly #earlier: ReadonlyMap<string, Known>
+  readonly #earlier: ReadonlyMap<string, Known> | undefined
 
   constructor(restored?: SessionState) {
-    this.#earlier = restored === undefined ? new Map() : knownBefore(restored)
+    this.#earlier = restored && knownBefore(restored)
   }
 
   get(realPath: string, root: string): Known | undefined {
     const relative = realPath.startsWith(`${root}/`) ? realPath.slice(root.length + 1) : realPath
-    return this.#known.get(realPath) ?? this.#earlier.get(relative) ?? this.#earlier.get(realPath)
+    return this.#known.get(realPath) ?? this.#earlier?.get(relative) ?? this.#earlier?.get(realPath)
   }
 
   set(realPath: string, version: string): void {

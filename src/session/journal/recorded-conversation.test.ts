@@ -23,3 +23,44 @@ it.each<[string, (shown: Message[]) => void]>([
   expect(conversation.view).toEqual([user('one'), user('two'), user('three')])
   expect(conversation.view).toEqual(conversation.messages)
 })
+
+it('has the same messages after the session has waited, and takes further ones', async () => {
+  let count = 0
+  const conversation = createRecordedConversation({
+    sessionId: 's',
+    runId: () => 'run',
+    newId: () => `m${++count}`,
+    now: () => 1_700_000_000_000,
+  })
+  expect(conversation.isEmpty).toBe(true)
+  await conversation.append(user('one'))
+  await conversation.append(user('two'), { metadata: { from: 'test' } })
+  const before = structuredClone({ order: conversation.order, kept: conversation.kept })
+  conversation.rest(64)
+  conversation.rest(64)
+  expect(conversation.isEmpty).toBe(false)
+  expect({ order: conversation.order, kept: conversation.kept }).toStrictEqual(before)
+  conversation.rest(64)
+  await conversation.append(user('three'))
+  expect(conversation.view).toEqual([user('one'), user('two'), user('three')])
+  expect(conversation.messages).toEqual(conversation.view)
+})
+
+it('keeps what is hidden and what a compaction left when the session waits', async () => {
+  let count = 0
+  const conversation = createRecordedConversation({
+    sessionId: 's',
+    runId: () => undefined,
+    newId: () => `m${++count}`,
+    now: () => 0,
+  })
+  for (const text of ['one', 'two', 'three']) await conversation.append(user(text))
+  await conversation.compact([user('summary'), ...conversation.view.slice(2)], true)
+  conversation.rest(64)
+  expect(conversation.view).toEqual([user('summary'), user('three')])
+  expect(conversation.messages).toHaveLength(3)
+  await conversation.rewind('m2')
+  conversation.rest(64)
+  expect(conversation.messages).toEqual([user('one')])
+  expect(conversation.rewound).toEqual(['m2', 'm3', 'm4'])
+})

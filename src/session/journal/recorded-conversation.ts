@@ -8,6 +8,7 @@ import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import { viewOf } from '../../store/view-of.js'
 import type { Message } from '../../tool/completion.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { type FlatValue, flatten, unflatten } from '../flat-value.js'
 import type { Journal } from './journal.js'
 
 /** A conversation whose messages have ids, so that it can be gone back in. */
@@ -27,6 +28,13 @@ export interface RecordedConversation extends Conversation {
   trim(maxMessages: number): void
   /** Reads what was trimmed back into memory, before the conversation is gone back in. Never while a run is active. */
   fill(): Promise<void>
+  /** Whether nothing was said. */
+  readonly isEmpty: boolean
+  /**
+   * Keeps the messages in a smaller form until they are next looked at, unless there are more than `maxMessages`, or
+   * some are hidden or left out. Never while a run is active.
+   */
+  rest(maxMessages: number): void
   /** `order` with what was trimmed. */
   readAll(): Promise<readonly StoredMessage[]>
   /** The same without waiting; without what was trimmed where the store cannot be read synchronously. */
@@ -64,53 +72,198 @@ export type SavedOrder = {
   readNow(): readonly StoredMessage[] | undefined
 }
 
+export function createRecordedConversation(options: RecordedConversationOptions): RecordedConversation {
+  return new KeptConversation(options)
+}
+
 /**
  * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is
  * done because of it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint
  * after them, which is one write with them, and an answer that calls tools for the first of its calls to begin.
  */
-export function createRecordedConversation(options: RecordedConversationOptions): RecordedConversation {
-  const { journal, sessionId, start } = options
-  let order: StoredMessage[] = [...(start?.order ?? [])]
-  let rewound: readonly string[] = start?.rewound ?? []
-  let kept: StoredMessage[] = []
-  let messages: Message[] = []
-  let view: StoredMessage[] = []
-  let shown: Message[] = []
-  let trimmed = 0
+class KeptConversation implements RecordedConversation {
+  readonly #options: RecordedConversationOptions
+  #lists: Lists
+  /** All messages in a smaller form, in place of the lists, while the session waits. */
+  #flat: FlatValue | undefined
+  #rewound: readonly string[]
+  #trimmed = 0
   /** Whether the log has entries before those in memory, shown or not. */
-  let isCut = false
-  const list = (): void => {
-    kept = order.filter(isShown)
-    messages = kept.map(({ message }) => message)
+  #isCut = false
+
+  constructor(options: RecordedConversationOptions) {
+    const { start } = options
+    this.#options = options
+    this.#rewound = start?.rewound ?? []
+    this.#lists = listsOf([...(start?.order ?? [])], start?.view ?? [])
   }
+
+  get #now(): Lists {
+    if (this.#flat !== undefined) {
+      const order = unflatten(this.#flat) as StoredMessage[]
+      this.#lists = listsOf(order, order)
+      this.#flat = undefined
+    }
+    return this.#lists
+  }
+
+  get isEmpty(): boolean {
+    return this.#flat === undefined && this.#lists.order.length === 0
+  }
+
+  get kept(): readonly StoredMessage[] {
+    return this.#now.kept
+  }
+
+  get order(): readonly StoredMessage[] {
+    return this.#now.order
+  }
+
+  get rewound(): readonly string[] {
+    return this.#rewound
+  }
+
+  get messages(): readonly Message[] {
+    return this.#now.messages
+  }
+
+  get trimmed(): number {
+    return this.#trimmed
+  }
+
+  get view(): readonly Message[] {
+    return this.#now.shown
+  }
+
+  async append(given: Message, facts: MessageFacts = {}): Promise<void> {
+    const options = this.#options
+    const message = options.hide?.(given) ?? given
+    const row = this.#rowFor(options.newId(), facts)
+    const envelopes = options.hide?.(facts.envelopes) ?? facts.envelopes
+    const entry: StoredMessage = {
+      id: row.id,
+      row: { ...row, role: message.role },
+      message,
+      hidden: false,
+      pruned: false,
+      ...omitUndefined({ envelopes }),
+    }
+    const lists = this.#now
+    // Models are handed the very list; one that changed it has not changed what was said.
+    if (lists.shown.length !== lists.view.length)
+      lists.shown = appendOnly(lists.view.map((one) => one.message))
+    lists.order.push(entry)
+    lists.kept.push(entry)
+    lists.messages.push(message)
+    lists.view.push(entry)
+    lists.shown.push(message)
+    if (this.#rewound.length > 0) this.#rewound = []
+    await this.#write(message, row, envelopes)
+  }
+
+  async compact(next: readonly Message[], summarised = false): Promise<void> {
+    const lists = this.#now
+    const { summary, tail, pruned } = comparedWith(lists.view, next, summarised)
+    const message: Message = summary ?? { role: 'user', content: [] }
+    const row = {
+      ...this.#rowFor(this.#options.newId(), {}),
+      role: 'compaction' as const,
+      tailStart: tail[0]?.id ?? null,
+      pruned,
+    }
+    const entry = { id: row.id, row, message, hidden: false, pruned: false }
+    lists.order.push(entry)
+    this.#rewound = []
+    lists.view = [
+      ...(summary === undefined ? [] : [entry]),
+      ...tail.map((one, at) => ({ ...one, message: next[next.length - tail.length + at] ?? one.message })),
+    ]
+    lists.shown = appendOnly(lists.view.map((one) => one.message))
+    await this.#write(message, row)
+  }
+
+  async clear(): Promise<void> {
+    await this.fill()
+    const [first] = this.kept
+    if (first !== undefined) await this.#hide(first.id)
+  }
+
+  trim(maxMessages: number): void {
+    const lists = this.#now
+    // What was rewound can be shown again: all of it stays until something new is said.
+    const first = lists.kept[lists.kept.length - maxMessages]
+    if (this.#options.log === undefined || this.#rewound.length > 0 || first === undefined) return
+    const needed = new Set(lists.view.map(({ id }) => id))
+    const at = lists.order.findIndex((one) => one === first || needed.has(one.id))
+    const before = lists.kept.length
+    this.#isCut ||= at > 0
+    this.#setOrder(lists.order.slice(at))
+    this.#trimmed += before - lists.kept.length
+  }
+
+  rest(maxMessages: number): void {
+    const { order, view, kept } = this.#lists
+    const isPlain = order.length === kept.length && view.every((one, at) => one === order[at])
+    if (order.length === 0 || order.length > maxMessages || view.length !== order.length || !isPlain) return
+    this.#flat = flatten(order)
+    if (this.#flat !== undefined) this.#lists = noLists
+  }
+
+  async fill(): Promise<void> {
+    const { log } = this.#options
+    if (!this.#isCut || log === undefined) return
+    const order = this.#joined(await log.read())
+    this.#trimmed = 0
+    this.#isCut = false
+    this.#setOrder(order)
+  }
+
+  async readAll(): Promise<readonly StoredMessage[]> {
+    const { log } = this.#options
+    return !this.#isCut || log === undefined ? this.order : this.#joined(await log.read())
+  }
+
+  readAllNow(): readonly StoredMessage[] {
+    const saved = this.#isCut ? this.#options.log?.readNow() : undefined
+    return saved === undefined ? this.order : this.#joined(saved)
+  }
+
+  async rewind(messageId: string): Promise<void> {
+    await this.fill()
+    await this.#hide(messageId)
+  }
+
+  async unrewind(): Promise<void> {
+    const back = new Set(this.#rewound)
+    const order = this.order.map((one) => (back.has(one.id) ? { ...one, hidden: false } : one))
+    this.#rewound = []
+    this.#lists = listsOf(order, viewOf(order))
+    await this.#reportHidden(null)
+  }
+
+  #setOrder(order: StoredMessage[]): void {
+    const lists = this.#now
+    lists.order = order
+    lists.kept = order.filter(isShown)
+    lists.messages = lists.kept.map(({ message }) => message)
+  }
+
   /** The order of the log up to what is in memory, and then that. */
-  const joined = (saved: readonly StoredMessage[]): StoredMessage[] => {
+  #joined(saved: readonly StoredMessage[]): StoredMessage[] {
+    const { order } = this
     const [first] = order
     const at = saved.findIndex(({ id }) => id === first?.id)
-    if (at < 0) throw damagedLog(sessionId, 'messages that were written are missing in its log')
+    if (at < 0) throw damagedLog(this.#options.sessionId, 'messages that were written are missing in its log')
     return [...saved.slice(0, at), ...order]
   }
-  const fill = async (): Promise<void> => {
-    if (!isCut || options.log === undefined) return
-    order = joined(await options.log.read())
-    trimmed = 0
-    isCut = false
-    list()
-  }
-  const look = (from: readonly StoredMessage[]): void => {
-    list()
-    view = from.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
-    shown = appendOnly(view.map(({ message }) => message))
-  }
-  look(start?.view ?? [])
 
-  const rowFor = (id: string, facts: MessageFacts): Omit<MessageRow, 'role'> => {
-    const runId = options.runId()
+  #rowFor(id: string, facts: MessageFacts): Omit<MessageRow, 'role'> {
+    const { sessionId } = this.#options
+    const runId = this.#options.runId()
     return {
       id,
       sessionId,
-      createdAtMs: options.now(),
+      createdAtMs: this.#options.now(),
       ...omitUndefined({
         runId,
         usage: facts.usage,
@@ -120,11 +273,13 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       }),
     }
   }
-  const write = (
+
+  #write(
     message: Message,
     row: Omit<MessageRow, 'role'> & { role?: 'compaction' },
     envelopes?: StoredMessage['envelopes'],
-  ): Promise<void> | undefined => {
+  ): Promise<void> | undefined {
+    const { journal, clean } = this.#options
     if (journal === undefined) return undefined
     // The journal redacts every record: only what is stored next to the log is redacted here.
     const records = messageRecords(message, {
@@ -132,119 +287,52 @@ export function createRecordedConversation(options: RecordedConversationOptions)
       envelopes,
       partId: (index) => `${row.id}.${index}`,
       writeBlob: (bytes) => journal.writeBlob(bytes),
-      clean: options.clean,
+      clean,
     })
     if (!isFollowed(message)) return journal.put(records)
     journal.note(records)
     return undefined
   }
-  const hide = (from: string): Promise<void> | undefined => {
+
+  #hide(from: string): Promise<void> | undefined {
+    const { order } = this
     const at = order.findIndex(({ id }) => id === from)
     const hidden = order.slice(at).filter((one) => !one.hidden)
-    order = order.map((one, index) => (index < at || one.hidden ? one : { ...one, hidden: true }))
-    rewound = [...hidden.map(({ id }) => id), ...rewound]
-    look(viewOf(order))
-    return tell(from)
+    const next = order.map((one, index) => (index < at || one.hidden ? one : { ...one, hidden: true }))
+    this.#rewound = [...hidden.map(({ id }) => id), ...this.#rewound]
+    this.#lists = listsOf(next, viewOf(next))
+    return this.#reportHidden(from)
   }
-  const tell = (hiddenFrom: string | null): Promise<void> | undefined =>
-    journal?.append([
-      { type: 'session', data: { id: sessionId, schemaVersion, updatedAtMs: options.now(), hiddenFrom } },
-    ])
 
+  #reportHidden(hiddenFrom: string | null): Promise<void> | undefined {
+    const { journal, sessionId } = this.#options
+    const updatedAtMs = this.#options.now()
+    return journal?.append([
+      { type: 'session', data: { id: sessionId, schemaVersion, updatedAtMs, hiddenFrom } },
+    ])
+  }
+}
+
+/** The messages of a conversation, and what is derived from them. */
+type Lists = {
+  order: StoredMessage[]
+  kept: StoredMessage[]
+  messages: Message[]
+  view: StoredMessage[]
+  shown: Message[]
+}
+
+const noLists: Lists = { order: [], kept: [], messages: [], view: [], shown: [] }
+
+function listsOf(order: StoredMessage[], shown: readonly StoredMessage[]): Lists {
+  const kept = order.filter(isShown)
+  const view = shown.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
   return {
-    get kept() {
-      return kept
-    },
-    get order() {
-      return order
-    },
-    get rewound() {
-      return rewound
-    },
-    get messages() {
-      return messages
-    },
-    get trimmed() {
-      return trimmed
-    },
-    get view() {
-      return shown
-    },
-    async append(given, facts = {}) {
-      const message = options.hide?.(given) ?? given
-      const row = rowFor(options.newId(), facts)
-      const envelopes = options.hide?.(facts.envelopes) ?? facts.envelopes
-      const entry: StoredMessage = {
-        id: row.id,
-        row: { ...row, role: message.role },
-        message,
-        hidden: false,
-        pruned: false,
-        ...omitUndefined({ envelopes }),
-      }
-      // Models are handed the very list; one that changed it has not changed what was said.
-      if (shown.length !== view.length) shown = appendOnly(view.map((one) => one.message))
-      order.push(entry)
-      kept.push(entry)
-      messages.push(message)
-      view.push(entry)
-      shown.push(message)
-      if (rewound.length > 0) rewound = []
-      await write(message, row, envelopes)
-    },
-    async compact(next, summarised = false) {
-      const { summary, tail, pruned } = comparedWith(view, next, summarised)
-      const message: Message = summary ?? { role: 'user', content: [] }
-      const row = {
-        ...rowFor(options.newId(), {}),
-        role: 'compaction' as const,
-        tailStart: tail[0]?.id ?? null,
-        pruned,
-      }
-      const entry = { id: row.id, row, message, hidden: false, pruned: false }
-      order.push(entry)
-      rewound = []
-      view = [
-        ...(summary === undefined ? [] : [entry]),
-        ...tail.map((one, at) => ({ ...one, message: next[next.length - tail.length + at] ?? one.message })),
-      ]
-      shown = appendOnly(view.map((one) => one.message))
-      await write(message, row)
-    },
-    async clear() {
-      await fill()
-      const [first] = kept
-      if (first !== undefined) await hide(first.id)
-    },
-    trim(maxMessages) {
-      // What was rewound can be shown again: all of it stays until something new is said.
-      const first = kept[kept.length - maxMessages]
-      if (options.log === undefined || rewound.length > 0 || first === undefined) return
-      const needed = new Set(view.map(({ id }) => id))
-      const at = order.findIndex((one) => one === first || needed.has(one.id))
-      const before = kept.length
-      isCut ||= at > 0
-      order = order.slice(at)
-      list()
-      trimmed += before - kept.length
-    },
-    fill,
-    readAll: async () => (!isCut || options.log === undefined ? order : joined(await options.log.read())),
-    readAllNow() {
-      const saved = isCut ? options.log?.readNow() : undefined
-      return saved === undefined ? order : joined(saved)
-    },
-    async rewind(messageId) {
-      await fill()
-      await hide(messageId)
-    },
-    async unrewind() {
-      const back = new Set(rewound)
-      order = order.map((one) => (back.has(one.id) ? { ...one, hidden: false } : one))
-      rewound = []
-      look(viewOf(order))
-      await tell(null)
-    },
+    order,
+    kept,
+    messages: kept.map(({ message }) => message),
+    view,
+    shown: appendOnly(view.map(({ message }) => message)),
   }
 }
 

@@ -60,14 +60,11 @@ export class SessionRecorder {
   readonly #journal: Journal
   #opened = false
   /** The calls of the last answer that have ended. */
-  #round: { readonly messageId: string; readonly ended: Map<string, Envelope> } = {
-    messageId: '',
-    ended: new Map(),
-  }
+  #round: { readonly messageId: string; readonly ended: Map<string, Envelope> } | undefined
   /** Of each active run: the numbers of the last pieces of text since the last answer was complete. */
-  readonly #texts = new Map<string, NonNullable<RunEventRow['texts']>>()
+  #texts: Map<string, NonNullable<RunEventRow['texts']>> | undefined
   /** The end of a run that is written with its row, before it is emitted. */
-  readonly #ends = new Map<string, number>()
+  #ends: Map<string, number> | undefined
 
   constructor(options: SessionRecorderOptions) {
     this.#options = options
@@ -159,6 +156,7 @@ export class SessionRecorder {
     if (end !== undefined) {
       const place = { runId: row.id, sequence: eventCount + 1, timestampMs: row.updatedAtMs }
       records.push({ type: 'run_event', data: this.#eventRow(place, withoutTexts(end)) })
+      this.#ends ??= new Map()
       this.#ends.set(row.id, place.sequence)
     }
     if (!isOpen(row.status)) return this.#journal.append(records)
@@ -205,19 +203,20 @@ export class SessionRecorder {
     const isText = event.type === 'text_delta' || event.type === 'reasoning_delta'
     if (isText) {
       const kind = event.type === 'text_delta' ? 'text' : 'reasoning'
+      this.#texts ??= new Map()
       this.#texts.set(runId, { ...this.#texts.get(runId), [kind]: sequence })
-    } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts.delete(runId)
+    } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts?.delete(runId)
     const wanted = withoutTexts(event)
     if (wanted === undefined) return
     // The end of a run is written with its row. A run that never had the session leaves nothing in its log.
-    const written = isTerminal(event) && (this.#ends.get(runId) === sequence || !this.isOpen)
+    const written = isTerminal(event) && (this.#ends?.get(runId) === sequence || !this.isOpen)
     if (!written) this.#journal.note([{ type: 'run_event', data: this.#eventRow(place, wanted) }])
-    if (isTerminal(event) || event.type === 'turn_end') this.#texts.delete(runId)
-    if (isTerminal(event)) this.#ends.delete(runId)
+    if (isTerminal(event) || event.type === 'turn_end') this.#texts?.delete(runId)
+    if (isTerminal(event)) this.#ends?.delete(runId)
   }
 
   #eventRow(place: EventPlace, event: unknown): RunEventRow {
-    const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts.get(place.runId) : undefined
+    const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts?.get(place.runId) : undefined
     // Events are plain data, and are written as JSON right away.
     return { ...place, event: shorten(event) as JsonValue, ...omitUndefined({ texts }) }
   }
@@ -250,13 +249,16 @@ export class SessionRecorder {
   /** Remembers the result of a call until its round has ended. */
   ended(callId: string, envelope: Envelope): void {
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
-    if (this.#round.messageId !== messageId) this.#round = { messageId, ended: new Map() }
+    if (this.#round?.messageId !== messageId) this.#round = { messageId, ended: new Map() }
     this.#round.ended.set(callId, envelope)
   }
 
   /** The results of calls of the last answer, while its round has not ended. */
   get endedCalls(): ReadonlyMap<string, Envelope> {
-    return this.#round.messageId === this.conversation.kept.at(-1)?.id ? this.#round.ended : new Map()
+    const round = this.#round
+    return round !== undefined && round.messageId === this.conversation.kept.at(-1)?.id
+      ? round.ended
+      : new Map()
   }
 
   /** Before a call waits for a yes; undefined when no later process could ask for it again. */
@@ -370,12 +372,19 @@ export class SessionRecorder {
   }
 
   #noteOutcome(callId: string, envelope: Envelope): void {
-    const messageId = this.#round.messageId
+    const messageId = this.#round?.messageId ?? ''
     // A result is JSON: the same text is written with the message of a round.
     const content = { type: 'tool_outcome', callId, envelope: asJson(envelope) } as const
     const id = `${messageId}.${callId}.outcome`
     const { sessionId } = this.#options
     this.#journal.note([{ type: 'part', data: { id, messageId, sessionId, index: -1, content } }])
+  }
+
+  /** Drops what only a run needs. Called when one has completed. */
+  rest(): void {
+    this.#round = undefined
+    this.#texts = undefined
+    this.#ends = undefined
   }
 
   flush(): Promise<void> {

@@ -1,0 +1,115 @@
+/**
+ * Plain data as one list: each object or array is an entry that names its keys or its length, followed by its values. A
+ * session that waits keeps its messages and events so. An object takes 24 bytes more than its values, an array 48, and
+ * both are read again only with the next run, or when a host asks. Properties whose keys are symbols are left out.
+ */
+export type FlatValue = readonly unknown[]
+
+/** Undefined when there is too much of it: writing and reading it would take noticeable time. */
+export function flatten(value: unknown): FlatValue | undefined {
+  const flat: unknown[] = []
+  write(value, flat, 0)
+  // Without the room that a list reserves for growing.
+  return flat.length > maxEntries ? undefined : flat.slice()
+}
+
+/** The value, in new objects. */
+export function unflatten(flat: FlatValue): unknown {
+  return read(flat, { at: 0 })
+}
+
+const maxEntries = 4_096
+const maxDepth = 16
+const maxSharedLength = 80
+
+/** The keys of an object. */
+class Keys {
+  readonly names: readonly string[]
+
+  constructor(names: readonly string[]) {
+    this.names = names
+  }
+}
+
+/** The length of an array. */
+class Length {
+  readonly length: number
+
+  constructor(length: number) {
+    this.length = length
+  }
+}
+
+function write(value: unknown, flat: unknown[], depth: number): void {
+  if (flat.length > maxEntries) return
+  if (typeof value === 'string' && value.length <= maxSharedLength) share(value)
+  if (typeof value !== 'object' || value === null || depth === maxDepth) {
+    flat.push(value)
+    return
+  }
+  if (Array.isArray(value)) {
+    flat.push(lengthOf(value.length))
+    for (const item of value) write(item, flat, depth + 1)
+    return
+  }
+  const keys = Object.getPrototypeOf(value) === Object.prototype ? keysOf(value) : undefined
+  flat.push(keys ?? value)
+  if (keys === undefined) return
+  for (const name of keys.names) write(value[name as keyof typeof value], flat, depth + 1)
+}
+
+function read(flat: FlatValue, place: { at: number }): unknown {
+  const entry = flat[place.at++]
+  if (entry instanceof Length) {
+    const items: unknown[] = []
+    for (let count = entry.length; count > 0; count--) items.push(read(flat, place))
+    return items
+  }
+  if (!(entry instanceof Keys)) return entry
+  const value: Record<string, unknown> = {}
+  for (const name of entry.names) value[name] = read(flat, place)
+  return value
+}
+
+/**
+ * V8 stores each name of a property once: after a short text was used as one, equal texts of all sessions are the same
+ * string, and a text that was cut out of a larger one holds that no longer.
+ */
+function share(text: string): void {
+  if (names.count++ > maxNames) names = { count: 0, table: Object.create(null) }
+  names.table[text] = undefined
+}
+
+let names: { count: number; readonly table: Record<string, unknown> } = {
+  count: 0,
+  table: Object.create(null),
+}
+const maxNames = 2_000
+
+const lengths: Length[] = []
+
+function lengthOf(length: number): Length {
+  if (length > maxSharedLength) return new Length(length)
+  lengths[length] ??= new Length(length)
+  return lengths[length]
+}
+
+/** Keys by their names. Bounded: the keys of arguments can be anything that a model writes. */
+const known = new Map<string, Keys>()
+const maxKnown = 1_000
+const maxKeys = 32
+
+/** Undefined for an object that stays as it is: its keys are many or new. */
+function keysOf(value: object): Keys | undefined {
+  const own = Object.keys(value)
+  const text = own.join()
+  const there = known.get(text)
+  if (there !== undefined)
+    return there.names.length === own.length && own.every((name, at) => name === there.names[at])
+      ? there
+      : undefined
+  if (own.length > maxKeys || known.size >= maxKnown || own.includes('__proto__')) return undefined
+  const keys = new Keys(own)
+  known.set(text, keys)
+  return keys
+}
