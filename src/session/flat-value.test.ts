@@ -46,7 +46,15 @@ test('does not write lists of thousands of values, and ends with values that con
 })
 
 test('distinguishes keys that look the same in a row', () => {
-  const values = [{ 'a,b': 1, c: 2 }, { a: 1, 'b,c': 2 }, { a: 1, b: 2, c: 3 }]
+  const values = [
+    { 'a,b': 1, c: 2 },
+    { a: 1, 'b,c': 2 },
+    { a: 1, b: 2, c: 3 },
+    { type: 'true', role: null },
+    { type: true, role: 'null' },
+    { type: undefined, role: 'undefined' },
+    { type: 'undefined', role: undefined },
+  ]
   for (const value of values) expect(restored(value)).toStrictEqual(value)
 })
 

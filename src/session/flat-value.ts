@@ -22,14 +22,19 @@ const maxEntries = 4_096
 const maxDepth = 16
 const maxSharedLength = 80
 
-/** The keys of an object. */
+/** The keys of an object, with the values that many objects of its kind have: its type, flags. */
 class Keys {
   readonly names: readonly string[]
+  readonly values: readonly unknown[]
 
-  constructor(names: readonly string[]) {
+  constructor(names: readonly string[], values: readonly unknown[]) {
     this.names = names
+    this.values = values
   }
 }
+
+/** In place of a value that comes after the keys. */
+const follows = Symbol('follows')
 
 /** The length of an array. */
 class Length {
@@ -55,7 +60,8 @@ function write(value: unknown, flat: unknown[], depth: number): void {
   const keys = Object.getPrototypeOf(value) === Object.prototype ? keysOf(value) : undefined
   flat.push(keys ?? value)
   if (keys === undefined) return
-  for (const name of keys.names) write(value[name as keyof typeof value], flat, depth + 1)
+  for (const [at, name] of keys.names.entries())
+    if (keys.values[at] === follows) write(value[name as keyof typeof value], flat, depth + 1)
 }
 
 function read(flat: FlatValue, place: { at: number }): unknown {
@@ -67,15 +73,18 @@ function read(flat: FlatValue, place: { at: number }): unknown {
   }
   if (!(entry instanceof Keys)) return entry
   const value: Record<string, unknown> = {}
-  for (const name of entry.names) value[name] = read(flat, place)
+  for (const [at, name] of entry.names.entries()) {
+    const known = entry.values[at]
+    value[name] = known === follows ? read(flat, place) : known
+  }
   return value
 }
 
 /**
- * V8 stores each name of a property once: after a short text was used as one, equal texts of all sessions are the same
- * string, and a text that was cut out of a larger one holds that no longer.
+ * Makes equal texts of all sessions one string: V8 stores each name of a property once. A text that was cut out of a
+ * larger one holds that no longer.
  */
-function share(text: string): void {
+export function share(text: string): void {
   if (names.count++ > maxNames) names = { count: 0, table: Object.create(null) }
   names.table[text] = undefined
 }
@@ -101,15 +110,32 @@ const maxKeys = 32
 
 /** Undefined for an object that stays as it is: its keys are many or new. */
 function keysOf(value: object): Keys | undefined {
-  const own = Object.keys(value)
-  const text = own.join()
+  const names = Object.keys(value)
+  const values: unknown[] = []
+  let text = ''
+  for (const name of names) {
+    const one: unknown = value[name as keyof typeof value]
+    const isKnown = isUsual(name, one)
+    values.push(isKnown ? one : follows)
+    text += isKnown ? `${name}=${String(one)},` : `${name},`
+  }
   const there = known.get(text)
   if (there !== undefined)
-    return there.names.length === own.length && own.every((name, at) => name === there.names[at])
-      ? there
-      : undefined
-  if (own.length > maxKeys || known.size >= maxKnown || own.includes('__proto__')) return undefined
-  const keys = new Keys(own)
+    return isSame(there.names, names) && isSame(there.values, values) ? there : undefined
+  if (names.length > maxKeys || known.size >= maxKnown || names.includes('__proto__')) return undefined
+  const keys = new Keys(names, values)
   known.set(text, keys)
   return keys
+}
+
+/** Whether few values are to be expected under this key. */
+function isUsual(name: string, value: unknown): boolean {
+  if (typeof value === 'string') return (name === 'type' || name === 'role') && value.length <= maxTypeLength
+  return typeof value === 'boolean' || value === undefined || value === null
+}
+
+const maxTypeLength = 32
+
+function isSame(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at])
 }

@@ -23,7 +23,7 @@ type QuestionHost = {
 /** The questions of one session that wait for a user. Each is answered once: by the host's handler, or by `answer`. */
 export class OpenQuestions {
   readonly #host: QuestionHost
-  readonly #waiting = new Map<string, Waiting>()
+  #waiting: Map<string, Waiting> | undefined
 
   constructor(host: QuestionHost) {
     this.#host = host
@@ -36,18 +36,18 @@ export class OpenQuestions {
   }
 
   pending(): PendingQuestion[] {
-    return [...this.#waiting.values()].map(({ pending }) => pending)
+    return [...(this.#waiting?.values() ?? [])].map(({ pending }) => pending)
   }
 
   /** The calls of the session's own model that wait. A run that is resumed makes them again. */
   calls(): string[] {
-    return [...this.#waiting.values()].flatMap(({ callId }) => callId ?? [])
+    return [...(this.#waiting?.values() ?? [])].flatMap(({ callId }) => callId ?? [])
   }
 
   /** Answers a question. False when none waits under this id. */
   answer(questionId: string, answers: QuestionAnswers): boolean {
-    const asked = this.#waiting.get(questionId)
-    this.#waiting.delete(questionId)
+    const asked = this.#waiting?.get(questionId)
+    this.#waiting?.delete(questionId)
     asked?.answer(answers)
     return asked !== undefined
   }
@@ -62,7 +62,9 @@ export class OpenQuestions {
     this.#host.emit({ type: 'user_question', questions, toolId: callId, agent, taskId })
     signal.throwIfAborted()
     // A model can give two calls one id: an answer to one must not reach the other.
-    const isOwnId = callId !== undefined && !this.#waiting.has(callId)
+    this.#waiting ??= new Map()
+    const waiting = this.#waiting
+    const isOwnId = callId !== undefined && !waiting.has(callId)
     const questionId = isOwnId ? callId : this.#host.newId()
     const pending: PendingQuestion = { questionId, questions, askedAtMs: this.#host.now(), from }
     const over = new AbortController()
@@ -70,7 +72,7 @@ export class OpenQuestions {
     signal.addEventListener('abort', withdraw, { once: true })
     try {
       return await new Promise<QuestionAnswers>((resolve, reject) => {
-        this.#waiting.set(questionId, {
+        waiting.set(questionId, {
           pending,
           callId,
           answer: (answers) => {
@@ -85,7 +87,7 @@ export class OpenQuestions {
       })
     } finally {
       // After an answer, another question can have the id already.
-      if (this.#waiting.get(questionId)?.pending === pending) this.#waiting.delete(questionId)
+      if (waiting.get(questionId)?.pending === pending) waiting.delete(questionId)
       signal.removeEventListener('abort', withdraw)
     }
   }

@@ -29,28 +29,49 @@ const assumedWindow = 128_000
 export function shownLimits(
   mode: ToolSearchMode,
   isBuiltin: (name: string) => boolean,
-  facts: () => Pick<ModelFacts, 'contextTokens' | 'contextAssumed'>,
+  facts: () => WindowFacts,
 ): ShownLimits {
-  const kindOf = (tool: AnyTool): 'builtin' | 'server' | 'host' =>
-    isBuiltin(tool.name) ? 'builtin' : isServerTool(tool) ? 'server' : 'host'
-  const counted = (kind: string, tools: readonly AnyTool[]): AnyTool[] =>
-    tools.filter((tool) => kindOf(tool) === kind)
-  return {
-    fit(added, shown) {
-      const [first] = added
-      if (first === undefined || mode === 'never') return true
-      const kind = kindOf(first)
-      if (kind === 'builtin') return true
-      if (kind === 'server' && mode === 'always') return false
-      const all = [...counted(kind, shown()), ...added]
-      return all.length <= maxShown || tokensOf(all) <= windowOf(facts()) * maxShare
-    },
-    isSure: (tools) =>
-      mode === 'never' ||
-      (['server', 'host'] as const).every((kind) => {
-        const { length } = counted(kind, tools)
-        return length === 0 || (length <= maxShown && !(kind === 'server' && mode === 'always'))
-      }),
+  return new LimitsByKind(mode, isBuiltin, facts)
+}
+
+type WindowFacts = Pick<ModelFacts, 'contextTokens' | 'contextAssumed'>
+type ToolKind = 'builtin' | 'server' | 'host'
+
+class LimitsByKind implements ShownLimits {
+  readonly #mode: ToolSearchMode
+  readonly #isBuiltin: (name: string) => boolean
+  readonly #facts: () => WindowFacts
+
+  constructor(mode: ToolSearchMode, isBuiltin: (name: string) => boolean, facts: () => WindowFacts) {
+    this.#mode = mode
+    this.#isBuiltin = isBuiltin
+    this.#facts = facts
+  }
+
+  fit(added: readonly AnyTool[], shown: () => readonly AnyTool[]): boolean {
+    const [first] = added
+    if (first === undefined || this.#mode === 'never') return true
+    const kind = this.#kindOf(first)
+    if (kind === 'builtin') return true
+    if (kind === 'server' && this.#mode === 'always') return false
+    const all = [...this.#counted(kind, shown()), ...added]
+    return all.length <= maxShown || tokensOf(all) <= windowOf(this.#facts()) * maxShare
+  }
+
+  isSure(tools: readonly AnyTool[]): boolean {
+    if (this.#mode === 'never') return true
+    return (['server', 'host'] as const).every((kind) => {
+      const { length } = this.#counted(kind, tools)
+      return length === 0 || (length <= maxShown && !(kind === 'server' && this.#mode === 'always'))
+    })
+  }
+
+  #kindOf(tool: AnyTool): ToolKind {
+    return this.#isBuiltin(tool.name) ? 'builtin' : isServerTool(tool) ? 'server' : 'host'
+  }
+
+  #counted(kind: ToolKind, tools: readonly AnyTool[]): AnyTool[] {
+    return tools.filter((tool) => this.#kindOf(tool) === kind)
   }
 }
 
@@ -58,10 +79,7 @@ function isServerTool(tool: AnyTool): boolean {
   return isGovernedTool(tool) && tool.mcp !== undefined
 }
 
-function windowOf({
-  contextTokens,
-  contextAssumed,
-}: Pick<ModelFacts, 'contextTokens' | 'contextAssumed'>): number {
+function windowOf({ contextTokens, contextAssumed }: WindowFacts): number {
   return contextAssumed === true ? assumedWindow : contextTokens
 }
 

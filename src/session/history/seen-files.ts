@@ -7,6 +7,7 @@ import { decodeText } from '../../workspace/files/decode-text.js'
 import { FileChangedError } from '../../workspace/files/errors.js'
 import type { WorkspaceFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
+import { share } from '../flat-value.js'
 import { hostCalls } from './file-changes.js'
 
 /** A tool of the model would overwrite content that the model has not seen. */
@@ -58,6 +59,9 @@ export class SeenFiles {
   }
 
   set(realPath: string, version: string): void {
+    // Sessions of one workspace read the same files.
+    share(realPath)
+    share(version)
     this.#known.delete(realPath)
     this.#known.set(realPath, { version })
     const [oldest] = this.#known.keys()

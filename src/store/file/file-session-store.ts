@@ -77,21 +77,27 @@ export class FileSessionStore implements SessionStore {
   async list(): Promise<SessionInfo[]> {
     const listed: Listed = new Map()
     const infos: SessionInfo[] = []
-    for (const [at, name] of this.#names().entries()) {
+    const names = this.#names()
+    for (let at = 0; at < names.length; at += readsAtOnce) {
       // Looking at a log that did not change does not wait for anything: other work gets its turn here.
-      if (at % looksInTurn === looksInTurn - 1) await new Promise((resolve) => setImmediate(resolve))
-      const path = join(this.directory, name)
-      const id = isLongName(name) ? this.#idIn(path) : sessionIdOf(name)
-      if (id === undefined) continue
-      try {
-        infos.push(await this.#listedInfo(path, id, listed))
-      } catch (error) {
-        // Not a session, or one that is being deleted; one that cannot be read is still listed.
-        if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') infos.push({ id })
-      }
+      if (at % looksInTurn === 0) await new Promise((resolve) => setImmediate(resolve))
+      const some = names.slice(at, at + readsAtOnce).map((name) => this.#infoAt(name, listed))
+      for (const info of await Promise.all(some)) if (info !== undefined) infos.push(info)
     }
     this.#listed = listed
     return newestFirst(infos)
+  }
+
+  async #infoAt(name: string, listed: Listed): Promise<SessionInfo | undefined> {
+    const path = join(this.directory, name)
+    const id = isLongName(name) ? this.#idIn(path) : sessionIdOf(name)
+    if (id === undefined) return undefined
+    try {
+      return await this.#listedInfo(path, id, listed)
+    } catch (error) {
+      // Not a session, or one that is being deleted; one that cannot be read is still listed.
+      return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' ? undefined : { id }
+    }
   }
 
   /** Reads a log only when it is not the one that was last listed. */
@@ -369,8 +375,10 @@ const maxRemembered = 1_000
 type LastRead = LogEnd & { readonly facts: FileFacts; readonly recordCount: number }
 
 type Listed = Map<string, { readonly facts: FileFacts; readonly info: SessionInfo }>
+/** How many logs are read at once: more than the threads that read them, so that none waits for this one. */
+const readsAtOnce = 16
 /** How many logs are looked at without a pause: less than a millisecond. */
-const looksInTurn = 100
+const looksInTurn = 6 * readsAtOnce
 
 /** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
 function isUnchanged(before: FileFacts, now: FileFacts): boolean {

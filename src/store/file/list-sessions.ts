@@ -15,9 +15,9 @@ export async function infoOf(files: FileLayer, directory: string, id: string): P
   const fd = files.open(join(directory, logName), readOnly)
   try {
     const { size, mtimeMs } = files.facts(fd)
-    const head = await readWindow(files, fd, 0)
+    const head = await readWindow(files, fd, 0, size)
     const start = Math.max(windowBytes, size - windowBytes)
-    const tail = start < size ? await readWindow(files, fd, start) : Buffer.alloc(0)
+    const tail = start < size ? await readWindow(files, fd, start, size) : Buffer.alloc(0)
     const info = sessionInfo(id, [...recordsAtStart(id, head), ...recordsAtEnd(id, tail)])
     return info.updatedAtMs === undefined ? { ...info, updatedAtMs: mtimeMs } : info
   } finally {
@@ -27,9 +27,11 @@ export async function infoOf(files: FileLayer, directory: string, id: string): P
 
 const windowBytes = 32 * 1024
 
-async function readWindow(files: FileLayer, fd: number, position: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(windowBytes)
-  return buffer.subarray(0, await files.readLater(fd, buffer, 0, windowBytes, position))
+/** Most logs are shorter than a window: a buffer of their size comes from Node's pool. */
+async function readWindow(files: FileLayer, fd: number, position: number, end: number): Promise<Buffer> {
+  const length = Math.min(windowBytes, Math.max(0, end - position))
+  const buffer = Buffer.allocUnsafe(length)
+  return buffer.subarray(0, await files.readLater(fd, buffer, 0, length, position))
 }
 
 function recordsAtStart(id: string, bytes: Buffer): LogScan['records'] {
