@@ -1,5 +1,12 @@
 import { isTerminal } from '../loop/events.js'
-import type { LiveEvent, QueueMember, RunClaim, RunMessage, Settlement } from '../run-queue/run-queue.js'
+import type {
+  LiveEvent,
+  QueuedRun,
+  QueueMember,
+  RunClaim,
+  RunMessage,
+  Settlement,
+} from '../run-queue/run-queue.js'
 import { load, type RestoredSession } from '../session/journal/restore.js'
 import { restoredEvents } from '../session/journal/restored-events.js'
 import type { RunEvent } from '../session/run-events.js'
@@ -10,7 +17,7 @@ import type { JsonValue } from '../tool/json.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
 import { baseOf, chainOf, restartEvent } from './chain-events.js'
 import { type OpenedRun, openRunSession } from './open-run-session.js'
-import type { AnswerCheck } from './signed-answer.js'
+import type { AnswerCheck, AnswerRefusal } from './signed-answer.js'
 import { readRequestData } from './submission.js'
 import type { WorkerOptions } from './worker-options.js'
 
@@ -23,7 +30,7 @@ export type ClaimedRunParts = {
   readonly claim: RunClaim
   readonly answers: AnswerCheck
   /** Reports an answer that was not used. */
-  refusedAnswer(): void
+  refusedAnswer(reason: AnswerRefusal | 'not_asked'): void
 }
 
 const publishEveryMs = 10
@@ -165,7 +172,7 @@ export class ClaimedRun {
     const chain = state === undefined ? [] : chainOf(state, run.runId)
     const last = chain.at(-1)
     const ended = last && endOf(last)
-    if (ended !== undefined) return ended
+    if (ended !== undefined && !isRedriven(run, chain)) return ended
     if (run.cancelRequested && last === undefined) return { state: 'cancelled' }
     const result = last === undefined ? this.#send(session) : this.#resume(session, state, last, chain.length)
     try {
@@ -296,7 +303,7 @@ export class ClaimedRun {
     const { answers, claim, options, refusedAnswer } = this.#parts
     const answer = answers.read(body, claim.run)
     if (typeof answer === 'string') {
-      refusedAnswer()
+      refusedAnswer(answer)
       return true
     }
     const { callId, key, askedAtMs, decision, message, by } = answer
@@ -304,7 +311,7 @@ export class ClaimedRun {
     const open = state?.openQuestions.find(({ question }) => question.callId === callId)
     const isSame = open?.question.key === key && open.question.askedAtMs === askedAtMs
     if (!isSame || open.refused !== undefined) {
-      refusedAnswer()
+      refusedAnswer('not_asked')
       return true
     }
     const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
@@ -362,6 +369,16 @@ function endOf({ status, error }: RunRow): Settlement | undefined {
   if (status === 'completed' || status === 'cancelled') return { state: status }
   if (status === 'failed') return { state: 'failed', error: { code: 'run_failed', message: error ?? '' } }
   return undefined
+}
+
+/**
+ * Whether a run that failed was queued again after its last failure. Without that, its node ended after the failure and
+ * before it could settle the run.
+ */
+function isRedriven({ redrives = 0 }: QueuedRun, chain: readonly RunRow[]): boolean {
+  return (
+    chain.at(-1)?.status === 'failed' && chain.filter(({ status }) => status === 'failed').length <= redrives
+  )
 }
 
 /** When the first question expires: then the model must learn that no user answered. */

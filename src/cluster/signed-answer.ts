@@ -2,6 +2,7 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import { canonicalJson } from '../authority/canonical-json.js'
 import type { RunQueue } from '../run-queue/run-queue.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
+import { ClusterError } from './errors.js'
 
 /** The decision of a user about one call. */
 export type ApprovalDecision = 'once' | 'session' | 'always' | 'reject'
@@ -24,6 +25,21 @@ export type ApprovalAnswer = {
 
 /** Why a signed answer is not used. */
 export type AnswerRefusal = 'malformed' | 'forged' | 'expired' | 'other_run' | 'reused'
+
+const refusals: Readonly<Record<AnswerRefusal | 'not_asked', string>> = {
+  malformed: 'it is not one',
+  forged: 'it was not signed with the key of this worker; all workers and clients need the same one',
+  expired: 'it has expired',
+  other_run: 'it is for another run',
+  reused: 'it was used before',
+  not_asked: 'no call waits for it',
+}
+
+/** The error that a worker reports for an answer that it did not use. */
+export function answerRefused(runId: string, reason: AnswerRefusal | 'not_asked'): ClusterError {
+  const message = `An answer to an approval of the run '${runId}' was refused: ${refusals[reason]}.`
+  return new ClusterError('approval_not_found', message)
+}
 
 /** A key of at least 32 characters that clients and workers of one cluster share. */
 export type ClusterKey = string | Uint8Array

@@ -3,7 +3,7 @@ import type { QueueMember, RunClaim, RunRetention, WakeReason } from '../run-que
 import { ClaimedRun, type ClaimOutcome } from './claimed-run.js'
 import { claimWaits, reportQueue } from './queue-metrics.js'
 import { removeEndedRuns } from './run-retention.js'
-import { AnswerCheck, clusterKey } from './signed-answer.js'
+import { AnswerCheck, answerRefused, clusterKey } from './signed-answer.js'
 import { workerLimits } from './worker-limits.js'
 import type { WorkerMetrics, WorkerOptions } from './worker-options.js'
 
@@ -160,8 +160,9 @@ export class Worker {
         member,
         claim,
         answers: this.#answers,
-        refusedAnswer: () => {
+        refusedAnswer: (reason) => {
           this.#counts.refusedAnswers += 1
+          this.#report(answerRefused(claim.run.runId, reason))
         },
       })
       const ended = run

@@ -234,7 +234,7 @@ export class PostgresRunQueue implements RunQueue {
       await this.#set(
         run,
         row,
-        `state = 'queued', takeovers = 0, cancel_requested = false, error = null, job = null`,
+        `state = 'queued', takeovers = 0, redrives = redrives + 1, cancel_requested = false, error = null, job = null`,
       )
       await this.#jobs.advance(run, row.session_id)
       return true

@@ -20,6 +20,7 @@ export type RunRow = {
   readonly attempt: number
   readonly takeovers: number
   readonly position: number
+  readonly redrives: number
   readonly node: number | null
   readonly cancel_requested: boolean
   readonly error: string | null
@@ -27,7 +28,7 @@ export type RunRow = {
 
 export const runColumns = `ord::float8 as ord, run_id, session_id, tenant, tier, lane, priority,
   not_before::float8 as not_before, submission, digest, state, front, job, submitted_at::float8 as submitted_at,
-  updated_at::float8 as updated_at, attempt, takeovers, position::float8 as position, node, cancel_requested, error`
+  updated_at::float8 as updated_at, attempt, takeovers, position::float8 as position, redrives, node, cancel_requested, error`
 
 /** The time of the database in milliseconds: nodes need not agree about theirs. */
 export const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
@@ -49,6 +50,7 @@ export function runOf(row: RunRow): QueuedRun {
     attempt: row.attempt,
     takeovers: row.takeovers,
     position: row.position,
+    redrives: row.redrives,
     ...(row.node !== null && { nodeId: String(row.node) }),
     cancelRequested: row.cancel_requested,
     ...(row.error !== null && { error: JSON.parse(row.error) }),

@@ -179,6 +179,7 @@ export class InProcessRunQueue implements RunQueue {
       ...run,
       state: 'queued',
       takeovers: 0,
+      redrives: (run.redrives ?? 0) + 1,
       cancelRequested: false,
       error: undefined,
     })

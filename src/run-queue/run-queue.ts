@@ -53,6 +53,8 @@ export type QueuedRun = RunSubmission & {
   readonly takeovers: number
   /** How far the log had come at the last claim; a number that only grows with progress. */
   readonly position: number
+  /** How often it was queued again after it had failed or was dead. */
+  readonly redrives?: number | undefined
   /** The node that executes it, while it is active. */
   readonly nodeId?: string | undefined
   readonly cancelRequested: boolean

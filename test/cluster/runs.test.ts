@@ -402,6 +402,28 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(await client.get(runId)).toMatchObject({ state: 'failed', error: { code: 'workspace_unknown' } })
   })
 
+  it('continues after its last finished round when it has failed and is queued again', async () => {
+    const { store, queue, worker, ledger } = await place(backend)
+    const client = new RunClient({ store, queue })
+    const away = { error: new Error('the model is away') }
+    await worker([call('look', 'one'), away, away, call('look', 'two'), 'done'], {
+      session: { retry: { maxRetries: 0 } },
+    })
+    const { runId } = await client.submit({ prompt: 'x' })
+    for (const attempt of [1, 2]) {
+      await untilState(client, runId, 'failed')
+      expect(await client.get(runId)).toMatchObject({ attempt })
+      await client.redrive(runId)
+    }
+    await untilState(client, runId, 'completed')
+    expect((await collect(client.events(runId))).at(-1)?.event).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'done' },
+    })
+    expect(ledger.begun).toEqual(['one', 'two'])
+    await expect(client.redrive(runId)).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
   it('can restrict the worker, and never widen it', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })

@@ -269,6 +269,11 @@ create index mail_waiting on mail (session_id, n) where not is_taken;
 create index mail_by_time on mail (expires_at);
 `
 
+/** A run that failed continues when it is queued again; one whose node ended after the failure does not. */
+const redrives = `
+alter table queue_runs add column redrives integer not null default 0;
+`
+
 /** The steps from an empty schema to the current one. */
 export const schemaSteps: readonly SchemaStep[] = [
   { oldestCode: 1, sql: firstSchema },
@@ -276,4 +281,5 @@ export const schemaSteps: readonly SchemaStep[] = [
   { oldestCode: 1, sql: waitingRuns },
   { oldestCode: 1, sql: endedRuns },
   { oldestCode: 1, sql: mailbox },
+  { oldestCode: 1, sql: redrives },
 ]
