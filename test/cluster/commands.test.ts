@@ -191,9 +191,11 @@ describe.skipIf(!hasPostgres())('capstan runs', () => {
       [['show'], 2, '"capstan runs list" lists the runs.'],
       [['list', '--wait', 'long'], 2, '--wait takes a duration'],
       [['list', '--database', 'mysql://x'], 2, 'begins with postgres://'],
+      [['list', '--schema', 'a"; drop'], 2, 'must be 1 to 40 lower-case letters'],
+      [['answer', 'x', '--decision', 'once'], 2, 'CAPSTAN_CLUSTER_KEY is not set'],
       [['list', '--wait', '1s'], 1, 'cannot be reached; check that it runs and that the URL is right'],
     ] as const) {
-      const refused = await run(['runs', ...words], { env: { ...env } })
+      const refused = await run(['runs', ...words], { env: { ...env, CAPSTAN_CLUSTER_KEY: '' } })
       expect(refused).toMatchObject({ code, stderr: expect.stringContaining(text) })
     }
     const without = await run(['runs', 'list'])

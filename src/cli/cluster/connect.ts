@@ -2,6 +2,7 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import { RunClient } from '../../cluster/run-client.js'
 import type { RunQueue } from '../../run-queue/run-queue.js'
 import { placeOf } from '../../store/postgres/database.js'
+import { quoted } from '../../store/postgres/schema.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
@@ -46,8 +47,18 @@ export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
     throw new UsageError('--database takes a URL that begins with postgres://.')
   return {
     url,
-    schema: args.value('schema') ?? 'capstan',
+    schema: schemaOf(args),
     maxWaitMs: wait === undefined ? defaultWaitMs : readDuration('wait', wait),
+  }
+}
+
+function schemaOf(args: Args): string {
+  const schema = args.value('schema') ?? 'capstan'
+  try {
+    quoted(schema)
+    return schema
+  } catch (error) {
+    throw new UsageError(messageOf(error))
   }
 }
 
@@ -110,6 +121,10 @@ export function clusterKeyOf({ env }: Pick<Io, 'env'>): string | undefined {
     )
   return key
 }
+
+/** Printed by what serves approvals without a key. */
+export const noClusterKey =
+  'CAPSTAN_CLUSTER_KEY is not set, so no other process can answer approvals. Make a key with: openssl rand -hex 32'
 
 /** The URL of the database that the flags, the environment or the configuration name. */
 export async function databaseIn(args: Args, io: Io): Promise<string | undefined> {

@@ -6,8 +6,10 @@ import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
+import { timeText } from '../sessions/about-session.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import { type Connected, connect } from './connect.js'
+import { cutTo } from '../terminal/width.js'
+import { type Connected, clusterKeyOf, connect } from './connect.js'
 
 /** Adds a run to the queue and prints its id. */
 export const submitRun: Action = async (args, io) => {
@@ -49,7 +51,10 @@ export const listRuns: Action = async (args, io) =>
       states: args.has('state') ? args.values('state').map(stateOf) : undefined,
       limit: args.count('limit') ?? 20,
     })
-    for (const run of runs) await write(io.stdout, `${args.has('json') ? safeJson(run) : lineOf(run)}\n`)
+    for (const run of runs) {
+      const line = io.isTTY.stdout ? cutTo(lineOf(run), io.columns()) : lineOf(run)
+      await write(io.stdout, `${args.has('json') ? safeJson(run) : line}\n`)
+    }
     if (runs.length === 0 && !args.has('json')) await write(io.stderr, 'No runs.\n')
     if (next !== undefined && !args.has('json')) await write(io.stderr, '… and more (use --limit)\n')
     return exitCodes.done
@@ -110,6 +115,11 @@ export const answerRun: Action = async (args, io) => {
     throw new UsageError(
       'Missing option: --decision once|session|always|reject for a call, or --answer TEXT for a question',
       '"capstan runs show RUN" lists what waits.',
+    )
+  if (clusterKeyOf(io) === undefined)
+    throw new UsageError(
+      'CAPSTAN_CLUSTER_KEY is not set, so the workers would refuse the answer.',
+      'Set it to the key that the workers have.',
     )
   return withRun(args, io, async (client, { runId }) => {
     const waiting = await client.approvals(runId)
@@ -225,13 +235,13 @@ async function follow({ client, queue }: Connected, runId: string, args: Args, i
 }
 
 async function done(args: Args, io: Io, value: object, text: string): Promise<number> {
-  await write(io.stdout, args.has('json') ? `${JSON.stringify(value)}\n` : `${text}\n`)
+  await write(io.stdout, args.has('json') ? `${safeJson(value)}\n` : `${safeLine(text, 500)}\n`)
   return exitCodes.done
 }
 
 function lineOf({ runId, state, lane, tenantId, submittedAtMs, prompt }: QueuedRun): string {
   const tenant = tenantId === undefined ? '' : `  ${safeLine(tenantId, 40)}`
-  return `${runId}  ${state}  ${safeLine(lane, 40)}${tenant}  ${new Date(submittedAtMs).toISOString()}  ${safeLine(prompt, 60)}`
+  return `${safeLine(runId)}  ${state}  ${safeLine(lane, 40)}${tenant}  ${timeText(submittedAtMs)}  ${safeLine(prompt, 60)}`
 }
 
 function stateOf(given: string): QueuedRunState {

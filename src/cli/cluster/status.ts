@@ -40,15 +40,14 @@ async function openScreen(io: Io): Promise<Screen> {
   return new Screen(io.stdout, { columns: () => io.columns(), rows: () => rowsOf(io.stdout) })
 }
 
-/** Asks a node to end. Its id can be shortened. */
+/** Asks a node to end: the one with this id, or with this name. */
 export async function drainNode(args: Args, io: Io): Promise<number> {
   const given = args.required(0, 'NODE', '"capstan cluster status" lists the nodes.')
   const { queue, close } = await connect(args, io)
   try {
     const { nodes } = await queue.status()
     const exact = nodes.filter(({ id }) => id === given)
-    const found =
-      exact.length > 0 ? exact : nodes.filter(({ id, name }) => id.startsWith(given) || name === given)
+    const found = exact.length > 0 ? exact : nodes.filter(({ name }) => name === given)
     const [node] = found
     if (node === undefined || found.length > 1)
       throw new CommandLineError(

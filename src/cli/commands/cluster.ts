@@ -20,7 +20,7 @@ export const command: Command = {
   ],
   examples: [
     { line: 'capstan cluster status --watch', comment: 'Watch the cluster' },
-    { line: 'capstan cluster drain 7d0c2f0e', comment: 'Drain a node; the id can be shortened' },
+    { line: 'capstan cluster drain 7', comment: 'Drain a node, by its id or its name' },
   ],
   async run(args, io) {
     const [action = 'status'] = args.positionals

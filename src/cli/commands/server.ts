@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Args } from '../args.js'
-import { type Connected, clusterKeyOf, connect, databaseIn } from '../cluster/connect.js'
+import { type Connected, clusterKeyOf, connect, databaseIn, noClusterKey } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
@@ -110,6 +110,8 @@ async function serve(
   const token = await readToken(io, tokenFile)
   const host = args.value('host') ?? '127.0.0.1'
   const { sessionStore: _, ...session } = prepared.options
+  const clusterKey = cluster === undefined ? undefined : clusterKeyOf(io)
+  if (cluster !== undefined && clusterKey === undefined) await write(io.stderr, `${noClusterKey}\n`)
   const server = createServer(prepared.agent, {
     token: token.value,
     workspaces,
@@ -118,7 +120,7 @@ async function serve(
     allowedHosts: [host, ...ownAddresses(host)],
     store: cluster?.store ?? prepared.store,
     queue: cluster?.queue,
-    clusterKey: cluster === undefined ? undefined : clusterKeyOf(io),
+    clusterKey,
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
   })
   const listening = await listen(server, { port, host }).catch((cause: unknown) => {

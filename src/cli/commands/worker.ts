@@ -3,7 +3,7 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import { workerLimits } from '../../cluster/worker-limits.js'
 import type { TenantQuotas } from '../../cluster/worker-options.js'
 import type { Args } from '../args.js'
-import { clusterKeyOf, connect, databaseOf } from '../cluster/connect.js'
+import { clusterKeyOf, connect, databaseOf, noClusterKey } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
 import { hasCostQuota, tenantQuotaFlags, tenantQuotasOf } from '../cluster/tenant-quotas.js'
 import type { Command } from '../command.js'
@@ -98,7 +98,8 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
     const prepared = await prepare(args.with({ directory: first, store: 'none' }), io)
     try {
       checkPrice(workerLimits(given, prepared.config.cluster).tenantQuotas, prepared)
-      for (const note of [...prepared.warnings, ...prepared.notes])
+      const keyNote = clusterKey === undefined ? [noClusterKey] : []
+      for (const note of [...prepared.warnings, ...prepared.notes, ...keyNote])
         await write(io.stderr, `${safeLine(note, 500)}\n`)
       const cluster = await connect(args, io).catch((error: unknown) => {
         // Stopped before it could begin: there is nothing to drain.
