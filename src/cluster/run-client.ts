@@ -19,7 +19,7 @@ import type { Question } from '../tool/session-services.js'
 import { ClusterError, runNotFound } from './errors.js'
 import { followRun } from './follow-run.js'
 import { type ApprovalDecision, answerId, type ClusterKey, clusterKey, signAnswer } from './signed-answer.js'
-import { type SubmitRequest, submissionOf } from './submission.js'
+import { isDerivedSessionId, type SubmitRequest, submissionOf } from './submission.js'
 
 /** The options of a {@link RunClient}. */
 export type RunClientOptions = {
@@ -215,7 +215,7 @@ export class RunClient {
     if (asked !== undefined && asked.questions.length !== answers.length)
       throw new ClusterError(
         'submission_invalid',
-        `There must be ${asked.questions.length} lists of answers, one for each question.`,
+        `Give one list of answers for each question: ${asked.questions.length} and not ${answers.length}.`,
       )
     // A question of a subagent is not in the log of this session: the worker passes the answer on to the oldest.
     const callId = asked?.questionId
@@ -236,7 +236,7 @@ export class RunClient {
   }
 
   /** The nodes, lanes and dead letters of the cluster; only for clients without a tenant. */
-  status(): Promise<ClusterStatus> {
+  async status(): Promise<ClusterStatus> {
     if (this.#scope.tenantId !== undefined)
       throw new ClusterError('run_not_found', 'A client of one tenant cannot see the state of the cluster.')
     return this.#queue.status()
@@ -266,11 +266,20 @@ export class RunClient {
     })
   }
 
-  /** A session of another tenant does not exist for this client. */
+  /** A session of another tenant does not exist for this client. A worker checks this too, before it runs anything. */
   async #checkSession(sessionId: string): Promise<void> {
     const { tenantId } = this.#scope
-    const labels = (await load(this.#store, sessionId))?.session?.labels
-    const isVisible = labels === undefined || tenantId === undefined || labels['tenantId'] === tenantId
-    if (!isVisible) throw new ClusterError('session_not_found', `There is no session '${sessionId}'.`)
+    const state = await load(this.#store, sessionId)
+    const owner = state?.session?.labels?.['tenantId']
+    const isOwn = state === undefined ? await this.#canCreate(sessionId) : owner === tenantId
+    if (isOwn) return
+    const hint = tenantId === undefined ? ` It belongs to the tenant '${owner}': submit as this tenant.` : ''
+    throw new ClusterError('session_not_found', `There is no session '${sessionId}'.${hint}`)
+  }
+
+  /** Another tenant could know which session a key will have, and take its id. */
+  async #canCreate(sessionId: string): Promise<boolean> {
+    if (this.#scope.tenantId === undefined || !isDerivedSessionId(sessionId)) return true
+    return (await this.list({ sessionId, limit: 1 })).runs.length > 0
   }
 }

@@ -83,6 +83,11 @@ export function submissionOf(
   }
 }
 
+/** Whether an id is one that follows from an idempotency key. */
+export function isDerivedSessionId(sessionId: string): boolean {
+  return /^session-[0-9a-f]{40}$/.test(sessionId)
+}
+
 /** Reads the data of a submission. It comes from a queue, which others may write to. */
 export function readRequestData(data: JsonObject): RunRequestData {
   const { workspace, attachments, metadata, options, principal, correlationId } = data

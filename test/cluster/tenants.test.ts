@@ -106,7 +106,7 @@ async function drain(events: AsyncIterable<unknown>): Promise<unknown[]> {
 
 describe.each(backends)('a tenant of a cluster in $name', ({ backend }) => {
   it('gets from every method of its client what it gets for a run that is not there', async () => {
-    const { foreign, own, waiting, failed } = await cluster(backend)
+    const { store, queue, foreign, own, waiting, failed } = await cluster(backend)
     const onRun: Readonly<Record<string, (runId: string) => unknown>> = {
       get: (runId) => foreign.get(runId),
       events: (runId) => drain(foreign.events(runId)),
@@ -130,6 +130,22 @@ describe.each(backends)('a tenant of a cluster in $name', ({ backend }) => {
     expect((await foreign.list({ sessionId: waiting.sessionId })).runs).toEqual([])
     expect(await outcomeOf(() => foreign.status())).toBe('run_not_found')
     expect(await outcomeOf(() => foreign.submit({ prompt: 'x', sessionId: waiting.sessionId }))).toBe(
+      'session_not_found',
+    )
+    // The id that a key of the other tenant will have cannot be taken before it is used.
+    const idempotencyKey = 'report-of-today'
+    const [taken] = [await foreign.submit({ prompt: 'x', idempotencyKey, notBefore: Date.now() + 3_600_000 })]
+    const next = { prompt: 'y', sessionId: taken.sessionId }
+    expect(await outcomeOf(() => own.submit(next))).toBe('session_not_found')
+    expect(await outcomeOf(() => foreign.submit(next))).toMatchObject({ sessionId: taken.sessionId })
+    // Nor a session that has no tenant, and a client without one does not use a session that has one.
+    const all = new RunClient({ store, queue })
+    const free = await all.submit({ prompt: secret })
+    await expect.poll(async () => (await all.get(free.runId))?.state, { timeout: 60_000 }).toBe('waiting')
+    expect(await outcomeOf(() => foreign.submit({ prompt: 'x', sessionId: free.sessionId }))).toBe(
+      'session_not_found',
+    )
+    expect(await outcomeOf(() => all.submit({ prompt: 'x', sessionId: waiting.sessionId }))).toBe(
       'session_not_found',
     )
     expect((await own.get(waiting.runId))?.state).toBe('waiting')
