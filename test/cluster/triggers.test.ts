@@ -6,6 +6,7 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { directoryWith, EventCollector, HandClock, newAgent } from '../agent-dir/support.js'
 import { stateOf } from '../persistence/kept.js'
+import { startHost } from '../support/host-process.js'
 import { hasPostgres, postgresSchema, type TestSchema } from '../support/postgres.js'
 
 const secret = 'a-secret-of-the-test-0123456789'
@@ -24,6 +25,21 @@ async function nodesOn(front: string, options: { readonly clock?: HandClock; rea
     fires: async () =>
       [...(await stateOf(state, 'schedule:job')).runs.values()].map(({ trigger }) => trigger),
     waiting: () => state.mailbox.waiting('schedule:job'),
+    /** What a node, as a process of its own, said before it was killed. */
+    async killed(order: object): Promise<Record<string, unknown>> {
+      const place = JSON.stringify(options.place)
+      const userDir = await directoryWith({})
+      const env = { HOOK_SECRET: secret }
+      const own = { backend: 'postgres', place, dir, workspace, userDir, env, ...order }
+      const host = startHost('agent-dir/node-host.mjs', own)
+      const lines: Record<string, unknown>[] = []
+      for (let line: (typeof lines)[number] | undefined = {}; line !== undefined; ) {
+        line = await host.next().catch(() => undefined)
+        if (line !== undefined) lines.push(line)
+      }
+      expect(await host.exited).toMatchObject({ signal: 'SIGKILL' })
+      return lines.find((line) => 'accepted' in line || 'ran' in line) ?? {}
+    },
     async node(model = scriptedModel((_, n) => `answer ${n + 1}`)) {
       const store = new PostgresSessionStore(options.place)
       const agent = await newAgent({}, { HOOK_SECRET: secret })
@@ -100,22 +116,44 @@ describe.skipIf(!hasPostgres())('nodes with one database', () => {
   )
 
   it(
-    'fire for a request that a node accepted and did not make, once',
+    'fire once for a request whose node was killed after it had accepted it, and accept it from no other',
     async () => {
-      const place = await postgresSchema()
-      const { node, fires, waiting } = await nodesOn('webhook_secret: HOOK_SECRET', { place })
-      const a = await node()
-      await a.served.stop({ drainMs: 0 })
-      // As a node leaves it that is killed after its answer.
-      const store = new PostgresSessionStore(place)
-      onTestFinished(() => store.close())
-      const mail = { id: 'left', body: 'left behind', expiresAtMs: Date.now() + 5 * minutes }
-      expect(await store.mailbox.post('schedule:job', mail)).toBe(true)
-      expect(await store.mailbox.post('schedule:job', mail)).toBe(false)
-      const [b, c] = [await node(), await node()]
-      await expect.poll(waiting, { timeout: minutes }).toEqual([])
-      expect(await fires()).toMatchObject([{ source: 'webhook', delivery: 'left' }])
-      expect([...b.collected.ran(), ...c.collected.ran()]).toHaveLength(1)
+      const { node, fires, waiting, killed } = await nodesOn('webhook_secret: HOOK_SECRET', {
+        place: await postgresSchema(),
+      })
+      const requests = [signed('to a node alone'), signed('next to another')]
+      // The first one is alone; the session is free again after it. The second one is next to the node that follows.
+      for (const [at, request] of requests.entries()) {
+        expect(await killed({ request })).toEqual({ accepted: 202 })
+        if (at === 0) await node()
+        await expect.poll(async () => (await fires()).length, { timeout: minutes }).toBe(at + 1)
+        await expect.poll(waiting, { timeout: minutes }).toEqual([])
+      }
+      const last = await node()
+      for (const request of requests) expect(await last.send(request)).toBe(409)
+      expect(await fires()).toMatchObject([{ source: 'webhook' }, { source: 'webhook' }])
+      expect(new Set((await fires()).map((trigger) => trigger?.['delivery'])).size).toBe(2)
+    },
+    5 * minutes,
+  )
+
+  it(
+    'make a wake-up that the model of a node asked for, once, when that node was killed',
+    async () => {
+      const { node, fires, killed } = await nodesOn('cron: "0 0 1 1 *"\nwake_ups: 2', {
+        place: await postgresSchema(),
+      })
+      const asks = [
+        { toolCalls: [{ name: 'wake_up', args: { after_seconds: 60, note: 'look' } }] },
+        'I wait.',
+      ]
+      // Its clock is slow by as long as it waits, so that the wake-up is due for the others.
+      const order = { steps: asks, runs: 'job', skewMs: -60_000, ownClock: true }
+      expect(await killed(order)).toEqual({ ran: 'completed' })
+      const nodes = [await node(), await node()]
+      const ran = () => nodes.flatMap(({ collected }) => collected.ran())
+      await expect.poll(ran, { timeout: minutes }).toMatchObject([{ source: 'wake_up', status: 'completed' }])
+      expect(await fires()).toMatchObject([{ source: 'api' }, { source: 'wake_up' }])
     },
     5 * minutes,
   )
