@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { SessionStore } from '../store/session-store.js'
 import { claimable } from './claimable.js'
-import { isPastPeriod } from './counter-period.js'
-import { QueueLog, type QueueState, type StoredRun } from './queue-log.js'
+import { type LocalNode, LocalNodes } from './local-nodes.js'
+import { addToCounter, reserveInCounter, totalsIn } from './queue-counters.js'
+import { type OpenedQueue, QueueLog, type StoredRun } from './queue-log.js'
+import { statusOf } from './queue-status.js'
+import { removeEnded } from './remove-ended.js'
 import type {
   CancelOutcome,
   ClaimOptions,
@@ -10,12 +12,10 @@ import type {
   CounterAddition,
   CounterLimits,
   CounterTotals,
-  LaneStatus,
   LiveEvent,
   NodeDescription,
   PostOutcome,
   QueuedRun,
-  QueuedRunState,
   QueueMember,
   Reservation,
   RunClaim,
@@ -28,9 +28,8 @@ import type {
   Settlement,
   SubmitOutcome,
   TenantScope,
-  WakeReason,
 } from './run-queue.js'
-import { isOpenRun, isReached, minRetentionMs } from './run-queue.js'
+import { isOpenRun } from './run-queue.js'
 
 /** The options of {@link InProcessRunQueue}. */
 export type InProcessRunQueueOptions = {
@@ -39,18 +38,8 @@ export type InProcessRunQueueOptions = {
   readonly now?: (() => number) | undefined
 }
 
-type Member = {
-  readonly id: string
-  readonly description: NodeDescription
-  readonly startedAtMs: number
-  readonly listeners: Set<(reason: WakeReason) => void>
-  isDraining: boolean
-}
-
 /** How many of the last events of an active run are in memory for readers; earlier ones are in its session log. */
 const maxLiveEvents = 10_000
-/** How long the ids of additions to counters are remembered. */
-const rememberedMs = 10 * 60_000
 
 /**
  * A queue for one process, stored in a log of the session store: clients and workers share the object. A process that
@@ -65,12 +54,11 @@ export class InProcessRunQueue implements RunQueue {
   readonly backend = 'in-process'
   readonly #store: SessionStore
   readonly #now: () => number
-  #opening: Promise<Opened> | undefined
+  #opening: Promise<OpenedQueue> | undefined
   #isClosed = false
-  readonly #members = new Map<string, Member>()
+  readonly #nodes = new LocalNodes()
   readonly #live = new Map<string, LiveEvent[]>()
   readonly #watchers = new Map<string, Set<() => void>>()
-  readonly #timers = new Set<NodeJS.Timeout>()
   #order = 0
 
   constructor({ store, now = Date.now }: InProcessRunQueueOptions) {
@@ -104,8 +92,8 @@ export class InProcessRunQueue implements RunQueue {
     }
     await this.#save(opened, run)
     const waitMs = (submission.notBeforeMs ?? 0) - now
-    if (waitMs > 0) this.#wakeLater(waitMs)
-    else this.#wakeAll('work')
+    if (waitMs > 0) this.#nodes.wakeLater(waitMs)
+    else this.#nodes.wakeAll('work')
     return { outcome: 'submitted', run: shown(run) }
   }
 
@@ -149,8 +137,8 @@ export class InProcessRunQueue implements RunQueue {
       opened,
       run.state === 'waiting' ? { ...requested, state: 'queued', front: true } : requested,
     )
-    if (run.state === 'active') this.#wakeNode(run.nodeId, 'cancel')
-    else this.#wakeAll('work')
+    if (run.state === 'active') this.#nodes.wake(run.nodeId, 'cancel')
+    else this.#nodes.wakeAll('work')
     return 'requested'
   }
 
@@ -166,8 +154,8 @@ export class InProcessRunQueue implements RunQueue {
     const posted = isNew ? { ...run, messages: [...run.messages, message] } : run
     const isWoken = wakes && run.state === 'waiting'
     await this.#save(opened, isWoken ? { ...posted, state: 'queued', front: true } : posted)
-    if (isWoken) this.#wakeAll('work')
-    else this.#wakeNode(run.nodeId, 'messages')
+    if (isWoken) this.#nodes.wakeAll('work')
+    else this.#nodes.wake(run.nodeId, 'messages')
     return isNew ? 'posted' : 'known'
   }
 
@@ -183,7 +171,7 @@ export class InProcessRunQueue implements RunQueue {
       cancelRequested: false,
       error: undefined,
     })
-    this.#wakeAll('work')
+    this.#nodes.wakeAll('work')
     return true
   }
 
@@ -204,68 +192,20 @@ export class InProcessRunQueue implements RunQueue {
 
   async count(name: string, add?: CounterAddition): Promise<CounterTotals> {
     const opened = await this.#open()
-    if (add !== undefined) return this.#add(opened, name, add)
-    return totalsOf(opened, name)
+    return add === undefined ? totalsIn(opened.state, name) : addToCounter(opened, name, add, this.#now())
   }
 
   async reserve(name: string, add: CounterAddition, limits: CounterLimits): Promise<Reservation> {
-    const opened = await this.#open()
-    const totals = totalsOf(opened, name)
-    const isKnown = opened.state.additions.has(add.id)
-    if (!isKnown && isReached(totals, limits)) return { isReserved: false, totals }
-    // It changes the totals at once: nothing else runs between the look and the addition.
-    return { isReserved: true, totals: await this.#add(opened, name, add) }
+    return reserveInCounter(await this.#open(), name, add, limits, this.#now())
   }
 
-  async #add({ state, log }: Opened, name: string, add: CounterAddition): Promise<CounterTotals> {
-    const before = totalsOf({ state }, name)
-    const now = this.#now()
-    for (const [id, atMs] of state.additions)
-      if (atMs < now - rememberedMs) state.additions.delete(id)
-      else break
-    if (state.additions.has(add.id)) {
-      // The first one may still be on its way to the disk.
-      await log.write([])
-      return totalsOf({ state }, name)
-    }
-    const totals = { tokens: before.tokens + add.tokens, costUsd: before.costUsd + add.costUsd }
-    state.additions.set(add.id, now)
-    state.counters.set(name, totals)
-    await log.writeTotals(state)
-    return totals
-  }
-
-  async removeEnded({ maxAgeMs, maxRuns }: RunRetention): Promise<number> {
-    const opened = await this.#open()
-    const now = this.#now()
-    const old = [...opened.state.runs.values()]
-      .filter((run) => !isOpenRun(run) && run.updatedAtMs < now - minRetentionMs)
-      .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs)
-    const recent = [...opened.state.runs.values()].filter(
-      (run) => !isOpenRun(run) && run.state !== 'dead' && run.updatedAtMs >= now - minRetentionMs,
-    ).length
-    let left = Math.max(0, maxRuns - recent)
-    const removed = old.filter(
-      ({ state, updatedAtMs }) => updatedAtMs < now - maxAgeMs || (state !== 'dead' && --left < 0),
-    )
-    for (const { runId } of removed) opened.state.runs.delete(runId)
-    for (const name of opened.state.counters.keys())
-      if (isPastPeriod(name, now)) opened.state.counters.delete(name)
-    await opened.log.remove(removed)
-    return removed.length
+  async removeEnded(retention: RunRetention): Promise<number> {
+    return removeEnded(await this.#open(), retention, this.#now())
   }
 
   async join(description: NodeDescription): Promise<QueueMember> {
     await this.#open()
-    const startedAtMs = this.#now()
-    const member: Member = {
-      id: randomUUID(),
-      description,
-      startedAtMs,
-      listeners: new Set(),
-      isDraining: false,
-    }
-    this.#members.set(member.id, member)
+    const member = this.#nodes.add(description, this.#now())
     return {
       nodeId: member.id,
       claim: (options) => this.#claim(member, options),
@@ -291,46 +231,23 @@ export class InProcessRunQueue implements RunQueue {
   }
 
   async drain(nodeId: string): Promise<boolean> {
-    const member = this.#members.get(nodeId)
-    if (member === undefined) return false
-    member.isDraining = true
-    this.#wakeNode(nodeId, 'drain')
-    return true
+    return this.#nodes.drain(nodeId)
   }
 
   async status(): Promise<ClusterStatus> {
     const { state } = await this.#open()
-    const runs = [...state.runs.values()]
-    const now = this.#now()
-    const count = (wanted: QueuedRunState): number => runs.filter((run) => run.state === wanted).length
-    const activeOn = (id: string): number => runs.filter((run) => run.nodeId === id).length
-    return {
-      nodes: [...this.#members.values()].map(({ id, description, startedAtMs, isDraining }) => ({
-        ...description,
-        id,
-        startedAtMs,
-        seenAtMs: now,
-        active: activeOn(id),
-        isDraining,
-      })),
-      lanes: lanesOf(runs, now),
-      waiting: count('waiting'),
-      dead: count('dead'),
-      ended: { completed: count('completed'), failed: count('failed'), cancelled: count('cancelled') },
-      takeovers: state.takeovers,
-    }
+    return statusOf(state, this.#nodes.all(), this.#now())
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const timer of this.#timers) clearTimeout(timer)
-    this.#members.clear()
+    this.#nodes.clear()
     const opened = await this.#opening?.catch(() => undefined)
     await opened?.log.close()
   }
 
-  #open(): Promise<Opened> {
+  #open(): Promise<OpenedQueue> {
     if (this.#isClosed) return Promise.reject(new Error('The queue of runs is closed.'))
     this.#opening ??= this.#start().catch((error: unknown) => {
       this.#opening = undefined
@@ -339,14 +256,14 @@ export class InProcessRunQueue implements RunQueue {
     return this.#opening
   }
 
-  async #start(): Promise<Opened> {
+  async #start(): Promise<OpenedQueue> {
     const { log, state } = await QueueLog.open(this.#store, this.#now)
     const now = this.#now()
     for (const run of state.runs.values()) {
       this.#order = Math.max(this.#order, run.order)
       const times = { waiting: run.wakeAtMs, queued: run.notBeforeMs }
       const wakeAtMs = run.state === 'waiting' || run.state === 'queued' ? times[run.state] : undefined
-      if (wakeAtMs !== undefined && wakeAtMs > now) this.#wakeLater(wakeAtMs - now)
+      if (wakeAtMs !== undefined && wakeAtMs > now) this.#nodes.wakeLater(wakeAtMs - now)
     }
     const opened = { log, state }
     await this.#takeOver(opened, ({ state: one }) => one === 'active')
@@ -354,7 +271,7 @@ export class InProcessRunQueue implements RunQueue {
   }
 
   /** Queues the active runs of a node that has ended. */
-  async #takeOver(opened: Opened, isLost: (run: StoredRun) => boolean): Promise<void> {
+  async #takeOver(opened: OpenedQueue, isLost: (run: StoredRun) => boolean): Promise<void> {
     const lost = [...opened.state.runs.values()].filter(isLost)
     if (lost.length === 0) return
     opened.state.takeovers += lost.length
@@ -373,9 +290,9 @@ export class InProcessRunQueue implements RunQueue {
     await opened.log.writeTotals(opened.state)
   }
 
-  async #claim(member: Member, options: ClaimOptions): Promise<readonly RunClaim[]> {
+  async #claim(member: LocalNode, options: ClaimOptions): Promise<readonly RunClaim[]> {
     const opened = await this.#open()
-    if (!this.#members.has(member.id) || member.isDraining) return []
+    if (!this.#nodes.has(member) || member.isDraining) return []
     const now = this.#now()
     const woken = [...opened.state.runs.values()].filter(
       ({ state, wakeAtMs }) => state === 'waiting' && wakeAtMs !== undefined && wakeAtMs <= now,
@@ -396,7 +313,11 @@ export class InProcessRunQueue implements RunQueue {
     return claimed.map((run) => ({ run: shown(run), attempt: run.attempt }))
   }
 
-  async #settle(member: Member, claim: RunClaim, { state, error, wakeAtMs }: Settlement): Promise<boolean> {
+  async #settle(
+    member: LocalNode,
+    claim: RunClaim,
+    { state, error, wakeAtMs }: Settlement,
+  ): Promise<boolean> {
     const isSettled = await this.#change(member, claim, (run) => {
       const isAnswered = state === 'waiting' && (run.messages.length > 0 || run.cancelRequested)
       const after = isAnswered ? 'queued' : state
@@ -415,12 +336,12 @@ export class InProcessRunQueue implements RunQueue {
     const { runId } = claim.run
     // A reader that comes later finds everything in the log of the session.
     if (state !== 'queued') this.#live.delete(runId)
-    if (wakeAtMs !== undefined) this.#wakeLater(wakeAtMs - this.#now())
-    this.#wakeAll('work')
+    if (wakeAtMs !== undefined) this.#nodes.wakeLater(wakeAtMs - this.#now())
+    this.#nodes.wakeAll('work')
     return true
   }
 
-  async #change(member: Member, claim: RunClaim, change: (run: StoredRun) => StoredRun): Promise<boolean> {
+  async #change(member: LocalNode, claim: RunClaim, change: (run: StoredRun) => StoredRun): Promise<boolean> {
     const opened = await this.#open()
     const run = held(opened, member, claim)
     if (run === undefined) return false
@@ -428,7 +349,7 @@ export class InProcessRunQueue implements RunQueue {
     return true
   }
 
-  #publish(opened: Opened, member: Member, claim: RunClaim, events: readonly LiveEvent[]): void {
+  #publish(opened: OpenedQueue, member: LocalNode, claim: RunClaim, events: readonly LiveEvent[]): void {
     if (held(opened, member, claim) === undefined) return
     const { runId } = claim.run
     const live = this.#live.get(runId) ?? []
@@ -438,15 +359,14 @@ export class InProcessRunQueue implements RunQueue {
     this.#changed(runId)
   }
 
-  async #leave(member: Member): Promise<void> {
-    if (!this.#members.delete(member.id)) return
-    member.listeners.clear()
+  async #leave(member: LocalNode): Promise<void> {
+    if (!this.#nodes.remove(member)) return
     await this.#takeOver(await this.#open(), ({ nodeId }) => nodeId === member.id)
-    this.#wakeAll('work')
+    this.#nodes.wakeAll('work')
   }
 
   /** Changes the state at once, so that no other call sees the old one, and resolves when the log has it. */
-  async #save({ state, log }: Opened, ...runs: readonly StoredRun[]): Promise<void> {
+  async #save({ state, log }: OpenedQueue, ...runs: readonly StoredRun[]): Promise<void> {
     const updatedAtMs = this.#now()
     const changed = runs.map((run) => ({ ...run, updatedAtMs }))
     for (const run of changed) state.runs.set(run.runId, run)
@@ -457,46 +377,15 @@ export class InProcessRunQueue implements RunQueue {
   #changed(runId: string): void {
     for (const watcher of [...(this.#watchers.get(runId) ?? [])]) watcher()
   }
-
-  #wakeAll(reason: WakeReason): void {
-    for (const id of this.#members.keys()) this.#wakeNode(id, reason)
-  }
-
-  #wakeNode(nodeId: string | undefined, reason: WakeReason): void {
-    const member = nodeId === undefined ? undefined : this.#members.get(nodeId)
-    for (const listener of [...(member?.listeners ?? [])]) listener(reason)
-  }
-
-  #wakeLater(waitMs: number): void {
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer)
-        if (waitMs > maxTimerMs) this.#wakeLater(waitMs - maxTimerMs)
-        else this.#wakeAll('work')
-      },
-      Math.min(waitMs, maxTimerMs),
-    )
-    // A process with a worker is kept alive by it.
-    timer.unref()
-    this.#timers.add(timer)
-  }
 }
 
-const maxTimerMs = 2 ** 31 - 1
-
-type Opened = { readonly log: QueueLog; readonly state: QueueState }
-
-function find({ state }: Opened, runId: string, scope: TenantScope): StoredRun | undefined {
+function find({ state }: OpenedQueue, runId: string, scope: TenantScope): StoredRun | undefined {
   const run = state.runs.get(runId)
   return run !== undefined && isVisible(run, scope) ? run : undefined
 }
 
-function totalsOf({ state }: Pick<Opened, 'state'>, name: string): CounterTotals {
-  return state.counters.get(name) ?? { tokens: 0, costUsd: 0 }
-}
-
 /** The run of a claim, as long as the claim holds. */
-function held({ state }: Opened, member: Member, { run, attempt }: RunClaim): StoredRun | undefined {
+function held({ state }: OpenedQueue, member: LocalNode, { run, attempt }: RunClaim): StoredRun | undefined {
   const known = state.runs.get(run.runId)
   const isHeld = known?.state === 'active' && known.attempt === attempt && known.nodeId === member.id
   return isHeld ? known : undefined
@@ -509,21 +398,4 @@ function isVisible(run: QueuedRun, { tenantId }: TenantScope): boolean {
 /** Without what only this implementation needs. */
 function shown({ order: _, front: __, messages: ___, wakeAtMs: ____, ...run }: StoredRun): QueuedRun {
   return run
-}
-
-function lanesOf(runs: readonly QueuedRun[], now: number): LaneStatus[] {
-  const open = runs.filter(({ state }) => state === 'queued' || state === 'active')
-  return [...new Set(open.map(({ lane }) => lane))].sort().map((lane) => {
-    const own = open.filter((run) => run.lane === lane)
-    const queued = own.filter(({ state }) => state === 'queued')
-    const due = queued.flatMap(({ submittedAtMs, notBeforeMs = 0 }) =>
-      notBeforeMs > now ? [] : [Math.max(submittedAtMs, notBeforeMs)],
-    )
-    return {
-      lane,
-      queued: queued.length,
-      active: own.length - queued.length,
-      oldestWaitMs: due.length === 0 ? 0 : Math.max(0, now - Math.min(...due)),
-    }
-  })
 }

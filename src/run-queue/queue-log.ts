@@ -22,6 +22,9 @@ export type QueueState = {
   takeovers: number
 }
 
+/** The log of a queue that is open for writing, and what it has. */
+export type OpenedQueue = { readonly log: QueueLog; readonly state: QueueState }
+
 /** How many ids of additions to counters a later process knows. */
 const savedAdditions = 100
 
@@ -38,10 +41,7 @@ export class QueueLog {
   }
 
   /** Opens the log and reads what an earlier process left. */
-  static async open(
-    store: SessionStore,
-    now: () => number,
-  ): Promise<{ readonly log: QueueLog; readonly state: QueueState }> {
+  static async open(store: SessionStore, now: () => number): Promise<OpenedQueue> {
     const opener = { holder: 'a queue of runs', now }
     const isThere = (await store.read(queueLogId)) !== undefined
     if (isThere) await store.rewrite?.(queueLogId, (records) => shortened(records, now), opener)
