@@ -1,8 +1,8 @@
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import { RunClient } from '../../cluster/run-client.js'
+import type { PostgresRunQueue } from '../../postgres/index.js'
 import type { RunQueue } from '../../run-queue/run-queue.js'
 import { placeOf } from '../../store/postgres/database.js'
-import { quoted } from '../../store/postgres/schema.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
@@ -47,18 +47,8 @@ export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
     throw new UsageError('--database takes a URL that begins with postgres://.')
   return {
     url,
-    schema: schemaOf(args),
+    schema: args.value('schema') ?? 'capstan',
     maxWaitMs: wait === undefined ? defaultWaitMs : readDuration('wait', wait),
-  }
-}
-
-function schemaOf(args: Args): string {
-  const schema = args.value('schema') ?? 'capstan'
-  try {
-    quoted(schema)
-    return schema
-  } catch (error) {
-    throw new UsageError(messageOf(error))
   }
 }
 
@@ -72,7 +62,7 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
     maxWaitMs,
     ...omitUndefined({ directUrl: io.env['CAPSTAN_DATABASE_DIRECT_URL'] }),
   }
-  const queue = new PostgresRunQueue(options)
+  const queue = open(() => new PostgresRunQueue(options))
   const store = new PostgresSessionStore(options)
   const close = async (): Promise<void> => {
     await queue.close()
@@ -107,6 +97,15 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
   } finally {
     clearTimeout(notice)
     io.signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Reports the name of a schema that is not allowed, which the constructor throws for, as a wrong argument. */
+function open(make: () => PostgresRunQueue): PostgresRunQueue {
+  try {
+    return make()
+  } catch (error) {
+    throw new UsageError(messageOf(error))
   }
 }
 

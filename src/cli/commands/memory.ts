@@ -5,10 +5,10 @@ import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { timeText } from '../sessions/about-session.js'
 import { placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import { timeText } from '../terminal/time-text.js'
 
 export const command: Command = {
   usage: ['[list] [--json]', 'show ID', 'forget ID …'],

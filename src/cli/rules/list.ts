@@ -5,10 +5,10 @@ import { isRecord } from '../../tool/json.js'
 import type { Args } from '../args.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { timeText } from '../sessions/about-session.js'
 import { findSession, loadSession, openSessionStore } from '../sessions/open-session-store.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
+import { timeText } from '../terminal/time-text.js'
 import { openRulePlace, type RulePlace } from './rule-place.js'
 
 /** Rules of one origin. */

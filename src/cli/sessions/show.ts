@@ -3,7 +3,7 @@ import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
-import { timeText } from './about-session.js'
+import { timeText } from '../terminal/time-text.js'
 import { messageText } from './message-text.js'
 import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
