@@ -1,9 +1,12 @@
 import { type AgentDefinition, agentNamed, takesTasks, type UnreadAgent } from './agent-definition.js'
 
+/** Most sessions add none. */
+const noAgents = new Map<string, AgentDefinition>()
+
 /** The agents that a session knows: those that come with it, and those that were added since, which go before them. */
 export class AgentRegistry {
   readonly #own: readonly AgentDefinition[]
-  readonly #added = new Map<string, AgentDefinition>()
+  #added = noAgents
   /** What was wrong with files that should be agents, a sentence each. */
   readonly problems: string[] = []
   /** Files that gave no agent. */
@@ -15,6 +18,7 @@ export class AgentRegistry {
 
   /** Adds an agent, or puts another in the place of one with its name. */
   add(agent: AgentDefinition): void {
+    if (this.#added === noAgents) this.#added = new Map()
     this.#added.set(agent.name, agent)
   }
 

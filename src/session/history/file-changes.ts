@@ -42,13 +42,16 @@ export type ChangeOwner = { readonly id: string; readonly undoes?: string }
 /** A file as it was found, with its content where that is kept. */
 export type FoundImage = { readonly image: FileImage; readonly bytes?: Uint8Array }
 
+/** Most sessions change no file. */
+const noSets = new Map<string, ChangeSet>()
+
 /**
  * What was done to files, run by run: noted before it is done, with what each file was before its run first touched it.
  * Without a store the contents are held in memory, the oldest given up first.
  */
 export class FileChanges {
   readonly #options: FileChangesOptions
-  readonly #sets = new Map<string, ChangeSet>()
+  #sets = noSets
   #held: Map<string, Uint8Array> | undefined
   #heldBytes = 0
   /** Notes about one path come one after the other. */
@@ -183,6 +186,7 @@ export class FileChanges {
 
   #begin(id: string, undoes: string | undefined): ChangeSet {
     const set: ChangeSet = { id, files: new Map(), ...omitUndefined({ undoes }) }
+    if (this.#sets === noSets) this.#sets = new Map()
     this.#sets.set(id, set)
     for (const [oldest] of this.#sets) {
       if (this.#sets.size <= maxSets) break
