@@ -23,6 +23,16 @@ describe('harmOf', () => {
     expect(harm(directory)).toBeUndefined()
   })
 
+  it('finds no harm in a .git file that git has not written yet, and harm in what points elsewhere', () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '.git'), '')
+    expect(harm(directory)).toBeUndefined()
+    for (const text of ['gitdir: /nowhere/git\n', `gitdir: ${newRepository().git}\n`, ' ', 'gitdir']) {
+      writeFileSync(join(directory, '.git'), text)
+      expect(harm(directory)).toContain('not protected')
+    }
+  })
+
   it('finds harm in other names and links', () => {
     const { directory, git } = newRepository()
     writeFileSync(join(git, 'commondir'), '../evil')

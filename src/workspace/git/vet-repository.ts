@@ -21,6 +21,8 @@ export function harmOf(
   if (hasOtherNames(entry.path)) return 'its .git has other names'
   if (entry.kind === 'file' && entry.gitDirectory !== undefined && isHeld(entry.gitDirectory))
     return undefined
+  // `git worktree add` creates the file before it writes to it. Git takes an empty one for no repository.
+  if (entry.kind === 'file' && readSmall(entry.path) === '') return undefined
   return 'it points to a git directory that is not protected'
 }
 
