@@ -3,35 +3,39 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isInside } from '../inside.js'
 
-/** Where the files of the system and its services are. */
+/** The directories of the system and its services. */
 const places = ['/etc', '/var', '/boot']
 const maxDepth = 4
 const maxEntries = 50_000
+/** A directory with more such files is hidden as a whole: every hidden path makes the start of a command slower. */
+const maxFilesOfDirectory = 16
 
 let found: Promise<readonly string[]> | undefined
 
 /**
  * Returns what only root can read in the directories of the system: old passwords, logs of sign-ins, answers to
  * installers, keys of services. A host that runs as root is the owner of these files, in a sandbox too, where its
- * commands have no other rights of root. Nothing inside `shown`, and nothing for other users. Looked for once.
+ * commands have no other rights of root. Returns nothing inside `shown`, and nothing for other users. Searches once.
  */
 export async function rootOnlyFiles(shown: readonly string[]): Promise<readonly string[]> {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return []
-  found ??= search()
+  found ??= searchRootOnly(places)
   const all = await found
   return all.filter((path) => !shown.some((directory) => isInside(directory, path)))
 }
 
-async function search(): Promise<readonly string[]> {
+/** Searches level by level. Directories that it does not reach within its limits are not searched. */
+export async function searchRootOnly(directories: readonly string[]): Promise<readonly string[]> {
   const closed: string[] = []
   let entries = 0
-  let level = places
+  let level = directories
   for (let depth = 0; depth < maxDepth && level.length > 0; depth++) {
     const next: string[] = []
     for (const directory of level) {
       const names = await readdir(directory).catch((): string[] => [])
       entries += names.length
       if (entries > maxEntries) return closed
+      const files: string[] = []
       for (const name of names) {
         const path = join(directory, name)
         const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -39,8 +43,10 @@ async function search(): Promise<readonly string[]> {
         const isOpen = (stat.mode & 0o005) === 0o005
         if (stat.isDirectory()) (isOpen ? next : closed).push(path)
         // An empty file, such as a lock, has nothing to hide.
-        else if (stat.isFile() && stat.size > 0 && (stat.mode & 0o004) === 0) closed.push(path)
+        else if (stat.isFile() && stat.size > 0 && (stat.mode & 0o004) === 0) files.push(path)
       }
+      const isSmall = files.length <= maxFilesOfDirectory || directories.includes(directory)
+      closed.push(...(isSmall ? files : [directory]))
     }
     level = next
   }
