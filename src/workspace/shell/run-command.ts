@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { LimitReached } from '../../tool/runtime.js'
 import type { LimitWatch } from '../limits/hold-limits.js'
 import { drain, type Exit, type Running } from './launch.js'
@@ -47,7 +48,7 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
     // Nothing polite for what takes the machine.
     if (why === 'limit') kill()
     const left = await endRun(running.trace, why === 'limit' ? { ...limits, graceMs: 0 } : limits)
-    const exit = (await withTimeout(running.exit, 500)) ?? { exitCode: null }
+    const exit = bySignal((await withTimeout(running.exit, 500)) ?? { exitCode: null })
     if (!(await drain(running)) && left.length === 0) running.stopReading()
     return {
       ...exit,
@@ -98,4 +99,11 @@ function watchForStop({ timeoutMs, signals }: RunLimits): Stop {
       for (const signal of signals) if (onAbort !== undefined) signal.removeEventListener('abort', onAbort)
     },
   }
+}
+
+/** A sandbox exits with 128 and the number of the signal that ended its command. */
+function bySignal(exit: Exit): Exit {
+  if (exit.exitCode === 128 + constants.signals.SIGTERM) return { exitCode: null, signal: 'SIGTERM' }
+  if (exit.exitCode === 128 + constants.signals.SIGKILL) return { exitCode: null, signal: 'SIGKILL' }
+  return exit
 }
