@@ -1,5 +1,6 @@
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,6 +15,7 @@ import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import type { JsonObject } from '../../src/tool/json.js'
 import { createOverlayBackend, type OverlayBackendOptions } from '../../src/workspace/index.js'
 import { provenSandbox } from '../../src/workspace/sandbox/doctor.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
@@ -225,6 +227,37 @@ describe.each(sandboxes)('commands on an overlay, in $backend', ({ backend, isTh
       expect(readdirSync(join(root)).toSorted()).toEqual(
         ['.env', 'a.txt', 'src', ...(backend === 'bubblewrap' ? ['abs.txt'] : [])].toSorted(),
       )
+    },
+  )
+
+  it.skipIf(!isThere)(
+    'hold denied files, discarded changes and jobs as in a directory',
+    { timeout },
+    async () => {
+      const { session, root, onDisk } = await openOverlay(
+        { 'a.txt': 'one\n', '.env': 'KEY=secret-of-the-test\n', 'b.txt': 'two\n' },
+        {},
+        { sandbox: backend, permissionPolicy: { deny: ['read(**/.env)'], defaultDecision: 'allow' } },
+      )
+      linkSync(join(root, '.env'), join(root, 'alias'))
+      const tool = async (name: string, input: JsonObject): Promise<string> =>
+        JSON.stringify(await session.tool(name, input))
+      expect(await tool('bash', { command: 'cat alias; cat a.txt' })).toMatch(
+        /^(?!.*secret-of-the-test).*one/,
+      )
+
+      // The changes of a command that still runs are discarded with the others, and nothing is removed with the copy.
+      const running = tool('bash', { command: 'rm b.txt; echo made > c.txt; touch began; sleep 600' })
+      await expect.poll(() => tool('bash', { command: 'ls' }), { timeout }).toContain('began')
+      await session.discard()
+      await running
+      expect(await session.commit()).toEqual({ written: [], removed: [] })
+      expect(onDisk('b.txt')).toBe('two\n')
+
+      const job = await tool('bash', { command: 'ln -s /etc/passwd leak', background: true })
+      expect(job).toContain('job-1')
+      await expect.poll(() => tool('bash', { job_id: 'job-1' }), { timeout }).toContain('leak was not taken')
+      await session.close()
     },
   )
 })

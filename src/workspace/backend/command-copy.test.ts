@@ -17,19 +17,26 @@ import { temporaryDirectory } from '../../../test/support/temporary-directory.js
 import { createMemoryFiles, type MemoryFiles } from '../files/memory-files.js'
 import { CommandCopy } from './command-copy.js'
 
-type Made = { readonly copy: CommandCopy; readonly files: MemoryFiles; readonly at: (path: string) => string }
+type Made = {
+  readonly copy: CommandCopy
+  readonly files: MemoryFiles
+  readonly at: (path: string) => string
+  isBusy: boolean
+}
 
 function makeCopy(files: Readonly<Record<string, string>>, limits = { maxBytes: 1e6, maxPaths: 100 }): Made {
   const memory = createMemoryFiles({ files })
   const directory = mkdtempSync(join(temporaryDirectory(), 'copy-'))
+  const made = { isBusy: false }
   const copy = new CommandCopy({
     fileSystem: memory.fileSystem,
     root: memory.root,
     directory,
     isClosed: (path) => path === `${memory.root}/closed`,
+    isBusy: async () => made.isBusy,
     limits,
   })
-  return { copy, files: memory, at: (path) => join(directory, path) }
+  return Object.assign(made, { copy, files: memory, at: (path: string) => join(directory, path) })
 }
 
 describe('the copy of a workspace for commands', () => {
@@ -170,10 +177,78 @@ describe('the copy of a workspace for commands', () => {
     writeFileSync(at('big'), '')
     truncateSync(at('big'), 65 * 1024 * 1024)
     expect((await copy.takeBack()).join()).toContain('Not all changes of commands are in the workspace')
-    expect(copy.incomplete).toContain('bytes')
+    await expect(copy.commit(async () => ({ written: [] }))).rejects.toMatchObject({ code: 'overlay_full' })
     rmSync(at('big'))
     expect(await copy.takeBack()).toEqual([])
-    expect(copy.incomplete).toBe(undefined)
+    expect(await copy.commit(async () => ({ written: [] }))).toEqual({ written: [] })
     expect(await files.list('.')).toHaveLength(1)
+  })
+
+  it('keeps a file whose name has a replacement character, and names a file whose name is no text', async () => {
+    const { copy, files, at } = makeCopy({ 'a\ufffd.txt': 'kept' })
+    await copy.bringIn()
+    writeFileSync(Buffer.concat([Buffer.from(at('b')), Buffer.from([0xff])]), 'lost')
+    expect((await copy.takeBack()).join()).toContain('its name is not UTF-8')
+    expect(await files.readText('a\ufffd.txt')).toBe('kept')
+  })
+
+  it('takes nothing back after its end: what is removed with it is not removed from the workspace', async () => {
+    const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'b.txt': 'two' })
+    await copy.bringIn()
+    await copy.end()
+    rmSync(at('a.txt'))
+    writeFileSync(at('b.txt'), 'changed')
+    expect(await copy.takeBack()).toEqual([])
+    expect(await files.readText('a.txt')).toBe('one')
+    expect(await files.readText('b.txt')).toBe('two')
+    await expect(copy.bringIn()).rejects.toMatchObject({ code: 'shell_closed' })
+  })
+
+  it('takes a file that a running command changes again after a commit', async () => {
+    const { copy, files, at } = makeCopy({ 'a.txt': 'one' })
+    await copy.bringIn()
+    writeFileSync(at('a.txt'), 'first')
+    await copy.commit(async () => {
+      // A commit gives the file on the disk another time.
+      await files.write('a.txt', 'first')
+      return { written: ['a.txt'] }
+    })
+    writeFileSync(at('a.txt'), 'second')
+    expect(await copy.takeBack()).toEqual([])
+    expect(await files.readText('a.txt')).toBe('second')
+  })
+
+  it('takes a new repository only when no command can change it after it was examined', async () => {
+    const made = makeCopy({ '.git': 'gitdir: ../elsewhere' })
+    const { copy, files, at } = made
+    await copy.bringIn()
+    for (const path of ['bare/HEAD', 'bare/config', 'sub/.git/config', 'a.txt']) {
+      mkdirSync(join(at(path), '..'), { recursive: true })
+      writeFileSync(at(path), 'new')
+    }
+    writeFileSync(at('.git'), 'gitdir: evil')
+    made.isBusy = true
+    const said = (await copy.takeBack()).join('\n')
+    for (const path of ['bare/HEAD', 'sub/.git'])
+      expect(said).toContain(`${path} was not taken into the workspace: a command still runs`)
+    expect(await files.readText('a.txt')).toBe('new')
+    for (const path of ['bare/HEAD', 'sub/.git'])
+      expect(await files.fileSystem.lstat(`${files.root}/${path}`)).toBe(undefined)
+    made.isBusy = false
+    await copy.takeBack()
+    expect(await files.readText('bare/HEAD')).toBe('new')
+    expect(await files.readText('sub/.git/config')).toBe('new')
+    expect(await files.readText('.git')).toBe('gitdir: ../elsewhere')
+  })
+
+  it('takes nothing into a directory that the workspace has as something else', async () => {
+    const { copy, files, at } = makeCopy({ 'b.txt': '' })
+    await copy.bringIn()
+    mkdirSync(at('a'))
+    writeFileSync(at('a/x.txt'), 'by a command')
+    writeFileSync(at('b.txt'), 'by a command')
+    await files.write('a', 'by a tool')
+    expect(await copy.takeBack()).toEqual([expect.stringContaining('a was changed by a tool')])
+    expect(await files.readText('b.txt')).toBe('by a command')
   })
 })

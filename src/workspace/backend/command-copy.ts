@@ -8,6 +8,7 @@ import { entriesOf, kindOf } from '../files/list-directory.js'
 import { bestMethod, type OpenDirectory, openDirectory } from '../files/open-directory.js'
 import { tolerate } from '../files/system-error.js'
 import { protectedNames } from '../sandbox/protected-paths.js'
+import { ShellClosedError } from '../shell/errors.js'
 import { WorkspaceBackendError } from './errors.js'
 
 export type CommandCopyOptions = {
@@ -18,6 +19,8 @@ export type CommandCopyOptions = {
   readonly directory: string
   /** Whether a path of the workspace is closed to commands. Such files are not copied. */
   readonly isClosed: (path: string) => boolean
+  /** Whether a command runs, or has ended without the check of the repositories that it made. */
+  readonly isBusy: () => Promise<boolean>
   readonly limits: CopyLimits
 }
 
@@ -43,8 +46,12 @@ export class CommandCopy {
   readonly #known = new Map<string, Known>()
   /** What commands made and the workspace cannot have, by what was said about it. */
   readonly #left = new Map<string, string>()
+  /** The files of the workspace that have several names, by path. */
+  readonly #sameFile = new Map<string, string>()
   #last: Promise<unknown> = Promise.resolve()
+  /** Why the workspace does not have all changes of commands; undefined when it has. */
   #incomplete: string | undefined
+  #isEnded = false
 
   constructor(options: CommandCopyOptions) {
     this.#options = options
@@ -52,23 +59,20 @@ export class CommandCopy {
     this.#method = bestMethod(options.directory)
   }
 
-  /** Why the workspace does not have all changes of commands; undefined when it has. */
-  get incomplete(): string | undefined {
-    return this.#incomplete
-  }
-
   /** Makes the copy equal to the workspace. Changes of commands that still run are taken back first. */
   async bringIn(): Promise<readonly string[]> {
     return this.#alone(async () => {
+      if (this.#isEnded) throw new ShellClosedError()
       const messages = await this.#takeBack()
-      const seen = new Map<string, number>()
+      const seen: Seen = { paths: new Set(), bytes: 0 }
       await this.#bring('', seen)
       for (const path of [...this.#known.keys()].toReversed()) {
-        if (seen.has(path)) continue
+        if (seen.paths.has(path)) continue
         await this.#inParent(path, (at, known) => this.#drop(at, known)).catch(
           tolerate(['ENOENT', 'ENOTEMPTY', 'ENOTDIR', 'ELOOP'], undefined),
         )
         this.#known.delete(path)
+        this.#sameFile.delete(path)
       }
       return messages
     })
@@ -79,13 +83,48 @@ export class CommandCopy {
     return this.#alone(() => this.#takeBack())
   }
 
+  /**
+   * Writes what commands changed to the workspace, and then commits the workspace. Throws when it cannot have all
+   * changes. What the commit wrote is not taken for a change of a tool later.
+   */
+  async commit<T extends { readonly written: readonly string[] }>(work: () => Promise<T>): Promise<T> {
+    return this.#alone(async () => {
+      await this.#takeBack()
+      if (this.#incomplete !== undefined) throw new WorkspaceBackendError('overlay_full', this.#incomplete)
+      const outcome = await work()
+      for (const path of outcome.written) {
+        const known = this.#known.get(path)
+        const theirs = known && (await this.#theirsAt(path))
+        if (known !== undefined && theirs !== undefined) this.#known.set(path, { ...known, theirs })
+      }
+      return outcome
+    })
+  }
+
+  /** From now on nothing of the copy reaches the workspace: the copy is about to be removed. */
+  async end(): Promise<void> {
+    await this.#alone(async () => {
+      this.#isEnded = true
+    })
+  }
+
+  /** Which file of the workspace an entry of the copy is, when that file has several names. */
+  sameFile(path: string): string | undefined {
+    return this.#sameFile.get(path.slice(this.directory.length + 1))
+  }
+
+  /** The paths of the workspace that are names of a file. */
+  namesOf(file: string): readonly string[] {
+    return [...this.#sameFile].flatMap(([path, same]) => (same === file ? [this.#inWorkspace(path)] : []))
+  }
+
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work, work)
     this.#last = done.catch(() => undefined)
     return done
   }
 
-  async #bring(path: string, seen: Map<string, number>): Promise<void> {
+  async #bring(path: string, seen: Seen): Promise<void> {
     const { fileSystem, isClosed, limits } = this.#options
     const entries = await fileSystem.list(this.#inWorkspace(path), limits.maxPaths)
     const own = await this.#open(path)
@@ -95,7 +134,8 @@ export class CommandCopy {
       if (isClosed(this.#inWorkspace(below))) return
       const stat = await fileSystem.lstat(this.#inWorkspace(below))
       if (stat === undefined || stat.kind === 'other') return
-      seen.set(below, stat.kind === 'file' ? stat.size : 0)
+      seen.paths.add(below)
+      if (stat.kind === 'file') seen.bytes += stat.size
       if (stat.kind === 'directory') directories.push(below)
       await this.#bringEntry(own, below, stat)
     }
@@ -116,6 +156,8 @@ export class CommandCopy {
     const theirs = signatureOf(stat, target)
     const known = this.#known.get(path)
     if (known?.theirs === theirs) return
+    if (stat.sameFile === undefined) this.#sameFile.delete(path)
+    else this.#sameFile.set(path, stat.sameFile)
     const at = own.at(basename(path))
     const there = await lstat(at).catch(tolerate(['ENOENT'], undefined))
     if (stat.kind === 'directory') {
@@ -151,11 +193,9 @@ export class CommandCopy {
     }
   }
 
-  #refuseLarge(seen: ReadonlyMap<string, number>): void {
+  #refuseLarge({ bytes, paths }: Seen): void {
     const { maxBytes, maxPaths } = this.#options.limits
-    let bytes = 0
-    for (const size of seen.values()) bytes += size
-    if (bytes <= maxBytes && seen.size <= maxPaths) return
+    if (bytes <= maxBytes && paths.size <= maxPaths) return
     throw new WorkspaceBackendError(
       'commands_unavailable',
       `The command was not run: commands work on a copy of the workspace, which has more than ${bytes > maxBytes ? `${maxBytes} bytes` : `${maxPaths} paths`}. Give the backend a higher limit, or work with the file tools.`,
@@ -163,11 +203,13 @@ export class CommandCopy {
   }
 
   async #takeBack(): Promise<readonly string[]> {
+    if (this.#isEnded) return []
     this.#incomplete = undefined
     const found = new Map<string, string>()
     const messages: string[] = []
     try {
-      await this.#look('', found)
+      const isBusy = await this.#options.isBusy()
+      messages.push(...(await this.#look('', found)))
       const repositories = new Set([...this.#known.keys()].filter((path) => basename(path) === '.git'))
       for (const [path, known] of [...this.#known].toReversed()) {
         const now = found.get(path)
@@ -177,8 +219,8 @@ export class CommandCopy {
       let bytes = 0
       for (const [path, ours] of found) {
         const known = this.#known.get(path)
-        if (known?.ours === ours) continue
-        const refusal = this.#refusalOf(path, ours, repositories)
+        if (known?.ours === ours || !this.#isIn(dirname(path))) continue
+        const refusal = this.#refusalOf(path, ours, repositories, isBusy)
         if (refusal !== undefined) messages.push(...this.#leave(path, ours, refusal))
         else bytes += await this.#takeEntry(path, ours, known, maxChangedBytes - bytes, messages)
       }
@@ -190,18 +232,28 @@ export class CommandCopy {
     return messages
   }
 
-  /** What the copy has at each path, a directory before what is in it. */
-  async #look(path: string, found: Map<string, string>): Promise<void> {
+  /** Whether both sides have a directory: nothing is written below what was refused, or below a link. */
+  #isIn(path: string): boolean {
+    return path === '.' || this.#known.get(path)?.theirs === directory
+  }
+
+  /**
+   * Finds what the copy has at each path, a directory before what is in it. Returns a sentence for each name that the
+   * workspace cannot have.
+   */
+  async #look(path: string, found: Map<string, string>): Promise<readonly string[]> {
     const own = await this.#open(path)
     const directories: string[] = []
+    const messages: string[] = []
     try {
       const entries = await entriesOf(own, this.#options.limits.maxPaths)
       for (const { name } of entries ?? []) {
-        // A name that is not text has no place in a workspace.
-        if (name.includes('\ufffd')) continue
         const below = path === '' ? name : `${path}/${name}`
         const ours = await ownSignature(own.at(name)).catch(tolerate(['ENOENT'], undefined))
-        if (ours === undefined) continue
+        if (ours === undefined) {
+          if (name.includes('\ufffd')) messages.push(...this.#leave(below, 'name', 'its name is not UTF-8'))
+          continue
+        }
         found.set(below, ours)
         if (isDirectory(ours)) directories.push(below)
       }
@@ -211,7 +263,8 @@ export class CommandCopy {
       await own.close()
     }
     for (const below of directories)
-      await this.#look(below, found).catch(tolerate(['ENOENT', 'ENOTDIR', 'ELOOP'], undefined))
+      messages.push(...(await this.#look(below, found).catch(tolerate(['ENOENT', 'ENOTDIR', 'ELOOP'], []))))
+    return messages
   }
 
   async #takeRemoval(path: string, known: Known): Promise<readonly string[]> {
@@ -220,7 +273,7 @@ export class CommandCopy {
     this.#known.delete(path)
     if (there === undefined) return []
     if (there !== known.theirs) return [changedByTools(path)]
-    const refusal = controlOf(path, true)
+    const refusal = controlOf(path, known.ours, true)
     if (refusal !== undefined) return this.#leave(path, 'removed', refusal)
     // A directory that has something new of a tool in it stays.
     await fileSystem.remove(this.#inWorkspace(path)).catch(tolerate(['ENOTEMPTY', 'ENOENT'], undefined))
@@ -228,12 +281,21 @@ export class CommandCopy {
   }
 
   /** Why the workspace cannot have an entry. `repositories`: the git directories that it had before the command. */
-  #refusalOf(path: string, ours: string, repositories: ReadonlySet<string>): string | undefined {
+  #refusalOf(
+    path: string,
+    ours: string,
+    repositories: ReadonlySet<string>,
+    isBusy: boolean,
+  ): string | undefined {
     if (ours === other) return 'it is a pipe, a socket or a device'
     if (ours.startsWith(link)) return 'it is a link'
     if (this.#options.isClosed(this.#inWorkspace(path))) return 'its place is closed to commands'
     const repository = /^(?:.*\/)?\.git(?=\/|$)/.exec(path)?.[0]
-    return controlOf(path, repository !== undefined && repositories.has(repository))
+    const isOld = repository !== undefined && repositories.has(repository)
+    // A directory with a file HEAD can be a repository, too.
+    if (isBusy && !isOld && (repository !== undefined || basename(path).toLowerCase() === 'head'))
+      return 'a command still runs, and repositories are examined when it ends'
+    return controlOf(path, ours, isOld)
   }
 
   /** Says once that something stays in the copy: later commands see it, tools do not. */
@@ -327,6 +389,9 @@ export class CommandCopy {
 /** What the workspace (`theirs`) and the copy (`ours`) had at a path. */
 type Known = { readonly theirs: string; readonly ours: string }
 
+/** What the workspace has. */
+type Seen = { readonly paths: Set<string>; bytes: number }
+
 const atOnce = 16
 const chunkBytes = 8 * 1024 * 1024
 /** How much of what one command changed is read into memory. */
@@ -379,7 +444,7 @@ async function readOwn(at: string, room: number): Promise<{ bytes: Uint8Array; m
  * A second layer after the sandbox: why a control file is not taken back. Git data is, and a repository that the
  * workspace did not have: the sandbox let the command write it, and examined its configuration.
  */
-function controlOf(path: string, isOld: boolean): string | undefined {
+function controlOf(path: string, ours: string, isOld: boolean): string | undefined {
   const names = path.toLowerCase().split('/')
   if (protectedNames.some(({ name }) => name !== '.git' && name === names[0])) return control
   const at = names.indexOf('.git')
@@ -388,7 +453,8 @@ function controlOf(path: string, isOld: boolean): string | undefined {
   if (path.split('/')[at] !== '.git') return control
   if (!isOld) return undefined
   const inside = names.slice(at + 1).join('/')
-  return gitControl.test(inside) ? control : undefined
+  // A file names the directory that git takes its configuration from.
+  return gitControl.test(inside) || (inside === '' && !isDirectory(ours)) ? control : undefined
 }
 
 const control = 'it is a control file, which programs outside the sandbox obey'

@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import type { ShellOutcome } from '../../tool/runtime.js'
 import type { WorkspaceFileSystem } from '../files/file-system.js'
+import { statIfReadable } from '../if-readable.js'
 import { isInside } from '../inside.js'
 import { confinementFor, type WorkspacePermit } from '../open-workspace.js'
 import { SandboxUnavailableError } from '../sandbox/errors.js'
@@ -11,9 +12,10 @@ import type { Scratch } from '../scratch/index.js'
 import type { CallConfinement } from '../shell/confinement.js'
 import { ShellClosedError, ShellDirectoryError } from '../shell/errors.js'
 import type { LocalShell, WorkspaceShell } from '../shell/index.js'
-import type { CopiedCommands } from './backend.js'
+import type { CommitOutcome, CopiedCommands } from './backend.js'
 import { CommandCopy } from './command-copy.js'
 import { WorkspaceBackendError } from './errors.js'
+import { fileWithNames } from './overlay-file-system.js'
 
 export type CopyShellOptions = {
   readonly kind: string
@@ -37,9 +39,12 @@ export type CopyShellOptions = {
 export interface CopyShell extends WorkspaceShell {
   /** What the sandbox holds the commands of a call to. */
   confine(permit: WorkspacePermit): Promise<CallConfinement>
-  /** Brings all changes of commands into the workspace. Throws when it cannot have all of them. */
-  settle(): Promise<void>
-  /** Removes the copy, with changes that the workspace does not have. Ends its commands. */
+  /** Brings all changes of commands into the workspace, and commits it. Throws when it cannot have all of them. */
+  commit(work: () => Promise<CommitOutcome>): Promise<CommitOutcome>
+  /**
+   * Removes the copy, with changes that the workspace does not have. Ends its commands. What they changed is taken back
+   * first, so that the workspace can name it.
+   */
   reset(): Promise<void>
 }
 
@@ -48,11 +53,26 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
   let opening: Promise<Opened> | undefined
   let current: LocalShell | undefined
   let isClosed = false
+  let active = 0
+  /** What was said about changes when no result of a command could say it. */
+  const unsaid: string[] = []
+  const take = async (copy: CommandCopy): Promise<void> => void unsaid.push(...(await copy.takeBack()))
+  const isBusy = async (): Promise<boolean> => {
+    const jobs = current?.jobs() ?? []
+    // Reading waits until the end of a job is complete.
+    const running = jobs.map(({ id }) =>
+      current?.readJob(id, Number.MAX_SAFE_INTEGER).then(
+        ({ job }) => job.running,
+        () => false,
+      ),
+    )
+    return (await Promise.all(running)).includes(true) || active > 0
+  }
 
   async function opened(): Promise<Opened> {
     if (isClosed) throw new ShellClosedError()
     if (options.sandbox === 'off') throw unavailable(kind, 'The session has it switched off.')
-    opening ??= openCopy(options)
+    opening ??= openCopy(options, isBusy)
     const { copy, shell } = await opening.catch((error: unknown) => {
       opening = undefined
       throw error
@@ -61,46 +81,51 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
     return { copy, shell }
   }
 
-  async function begin(
-    cwd = '.',
-  ): Promise<Opened & { readonly cwd: string; readonly said: readonly string[] }> {
+  async function begin(cwd = '.'): Promise<Opened & { readonly cwd: string }> {
     const directory = await options.resolve(cwd).catch((error: unknown) => {
       throw new ShellDirectoryError(
         `The working directory ${JSON.stringify(cwd)} is not in the workspace. ${messageOf(error)}`,
       )
     })
     const { copy, shell } = await opened()
-    const said = await copy.bringIn()
-    return { copy, shell, said, cwd: join(copy.directory, directory.slice(root.length)) }
+    unsaid.push(...(await copy.bringIn()))
+    return { copy, shell, cwd: join(copy.directory, directory.slice(root.length)) }
   }
 
   return {
     async run(command, request = {}) {
-      const { copy, shell, cwd, said } = await begin(request.cwd)
+      const { copy, shell, cwd } = await begin(request.cwd)
       let outcome: ShellOutcome
-      let messages: readonly string[]
+      active += 1
       try {
         outcome = await shell.run(command, { ...request, cwd }).catch(explainMissing(kind))
       } finally {
-        messages = await copy.takeBack()
+        active -= 1
+        await take(copy)
       }
-      return { ...outcome, blocked: [...outcome.blocked, ...said, ...messages] }
+      return { ...outcome, blocked: [...outcome.blocked, ...unsaid.splice(0)] }
     },
     async start(command, request = {}) {
       const { shell, cwd } = await begin(request.cwd)
-      return shell.start(command, { ...request, cwd }).catch(explainMissing(kind))
+      active += 1
+      try {
+        return await shell.start(command, { ...request, cwd }).catch(explainMissing(kind))
+      } finally {
+        active -= 1
+      }
     },
     jobs: () => current?.jobs() ?? [],
     async readJob(id, from) {
       const { copy, shell } = await opened()
       const read = await shell.readJob(id, from)
-      if (!read.job.running) await copy.takeBack()
-      return read
+      if (read.job.running) return read
+      await take(copy)
+      return { ...read, text: [read.text, ...unsaid.splice(0)].join('\n') }
     },
     async killJob(id) {
       const { copy, shell } = await opened()
       const job = await shell.killJob(id)
-      await copy.takeBack()
+      await take(copy)
       return job
     },
     async confine(permit) {
@@ -113,15 +138,14 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
         [directory],
         options.allowHosts,
         options.masked,
-        forCopy(permit, inWorkspace),
+        forCopy(permit, copy, inWorkspace),
         () => entries.flatMap(({ kind, name }) => (kind === 'directory' ? [join(directory, name)] : [])),
       )
     },
-    async settle() {
-      if (opening === undefined) return
+    async commit(work) {
+      if (opening === undefined) return work()
       const { copy } = await opening
-      await copy.takeBack()
-      if (copy.incomplete !== undefined) throw new WorkspaceBackendError('overlay_full', copy.incomplete)
+      return copy.commit(work)
     },
     async reset() {
       const before = await opening?.catch(() => undefined)
@@ -129,6 +153,8 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
       current = undefined
       if (before === undefined) return
       await before.shell.close()
+      await before.copy.takeBack()
+      await before.copy.end()
       await rm(before.copy.directory, { recursive: true, force: true })
     },
     async close() {
@@ -137,6 +163,7 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
       if (before !== undefined) {
         await before.shell.close()
         await before.copy.takeBack()
+        await before.copy.end()
       }
       await options.scratch.close()
     },
@@ -148,38 +175,63 @@ type Opened = { readonly copy: CommandCopy; readonly shell: LocalShell }
 const maxBytes = 4 * 1024 ** 3
 const maxPaths = 250_000
 
-async function openCopy({
-  root,
-  fileSystem,
-  limits,
-  scratch,
-  isClosed,
-  openShell,
-}: CopyShellOptions): Promise<Opened> {
-  const place = await mkdtemp(join(await realpath(await scratch.dir()), 'copy-'))
+async function openCopy(
+  { root, fileSystem, limits, scratch, isClosed, openShell }: CopyShellOptions,
+  isBusy: () => Promise<boolean>,
+): Promise<Opened> {
+  const own = await realpath(await scratch.dir())
+  const base = dirname(own)
+  const place = await mkdtemp(join(own, 'copy-'))
   const directory = join(place, basename(root))
   await mkdir(directory)
   const copy = new CommandCopy({
     fileSystem,
     root,
     directory,
-    isClosed,
+    // The scratch directories can be in the workspace.
+    isClosed: (path) =>
+      isClosed(path) ||
+      isInside(own, path) ||
+      (base !== root && isInside(root, base) && isInside(base, path)),
+    isBusy,
     limits: { maxBytes: limits.maxBytes ?? maxBytes, maxPaths: limits.maxPaths ?? maxPaths },
   })
   return { copy, shell: openShell(directory) }
 }
 
 /** The permit of a call for paths of the copy: each is judged as the same path in the workspace. */
-function forCopy(permit: WorkspacePermit, inWorkspace: (path: string) => string): WorkspacePermit {
+function forCopy(
+  permit: WorkspacePermit,
+  copy: CommandCopy,
+  inWorkspace: (path: string) => string,
+): WorkspacePermit {
   return {
     ...permit,
     grantsCommand: (what) =>
       permit.grantsCommand('write' in what ? { write: inWorkspace(what.write) } : what),
     unreadable: () => {
       const denied = permit.unreadable?.()
-      return denied && { ...denied, denies: (path) => denied.denies(inWorkspace(path)) }
+      if (denied === undefined) return undefined
+      const denies = (path: string): boolean => denied.denies(path)
+      const isDeniedFile = (file: string): boolean =>
+        copy.namesOf(file).some(denies) ||
+        (denied.outside ?? []).some((path) => denies(path) && fileAt(path) === file)
+      return {
+        ...denied,
+        denies: (path) => {
+          if (denies(inWorkspace(path))) return true
+          // The copy has one file for each name: a file that is denied under one name is denied under all.
+          const file = copy.sameFile(path)
+          return file !== undefined && isDeniedFile(file)
+        },
+      }
     },
   }
+}
+
+function fileAt(path: string): string | undefined {
+  const stat = statIfReadable(path)
+  return stat && fileWithNames(stat)
 }
 
 function explainMissing(kind: string): (error: unknown) => never {

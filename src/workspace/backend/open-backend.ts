@@ -82,8 +82,7 @@ function workspaceOn(
           sandbox: options.sandbox ?? 'auto',
           // Not the scratch directory of the session: commands can write to that without the guard.
           scratch: createScratch({ baseDir: scratchBase }),
-          // The copy is in the scratch directory, which can be in the workspace.
-          isClosed: (path) => closed.refusal(path) !== undefined || isInside(scratchBase, path),
+          isClosed: (path) => closed.refusal(path) !== undefined,
           masked: closePaths(options.closed ?? [], [root]).paths.filter((path) => !isInside(root, path)),
           allowHosts: options.network?.allowHosts ?? [],
           resolve,
@@ -146,14 +145,12 @@ function workspaceOn(
     },
     doctor: async () => [],
     async commit() {
-      if (opened.commit === undefined) return refuseCommit(kind)
-      await copyShell?.settle()
-      return opened.commit()
+      const { commit } = opened
+      if (commit === undefined) return refuseCommit(kind)
+      return copyShell === undefined ? commit() : copyShell.commit(commit)
     },
     async discard() {
       if (opened.discard === undefined) return refuseCommit(kind)
-      // Taken back first, so that what commands changed is named.
-      await copyShell?.settle().catch(() => undefined)
       await copyShell?.reset()
       return opened.discard()
     },

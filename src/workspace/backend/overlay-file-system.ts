@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DirectoryEntry } from '../../tool/runtime.js'
@@ -224,9 +225,15 @@ async function onDisk(path: string): Promise<FileSystemStat | undefined> {
       mtimeMs: stat.mtimeMs,
       mode: stat.mode & 0o7777,
       hardLinks: stat.isFile() ? stat.nlink : undefined,
+      sameFile: fileWithNames(stat),
       changedAtMs: stat.ctimeMs,
     }
   )
+}
+
+/** The identity of a file that has several names. */
+export function fileWithNames(stat: Stats): string | undefined {
+  return stat.isFile() && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
 }
 
 function statOf(node: Exclude<Node, { readonly kind: 'gone' }>): FileSystemStat {

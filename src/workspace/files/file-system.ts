@@ -4,6 +4,8 @@ import type { DirectoryEntry, FileStat } from '../../tool/runtime.js'
 export type FileSystemStat = FileStat & {
   /** The number of names (hard links) of the file. Absent: unknown. */
   readonly hardLinks?: number | undefined
+  /** Equal for all names of one file that has several, and for no other file. Absent: unknown, or one name. */
+  readonly sameFile?: string | undefined
   /** When the file last changed, by a clock that no program can set. Absent: unknown. */
   readonly changedAtMs?: number | undefined
 }

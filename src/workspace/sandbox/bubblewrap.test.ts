@@ -93,6 +93,20 @@ describe('bubblewrapArgs', () => {
     expect(order.toSorted((a, b) => a - b)).toEqual(order)
   })
 
+  it('mounts a copy after a writable directory around the path that it is shown at', () => {
+    const copied = bubblewrapArgs({
+      ...profile,
+      shown: [
+        { path: '/copy', how: 'writable' },
+        { path: '/srv/projects', how: 'writable' },
+      ],
+      inside: (path) => path.replace(/^\/copy/, '/srv/projects/one'),
+    })
+    expect(position(copied, '--bind', '/copy', '/srv/projects/one')).toBeGreaterThan(
+      position(copied, '--bind', '/srv/projects', '/srv/projects'),
+    )
+  })
+
   it('hides nothing twice: what is inside something hidden has no name there', () => {
     const twice = bubblewrapArgs({
       ...profile,

@@ -60,11 +60,11 @@ export const insideGuard = '/run/capstan/guard'
  * inside something shown comes after it, and what is shown inside that again.
  */
 export function bubblewrapArgs(profile: SandboxProfile): string[] {
-  const shown = profile.shown.toSorted((a, b) => a.path.length - b.path.length)
+  const inside = profile.inside ?? ((path: string) => path)
+  const shown = profile.shown.toSorted((a, b) => inside(a.path).length - inside(b.path).length)
   const hidden = profile.hidden.filter((entry) => isVisible(entry.path, placesOf(profile, entry)))
   const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
-  const again = shown.filter(({ path }) => within.some((around) => isBelow(around.path, path)))
-  const inside = profile.inside ?? ((path: string) => path)
+  const again = shown.filter(({ path }) => within.some((around) => isBelow(around.path, inside(path))))
   const bind = (how: '--bind' | '--ro-bind', path: string): string[] => [how, path, inside(path)]
   const hide = ({ kind, path }: PathOfKind): string[] =>
     kind === 'file' ? ['--ro-bind', '/dev/null', inside(path)] : emptyDirectory(inside(path))
