@@ -63,7 +63,7 @@ export interface Hooks {
     payload: HookPayloads[Name],
     options?: { readonly signal?: AbortSignal },
   ): Promise<HookOutcome<Name>>
-  /** Whether there are no hooks, none is running, and no child session shares them. */
+  /** Whether no hook was registered, and no child session shares them. */
   isUnused(): boolean
   /** Resolves when no hook is running that is not waited for. */
   settled(): Promise<void>
@@ -83,7 +83,7 @@ export interface Hooks {
  * }))
  */
 export function createHooks(options: HooksOptions): Hooks {
-  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set(), isShared: false }
+  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set(), isUsed: false }
   return viewOf(table, options)
 }
 
@@ -93,7 +93,8 @@ type HookTable = {
   readonly byEvent: Map<HookEventName, readonly Hook[]>
   /** Running hooks that are not awaited. */
   readonly loose: Set<Promise<void>>
-  isShared: boolean
+  /** Whether a hook was registered, or a child session shares the table. */
+  isUsed: boolean
 }
 
 function viewOf(table: HookTable, options: HooksOptions): Hooks {
@@ -101,6 +102,7 @@ function viewOf(table: HookTable, options: HooksOptions): Hooks {
     session: options.session,
     register: (id, event, matcher, config, handler) => {
       const hook = readHook(id, event, matcher, config, handler)
+      table.isUsed = true
       const before = table.byId.get(id)
       if (before !== undefined) {
         take(table, before)
@@ -118,12 +120,12 @@ function viewOf(table: HookTable, options: HooksOptions): Hooks {
     has: (event): event is HookEventName => table.byEvent.has(event as HookEventName),
     run: (event, payload, { signal } = {}) =>
       runHooks(table, options, event, options.clean?.(payload) ?? payload, signal),
-    isUnused: () => table.byId.size === 0 && table.loose.size === 0 && !table.isShared,
+    isUnused: () => !table.isUsed,
     settled: async () => {
       while (table.loose.size > 0) await Promise.all(table.loose)
     },
     forSession: (session) => {
-      table.isShared = true
+      table.isUsed = true
       return viewOf(table, { ...options, session })
     },
   }

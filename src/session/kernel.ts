@@ -360,7 +360,6 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.conversation.rest(maxForgottenMessages)
     this.recorder?.rest()
     this.trace.rest()
-    this.#states.rest()
     this.#budget = undefined
     const engine = this.#openEngine
     if (this.#holdsEngine || engine === undefined) return
@@ -368,6 +367,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (workspace.isUnused !== true || !authority.isUnchanged || !gate.isFresh) return
     this.#engine = undefined
     this.#openEngine = undefined
+    // The gate of an engine has the states of features: those of an engine that stays must stay, too.
+    this.#states.rest()
   }
 
   /** The mode at this moment. */

@@ -71,6 +71,26 @@ describe('hooks', () => {
     expect(session.hookStatus()).toMatchObject([{ id: 'no', runs: 2, blocks: 2, failures: 0 }])
   })
 
+  it('block calls also when they are registered after a run of a session that has made calls', async () => {
+    const { server, session, root } = await openSession(['hello', write('m.txt'), 'done'], { mode: 'full' })
+    await session.tool('ls', { path: '.' })
+    await session.send('hello')
+    session.registerHook('no', 'pre_tool_use', null, null, () => ({ action: 'block', reason: 'not here' }))
+    await session.send('x')
+    expect(toolResults(server, 2)[0]).toContain('Blocked by a hook: not here')
+    expect(await session.writeFile('h.txt', '')).toMatchObject({ exitCode: 1 })
+    await expect(readFile(join(root, 'm.txt'))).rejects.toThrow()
+  })
+
+  it('stay away after a run when they were options and were taken away', async () => {
+    const { session } = await openSession(['hello'], {
+      hooks: [{ id: 'given', event: 'pre_prompt', handler: () => ({ action: 'block' as const }) }],
+    })
+    expect(session.unregisterHook('given')).toBe(true)
+    await session.send('hello')
+    expect(session.hookCount()).toBe(0)
+  })
+
   it('block without a reason in words of their own', async () => {
     const { session } = await openSession([])
     session.registerHook('no', 'pre_tool_use', null, null, () => ({ action: 'block' }))
