@@ -1,6 +1,5 @@
-import { lstatSync } from 'node:fs'
+import { type Dirent, lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isInside } from '../inside.js'
 
 /** The directories of the system and its services. */
@@ -32,12 +31,13 @@ export async function searchRootOnly(directories: readonly string[]): Promise<re
   for (let depth = 0; depth < maxDepth && level.length > 0; depth++) {
     const next: string[] = []
     for (const directory of level) {
-      const names = await readdir(directory).catch((): string[] => [])
-      entries += names.length
+      const list = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => [])
+      entries += list.length
       if (entries > maxEntries) return closed
       const files: string[] = []
-      for (const name of names) {
-        const path = join(directory, name)
+      for (const entry of list) {
+        if (!entry.isFile() && !entry.isDirectory()) continue
+        const path = `${directory}/${entry.name}`
         const stat = lstatSync(path, { throwIfNoEntry: false })
         if (stat === undefined || stat.uid !== 0) continue
         const isOpen = (stat.mode & 0o005) === 0o005
