@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TaskOutcome } from '../feature/task.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
-import { arrivalText, delegatedText, outcomeText, sectionText } from './task-text.js'
+import { arrivalText, delegatedText, outcomesText, outcomeText } from './task-text.js'
 
 const counters = { rounds: 0, toolCalls: 0, totalTokens: 0 }
 const outcome = (more: Partial<TaskOutcome> = {}): TaskOutcome => ({
@@ -44,10 +44,25 @@ describe('what a model reads of a task it waited for', () => {
   })
 
   it('is a section with a number where there are several', () => {
-    expect(sectionText(outcome(), 0)).toBe('--- Task 1 (explore) [OK] t1 ---\nOutput:\nseen')
-    expect(sectionText(outcome({ success: false, error: 'gone', output: '' }), 4)).toBe(
-      '--- Task 5 (explore) [ERR] t1 ---\nError: gone',
+    expect(outcomesText([outcome()])).toBe('--- Task 1 (explore) [OK] t1 ---\nOutput:\nseen')
+    const failed = outcome({ success: false, error: 'gone', output: '' })
+    expect(outcomesText([outcome(), failed])).toMatch(
+      /seen\n\n--- Task 2 \(explore\) \[ERR\] t1 ---\nError: gone$/,
     )
+  })
+
+  it('names the files that several of them changed in their own worktrees', () => {
+    const changing = (...paths: string[]): TaskOutcome =>
+      outcome({
+        changes: {
+          base: 'abc',
+          files: paths.map((path) => ({ path, status: 'modified' as const })),
+          ...{ patch: '', patchPath: 'p', conflicts: [] },
+        },
+      })
+    const text = outcomesText([changing('a.txt', 'b.txt'), outcome(), changing('a.txt', 'c.txt')])
+    expect(text).toMatch(/^Conflicts between the tasks: .*: a\.txt \(tasks 1, 3\)$/m)
+    expect(outcomesText([changing('a.txt'), changing('b.txt')])).not.toContain('Conflicts')
   })
 })
 

@@ -6,7 +6,7 @@ import { isRecord, type JsonObject, type JsonSchema, type JsonValue } from '../t
 import { objectSchema } from '../tool/object-schema.js'
 import { MissingServiceError, requireService } from '../toolbox/require-service.js'
 import { maxTasksAtOnce } from './limits.js'
-import { outcomeText, sectionText } from './task-text.js'
+import { outcomesText, outcomeText, sharedFiles } from './task-text.js'
 
 export type TaskArgs = {
   agent?: string
@@ -155,17 +155,20 @@ function firstWords(prompt: string): string {
 function together(outcomes: readonly TaskOutcome[]): Envelope {
   const succeeded = outcomes.filter(({ success }) => success).length
   const failed = outcomes.length - succeeded
+  const shared = sharedFiles(outcomes).map(({ path, tasks }) => ({
+    path,
+    task_ids: tasks.flatMap((at) => outcomes[at]?.taskId ?? []),
+  }))
   const metadata: Partial<EnvelopeMetadata> = {
     task_count: outcomes.length,
     success_count: succeeded,
     failed_count: failed,
     all_success: failed === 0,
     results: outcomes.map((outcome) => metadataOf(outcome)),
+    ...(shared.length > 0 && { conflicts: shared }),
   }
-  const text = [
-    `Executed ${outcomes.length} task(s) concurrently: ${succeeded} succeeded, ${failed} failed.`,
-    ...outcomes.map(sectionText),
-  ].join('\n\n')
+  const head = `Executed ${outcomes.length} task(s) concurrently: ${succeeded} succeeded, ${failed} failed.`
+  const text = `${head}\n\n${outcomesText(outcomes)}`
   return succeeded === 0 ? errorEnvelope(text, metadata) : outputEnvelope(text, metadata)
 }
 
