@@ -149,6 +149,37 @@ describe('a file trigger', () => {
     }
   })
 
+  it('fires after a restart for what changed meanwhile, and not for its own last changes', async () => {
+    const work = await directoryWith({ 'docs/a.md': 'one' })
+    const sessionStore = new FileSessionStore(join(await directoryWith({}), 'sessions'))
+    const writing = {
+      toolCalls: [{ name: 'write', args: { file_path: 'docs/own.md', content: 'mine' } }],
+    }
+    const options = { clock: fastClock, sessionStore, permissionPolicy: { allow: ['write(*)'] } }
+    const front = 'watch: ["docs/**/*.md"]\ncatch_up: last'
+    const first = await serve(front, { ...options, model: scriptedModel([writing, 'done']) }, work)
+    writeFileSync(join(work, 'docs/a.md'), 'changed')
+    await first.collected.made(1)
+    await first.served.stop()
+
+    let looks = 0
+    const sleep: ScheduleClock['sleep'] = (ms, signal) => {
+      looks++
+      return fastClock.sleep(ms, signal)
+    }
+    const idle = await serve(front, { ...options, clock: { now: fastClock.now, sleep } }, work)
+    // More looks than a change needs to count.
+    await eventually(() => looks > 4)
+    await idle.served.stop()
+    expect(idle.collected.ran()).toEqual([])
+
+    writeFileSync(join(work, 'docs/b.md'), 'meanwhile')
+    const last = await serve(front, options, work)
+    expect(await last.collected.made(1)).toMatchObject([{ status: 'completed', source: 'file' }])
+    expect(promptsOf(last.model)).toContain('"docs/b.md"')
+    await last.served.stop()
+  })
+
   it('names files of the workspace only', async () => {
     await expect(serve('watch: ["../other/*.md"]')).rejects.toThrow(/inside the workspace/)
   })

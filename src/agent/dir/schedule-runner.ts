@@ -86,7 +86,7 @@ export class ScheduleRunner {
   async open(): Promise<void> {
     this.#tellWarnings(await this.#session.open())
     const { catchUp } = this.#parts.schedule.definition
-    await this.#startWatch(catchUp === 'none' ? undefined : this.#session.lastFired)
+    await this.#startWatch(catchUp === 'none' ? undefined : this.#session.workedUntil)
   }
 
   /** Files that exist now count as known. */

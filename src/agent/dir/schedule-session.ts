@@ -46,6 +46,7 @@ export class ScheduleSession {
   #session: Session | undefined
   #closing = new AbortController()
   #fired = new FiredTimes()
+  #workedUntil: number | undefined
   #wakeUps: WakeUps | undefined
   /** How many records there were when the wake-ups were read. */
   #readRecords: number | undefined
@@ -62,6 +63,11 @@ export class ScheduleSession {
 
   get lastFired(): number | undefined {
     return this.#fired.latest
+  }
+
+  /** When the last fire of the log ended, whatever fired it: changes of files before that are known to it. */
+  get workedUntil(): number | undefined {
+    return this.#workedUntil
   }
 
   get wakeUps(): WakeUps | undefined {
@@ -85,6 +91,7 @@ export class ScheduleSession {
     this.#session = session
     const all = [...runs]
     this.#fired = new FiredTimes(all)
+    this.#workedUntil = workedUntil(all)
     this.#wakeUps = wakeUps
     wakeUps?.restore(
       kernelOf(session).conversation.order.map(({ message }) => message),
@@ -177,6 +184,15 @@ export class ScheduleSession {
     const session = await opened?.catch(() => undefined)
     await session?.close()
   }
+}
+
+function workedUntil(runs: readonly RunRow[]): number | undefined {
+  const ends = runs.flatMap(({ trigger, status, createdAtMs, updatedAtMs }) => {
+    if (trigger === undefined) return []
+    // When a run that was cut off stopped working is not known: what changed since its start counts as changed.
+    return status === 'interrupted' || status === 'running' ? [createdAtMs] : [updatedAtMs]
+  })
+  return ends.length === 0 ? undefined : ends.reduce((latest, end) => Math.max(latest, end))
 }
 
 /** What came with a trigger is data: one line of JSON without a `<`, so that nothing in it can end the section. */
