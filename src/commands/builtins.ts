@@ -30,8 +30,10 @@ export const builtinCommands: readonly BuiltinCommand[] = [
     description: 'Replace the older part of the conversation by a summary',
     usage: '/compact [focus]',
     run: async ({ args, session, signal }) => {
+      if (session.context().historyLen === 0) return 'Nothing was compacted: the conversation is empty.'
       const done = await session.compact(signal, { focus: args === '' ? undefined : args })
-      if (done === undefined) return 'Nothing was compacted: the conversation is short, or a hook refused it.'
+      // The event `compaction_failed` has said why.
+      if (done === undefined) return 'Nothing was compacted.'
       return `Compacted: ${messages(done.beforeMessages)} became ${done.afterMessages}.`
     },
   },

@@ -271,9 +271,7 @@ describe('the built-in commands', () => {
   it('/compact says what it did, and when there was nothing to do', async () => {
     const session = fakeSession()
     expect(await run('/compact', session)).toBe('Compacted: 7 messages became 2.')
-    expect(await run('/compact', session)).toBe(
-      'Nothing was compacted: the conversation is short, or a hook refused it.',
-    )
+    expect(await run('/compact', session)).toBe('Nothing was compacted.')
     const broken = { ...session, compact: () => Promise.reject(new Error('no model')) }
     expect(await run('/compact', broken)).toBe("command 'compact' failed: no model")
   })

@@ -89,7 +89,7 @@ describe('slash commands', () => {
 
   it('/compact has nothing to do on a new session', async () => {
     const { session } = await openSession([])
-    expect((await session.send('/compact')).text).toMatch(/Nothing was compacted/)
+    expect((await session.send('/compact')).text).toBe('Nothing was compacted: the conversation is empty.')
   })
 
   it('that are unknown are reported in the documented words', async () => {
