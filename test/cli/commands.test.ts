@@ -301,6 +301,11 @@ describe('capstan init', () => {
       code: 0,
       stdout: expect.stringContaining('example: no problems'),
     })
+    const watching = '---\nwatch: ["docs/*.md"]\nwake_ups: 2\n---\nLook.\n'
+    await writeFile(join(root, 'agents/example/schedules/looks.md'), watching)
+    expect((await run(['check', 'agents/example'])).stdout).toMatch(
+      /schedule looks {2}file changes, wake-ups\n/,
+    )
     // The new configuration is confirmed, and sets nothing.
     expect((await run(['run', '--model', 'offline', 'Hello'])).stderr).toBe('')
     await writeFile(join(root, 'capstan.acl'), '# mine\n')

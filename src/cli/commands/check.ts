@@ -47,12 +47,22 @@ function summaryOf(dir: AgentDir, { bold, dim, yellow }: Colors): string {
   const lines = [
     `${bold(safeLine(dir.name))}: no problems`,
     ...dir.schedules.map(
-      ({ name, cron, timeZone, enabled }) =>
-        `  schedule ${safeLine(name)}  ${dim(`${cron} ${timeZone}${enabled ? '' : ', disabled'}`)}`,
+      (schedule) =>
+        `  schedule ${safeLine(schedule.name)}  ${dim(`${whenOf(schedule)}${schedule.enabled ? '' : ', disabled'}`)}`,
     ),
     ...dir.tools.map(({ kind, name }) => `  tool     ${safeLine(name)}  ${dim(kind)}`),
     ...dir.skills.map((name) => `  skill    ${safeLine(name)}`),
     ...dir.warnings.map((warning) => yellow(`  warning: ${safeLine(warning, 500)}`)),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** What fires a schedule. */
+function whenOf({ cron, timeZone, webhookSecret, watch, wakeUps }: AgentDir['schedules'][number]): string {
+  return [
+    ...(cron === undefined ? [] : [`${cron} ${timeZone}`]),
+    ...(webhookSecret === undefined ? [] : ['webhook']),
+    ...(watch === undefined ? [] : ['file changes']),
+    ...(wakeUps === undefined ? [] : ['wake-ups']),
+  ].join(', ')
 }
