@@ -254,7 +254,7 @@ export function scopeOf(
   }
 }
 
-export type CommonShellOptions = Pick<
+type CommonShellOptions = Pick<
   LocalShellOptions,
   'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'
 > & {
