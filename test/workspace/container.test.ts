@@ -27,7 +27,7 @@ describe.runIf(hasContainer)('the example of a backend in a container', () => {
     const workspace = await openBackendWorkspace(makeContainer(directory), { sandbox: 'required' })
     const outside = temporaryDirectory()
     const { output, sandbox } = await workspace.shell.run(
-      `pwd; ls ${outside} || echo no such place; echo x > made`,
+      `pwd; ls ${outside} 2>&1 || echo no such place; echo x > made`,
     )
     expect(output).toMatch(/^\/workspace\n[\s\S]*no such place\n$/)
     expect(sandbox).toBe('container')
