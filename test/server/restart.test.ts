@@ -82,7 +82,8 @@ describe('a server that takes over from another', () => {
       const shared = { store: openStore(join(directory(), 'sessions')), workspaces: [directory()] }
       const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
       const { base } = await startRun(first)
-      const data = Buffer.from('A document of the user. '.repeat(10_000)).toString('base64')
+      const text = 'A document of the user. '.repeat(10_000)
+      const data = Buffer.from(text).toString('base64')
       const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
       const attachments = [
         { data, mediaType: 'text/plain', name: 'long.txt' },
@@ -99,8 +100,8 @@ describe('a server that takes over from another', () => {
       const content = model.requests[0]?.chatHistory.at(-1)?.content
       expect(content).toMatchObject([
         { type: 'text', text: prompt },
-        { type: 'document', data, name: 'long.txt' },
-        { type: 'document', data: 'aGVsbG8=' },
+        { type: 'document', data: text, name: 'long.txt' },
+        { type: 'document', data: 'hello' },
       ])
       await second.stop()
       await shared.store.close?.()
