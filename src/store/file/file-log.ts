@@ -9,6 +9,7 @@ import type { Heartbeats } from './heartbeats.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
 import { rewriteLog } from './repair-log.js'
+import type { SyncTurns } from './sync-turns.js'
 import { storeFailure } from './system-failure.js'
 
 export type FileLogParts = {
@@ -23,14 +24,13 @@ export type FileLogParts = {
   readonly durability: Durability
   /** Shows other machines that this process is alive; one for all sessions of the store. */
   readonly heartbeats: Heartbeats
+  /** Syncs records that no caller waits for; one for all sessions of the store. Undefined: when the log is closed. */
+  readonly syncTurns: SyncTurns | undefined
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
   /** Directories whose names may not be on disk yet: created now, or by a process that ended before it synced them. */
   readonly newNamesIn: readonly string[]
 }
-
-/** How long records can wait for the disk when no caller waits for them. */
-const soonMs = { sync: 10, async: 50 }
 
 /** A holder that was checked this recently cannot have been silent for so long that another process took over. */
 const freshMs = 5
@@ -45,6 +45,8 @@ export class FileLog implements SessionLog {
   readonly recordCount?: number
   readonly #parts: FileLogParts
   readonly #heartbeat = (): void => this.#beat()
+  // The failure is stored, and reported to the next caller that uses the log.
+  readonly #syncInTurn = (): void => void this.#sync(false).catch(() => undefined)
   #length: number
   #checksum: number
   #newNamesIn: readonly string[]
@@ -52,7 +54,6 @@ export class FileLog implements SessionLog {
   #unsynced = false
   #lastSync: Promise<void> = Promise.resolve()
   #nextSync: Promise<void> | undefined
-  #syncTimer: NodeJS.Timeout | undefined
   /** When this process last checked that it still holds the session. */
   #lookedAt = Number.NEGATIVE_INFINITY
   #failure: unknown
@@ -147,23 +148,12 @@ export class FileLog implements SessionLog {
 
   /** Returns whether it waited for the disk. */
   async #settle(soon = false): Promise<boolean> {
-    const { durability } = this.#parts
-    if (durability === 'sync' && !soon) {
+    if (this.#parts.durability === 'sync' && !soon) {
       await this.#sync()
       return true
     }
-    if (durability !== 'exit') this.#syncSoon(soonMs[durability])
+    this.#parts.syncTurns?.add(this.#syncInTurn)
     return false
-  }
-
-  #syncSoon(ms: number): void {
-    if (this.#syncTimer !== undefined) return
-    this.#syncTimer = setTimeout(() => {
-      this.#syncTimer = undefined
-      // The failure is stored, and reported to the next caller that uses the log.
-      this.#sync(false).catch(() => undefined)
-    }, ms)
-    this.#syncTimer.unref()
   }
 
   /**
@@ -190,6 +180,7 @@ export class FileLog implements SessionLog {
     if (!this.#unsynced) return
     const { files, fd, directory } = this.#parts
     this.#unsynced = false
+    this.#parts.syncTurns?.remove(this.#syncInTurn)
     const blobs = this.#newBlobs
     const names = this.#newNamesIn
     this.#newBlobs = []
@@ -205,7 +196,7 @@ export class FileLog implements SessionLog {
 
   async #end(): Promise<void> {
     const { files, fd, held, sessionId } = this.#parts
-    clearTimeout(this.#syncTimer)
+    this.#parts.syncTurns?.remove(this.#syncInTurn)
     this.#parts.heartbeats.remove(this.#heartbeat)
     // A failure is thrown below, unless a caller already got it.
     await this.#sync(false).catch(() => undefined)

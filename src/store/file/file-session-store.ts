@@ -29,6 +29,7 @@ import { infoOf } from './list-sessions.js'
 import { damageOf, logName, repairLog, replaceLog, writeFirstLog } from './repair-log.js'
 import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
+import { SyncTurns } from './sync-turns.js'
 import { storeFailure } from './system-failure.js'
 
 /** The settings of {@link FileSessionStore}. */
@@ -58,6 +59,8 @@ export class FileSessionStore implements SessionStore {
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
   readonly #heartbeats: Heartbeats
+  /** How long records can wait for the disk when no caller waits for them: 10 and 50 ms. */
+  readonly #syncTurns = { sync: new SyncTurns(10), async: new SyncTurns(50), exit: undefined }
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
   /** What the last list said about each session, and the log it was read from. */
@@ -152,7 +155,13 @@ export class FileSessionStore implements SessionStore {
       if (written === undefined) return false
       const facts = files.factsAt(join(directory, logName))
       if (facts !== undefined)
-        this.#remember(sessionId, { ...written, problem: undefined, facts, recordCount: records.length })
+        this.#remember(sessionId, {
+          ...written,
+          problem: undefined,
+          facts,
+          recordCount: records.length,
+          isNew: true,
+        })
       return true
     } catch (error) {
       throw storeFailure(error, sessionId, 'made')
@@ -282,12 +291,13 @@ export class FileSessionStore implements SessionStore {
 
   async #openLog(sessionId: string, directory: string, options: OpenLogOptions): Promise<FileLog> {
     const files = this.#files
+    const { durability = 'sync' } = options
     const made = files.makeDirectory(directory)
     this.#writeId(sessionId, directory)
     const lost =
       made === undefined &&
-      this.#hasTraces(directory) &&
-      files.factsAt(join(directory, logName)) === undefined
+      files.factsAt(join(directory, logName)) === undefined &&
+      this.#hasTraces(directory)
     let fd = files.open(join(directory, logName), create)
     let held: HeldLease | undefined
     try {
@@ -304,8 +314,9 @@ export class FileSessionStore implements SessionStore {
         fd,
         length: logEnd.end,
         checksum: logEnd.checksum,
-        durability: options.durability ?? 'sync',
+        durability,
         heartbeats: this.#heartbeats,
+        syncTurns: this.#syncTurns[durability],
         recordCount: logEnd.recordCount,
         damage: lost ? `${logName}: it was missing, and a new one was started` : mended,
         newNamesIn: namesToSync(directory, topmostOf(this.#topmostMade, made) ?? directory),
@@ -363,6 +374,7 @@ export class FileSessionStore implements SessionStore {
       owner: this.#owner,
       expiryMs: this.#leaseExpiryMs,
       acquiredAtMs,
+      isNew: this.#lastRead.get(sessionId)?.isNew,
     })
   }
 }
@@ -372,7 +384,12 @@ const trashPrefix = '.deleted-'
 const maxAttempts = 20
 const maxRemembered = 1_000
 
-type LastRead = LogEnd & { readonly facts: FileFacts; readonly recordCount: number }
+type LastRead = LogEnd & {
+  readonly facts: FileFacts
+  readonly recordCount: number
+  /** Made here, and not read since. */
+  readonly isNew?: boolean
+}
 
 type Listed = Map<string, { readonly facts: FileFacts; readonly info: SessionInfo }>
 /** How many logs are read at once: more than the threads that read them, so that none waits for this one. */

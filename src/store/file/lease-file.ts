@@ -18,6 +18,8 @@ export type LeaseRequest = {
   readonly expiryMs: number
   /** Undefined: the disk's clock. */
   readonly acquiredAtMs?: number | undefined
+  /** Whether the session was made just now: a first lease is tried without looking for others. */
+  readonly isNew?: boolean | undefined
 }
 
 export type HeldLease = {
@@ -40,13 +42,17 @@ export function takeLease(request: LeaseRequest): HeldLease {
   const fd = files.open(draft, createNew)
   try {
     const { mtimeMs: diskNow } = files.facts(fd)
-    for (;;) {
-      const before = latestLease(request, diskNow)
+    for (let isNew = request.isNew === true; ; isNew = false) {
+      const before = isNew ? noLease : latestLease(request, diskNow)
       if (before.state === 'held') throw new SessionLockedError(request.sessionId, before.lease)
-      const held = claim(request, { fence: before.fence + 1, draft, fd, diskNow }, before.state === 'silent')
-      if (held === undefined) continue
-      finishClaim(request, held, draft, diskNow)
-      return held
+      const claimed = claim(
+        request,
+        { fence: before.fence + 1, draft, fd, diskNow },
+        before.state === 'silent',
+      )
+      if (claimed === undefined) continue
+      finishClaim(request, claimed, draft, diskNow)
+      return claimed.held
     }
   } catch (error) {
     files.close(fd)
@@ -94,11 +100,13 @@ type FoundLease =
   | { readonly state: 'none' | 'over' | 'silent'; readonly fence: number }
   | { readonly state: 'held'; readonly fence: number; readonly lease: Lease }
 
+const noLease: FoundLease = { state: 'none', fence: 0 }
+
 function latestLease(request: LeaseRequest, diskNow: number): FoundLease {
   const { files, directory, owner: self, expiryMs } = request
   for (;;) {
-    const fence = Math.max(0, ...fencesIn(files, directory))
-    if (fence === 0) return { state: 'none', fence }
+    const fence = Math.max(0, ...files.list(directory).map(fenceOf))
+    if (fence === 0) return noLease
     const found = readLease(files, join(directory, `lease-${fence}.json`))
     // Another process was faster, and has already removed it.
     if (found === undefined) continue
@@ -111,11 +119,9 @@ function latestLease(request: LeaseRequest, diskNow: number): FoundLease {
   }
 }
 
-function fencesIn(files: FileLayer, directory: string): number[] {
-  return files.list(directory).flatMap((name) => {
-    const found = leaseName.exec(name)
-    return found === null ? [] : [Number(found[1])]
-  })
+/** Returns the fence in the name of a lease; 0 for another file. */
+function fenceOf(name: string): number {
+  return Number(leaseName.exec(name)?.[1] ?? 0)
 }
 
 type WrittenLease = {
@@ -195,11 +201,14 @@ function isZombie(owner: Owner, self: Owner): boolean {
 
 type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }
 
+/** A lease, and the names in the directory of the session after it was made. */
+type Claimed = { readonly held: HeldLease; readonly names: readonly string[] }
+
 function claim(
   request: LeaseRequest,
   { fence, draft, fd, diskNow }: Draft,
   fromSilent: boolean,
-): HeldLease | undefined {
+): Claimed | undefined {
   const { files, directory, holder, owner, sessionId } = request
   const lease: Lease = {
     holder,
@@ -222,33 +231,35 @@ function claim(
   }
   let isLatest = false
   try {
+    const names = files.list(directory)
     // A slow competitor may create a number that others have passed and removed since.
-    isLatest = fencesIn(files, directory).every((other) => other <= fence)
+    isLatest = names.every((name) => fenceOf(name) <= fence)
+    return isLatest ? { held, names } : undefined
   } finally {
     if (!isLatest) removeIfThere(files, path)
   }
-  return isLatest ? held : undefined
 }
 
 /** If anything fails now, the lease exists and must be released. */
-function finishClaim(request: LeaseRequest, held: HeldLease, draft: string, diskNow: number): void {
+function finishClaim(
+  { files, directory, expiryMs }: LeaseRequest,
+  { held, names }: Claimed,
+  draft: string,
+  diskNow: number,
+): void {
   try {
-    removeIfThere(request.files, draft)
-    removeEarlier(request, held.lease.fence, diskNow)
+    removeIfThere(files, draft)
+    for (const name of names) {
+      const path = join(directory, name)
+      const fence = fenceOf(name)
+      if (fence > 0 && fence < held.lease.fence) removeIfThere(files, path)
+      if (path === draft || !name.startsWith(draftPrefix)) continue
+      // Left by a process that was killed while it acquired the lease.
+      if (diskNow - (files.factsAt(path)?.mtimeMs ?? diskNow) > expiryMs) removeIfThere(files, path)
+    }
   } catch (error) {
-    markReleased(request.files, held)
+    markReleased(files, held)
     throw error
-  }
-}
-
-function removeEarlier({ files, directory, expiryMs }: LeaseRequest, fence: number, diskNow: number): void {
-  for (const name of files.list(directory)) {
-    const number = Number(leaseName.exec(name)?.[1] ?? Number.POSITIVE_INFINITY)
-    const path = join(directory, name)
-    if (number < fence) removeIfThere(files, path)
-    // Left by a process that was killed while it acquired the lease.
-    else if (name.startsWith(draftPrefix) && diskNow - (files.factsAt(path)?.mtimeMs ?? diskNow) > expiryMs)
-      removeIfThere(files, path)
   }
 }
 

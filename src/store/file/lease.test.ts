@@ -212,6 +212,39 @@ describe('the lease of a session', () => {
     if (held !== undefined) releaseLease(nodeFiles, held)
   })
 
+  it('of a session that seems new is not taken while another process holds it', () => {
+    const directory = join(top, `${made++}`)
+    mkdirSync(directory)
+    const request = { files: nodeFiles, directory, sessionId: 's', owner: thisProcess(), expiryMs: 30_000 }
+    for (const holder of ['the first', 'the second']) {
+      const held = takeLease({ ...request, holder })
+      const before = readdirSync(directory)
+      const late = { ...request, holder: 'the late one', isNew: true }
+      expect(() => takeLease(late)).toThrow(`held by ${holder}`)
+      expect(readdirSync(directory)).toEqual(before)
+      expect(isStillHeld(nodeFiles, held)).toBe(true)
+      releaseLease(nodeFiles, held)
+    }
+    const held = takeLease({ ...request, holder: 'the third', isNew: true })
+    expect(held.lease.fence).toBe(3)
+    expect(readdirSync(directory)).toEqual(['lease-3.json'])
+    releaseLease(nodeFiles, held)
+  })
+
+  it('of a session that was made just now takes one listing of its directory', async () => {
+    const listed: string[] = []
+    const list = (path: string): string[] => {
+      listed.push(path)
+      return nodeFiles.list(path)
+    }
+    const store = new FileSessionStore(join(top, `${made++}`), { files: { ...nodeFiles, list } })
+    await store.create('s', [event(1)])
+    const log = await store.open('s', opener)
+    await log.append([event(2)])
+    await log.close()
+    expect(listed).toEqual([join(store.directory, 's')])
+  })
+
   it('is renewed automatically', async () => {
     const directory = join(top, `${made++}`)
     const far = new FileSessionStore(directory, {

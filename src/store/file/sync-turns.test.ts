@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SyncTurns } from './sync-turns.js'
+
+describe('the sync turns of a store', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('sync many logs with one timer, each once and within the delay', () => {
+    const turns = new SyncTurns(10)
+    const begun: string[] = []
+    const log = (name: string) => (): void => void begun.push(`${name} at ${performance.now() - start}`)
+    const start = performance.now()
+    const first = log('first')
+    turns.add(first)
+    turns.add(first)
+    vi.advanceTimersByTime(4)
+    turns.add(log('second'))
+    vi.advanceTimersByTime(4)
+    turns.add(log('third'))
+    expect(vi.getTimerCount()).toBe(1)
+    vi.advanceTimersByTime(100)
+    expect(begun).toEqual(['first at 10', 'second at 10', 'third at 18'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('leave out a log that was removed, and need no timer when none is left', () => {
+    const turns = new SyncTurns(10)
+    const begun: string[] = []
+    const one = (): void => void begun.push('one')
+    const other = (): void => void begun.push('other')
+    turns.add(one)
+    turns.add(other)
+    turns.remove(one)
+    turns.remove(one)
+    vi.advanceTimersByTime(10)
+    expect(begun).toEqual(['other'])
+    turns.add(one)
+    turns.remove(one)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
