@@ -252,6 +252,14 @@ describe('an event of any kind', () => {
 })
 
 describe('secrets of hosts that are read for each request', () => {
+  it('are reported once when there are more than a session can redact', () => {
+    const notices: AgentEvent[] = []
+    const redactor = createRedactor(undefined, [], (event) => notices.push(event), true)
+    for (let number = 0; number < 1_002; number++) redactor.hide([`token-of-a-host-${number}-end`])
+    expect(redactor.text('token-of-a-host-999-end')).toBe(mark)
+    expect(notices).toEqual([expect.objectContaining({ type: 'notice', source: 'secrets' })])
+  })
+
   it('are taken out from the moment they are read, whether a file or a function gives them', async () => {
     const redactor = createRedactor(undefined, [], () => undefined, true)
     const file = join(temporaryDirectory(), 'token')

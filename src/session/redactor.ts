@@ -36,6 +36,7 @@ export function createRedactor(
   if (given === undefined && secrets.length === 0 && !grows) return recordsOnly
   const known = defaultProvider(secrets)
   const hidden = new Set<string>()
+  let isFull = false
   const provider = given ?? known
   if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
   const redact = (text: string): string => redacted(provider, text, 'host')
@@ -46,7 +47,17 @@ export function createRedactor(
     ...((secrets.length > 0 || grows) && { keys: (text: string) => redacted(known, text, 'host') }),
     hide(texts) {
       for (const text of texts) {
-        if (hidden.has(text) || hidden.size >= maxHidden) continue
+        if (hidden.has(text)) continue
+        if (hidden.size >= maxHidden) {
+          if (!isFull)
+            emit({
+              type: 'notice',
+              source: 'secrets',
+              message: `This session has redacted ${maxHidden} different secrets of hosts. Further ones are sent, but not redacted: open a new session.`,
+            })
+          isFull = true
+          continue
+        }
         hidden.add(text)
         known.addSecret(text)
         if (given instanceof DefaultSecurityProvider) given.addSecret(text)
