@@ -25,7 +25,8 @@ const within = Number(
 )
 const files = areaFiles()
 const checking = named.includes('check')
-if (named[0] === 'tables') fillTables(named[1])
+if (flags.some((flag) => flag === '--help' || flag === '-h')) printHelp()
+else if (named[0] === 'tables') fillTables(named[1])
 else if (named[0] === 'compare') process.exitCode = await compareBuilds(process.argv.slice(3))
 else {
   const wanted = named.filter((name) => name !== 'check')
@@ -40,6 +41,14 @@ else {
     )
     process.exitCode = 2
   }
+}
+
+function printHelp() {
+  console.log(`npm run bench -- [AREA …] [--quick] [--without=AREA,AREA] [--within=SECONDS]
+npm run bench -- check [--report]       what measures a budget; fails when one is missed, unless --report is given
+npm run bench -- compare [REVISION]     the build of another revision and this one, in turn
+npm run bench -- tables FILE            writes the figures of a result file into docs/performance.md
+Areas: ${[...files.keys()].join(', ')}. Without one, all of them run, for more than an hour.`)
 }
 
 /** What is run when nothing is named: everything, or what measures a budget. */
