@@ -1,4 +1,4 @@
-// Writes src/model/catalogue/snapshot.ts: what is known about the models of the usual providers.
+// Writes src/model/catalogue/snapshot.txt and snapshot.ts: what is known about the models of the usual providers.
 //
 //   node scripts/model-catalogue.mjs
 //
@@ -8,6 +8,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
 
 const source = { name: '@earendil-works/pi-ai', version: '1.5.0' }
 const abilities = { name: '@cline/llms', version: '0.0.86' }
@@ -142,19 +143,31 @@ const text = Object.entries(providers)
   })
   .join('\n')
 
+const header = `Models and their prices, from ${source.name} ${source.version} (MIT) and ${abilities.name} ${abilities.version}.`
+const folder = join(root, 'src/model/catalogue')
 writeFileSync(
-  join(root, 'src/model/catalogue/snapshot.ts'),
-  `/**
- * Models and their prices, from ${source.name} ${source.version} (MIT) and ${abilities.name} ${abilities.version}.
- * Written by scripts/model-catalogue.mjs.
- *
- * A line is: id, context window, longest answer, flags, then US dollars per million tokens of input, output, cache
- * reads and cache writes, then tiers (above:input:output…). Flags: i images, d PDF files, u audio, v video, s answers
- * that follow a JSON Schema, w not stated for it, r reasoning, followed by its levels (n minimal, l low, m medium,
- * h high, x xhigh, a max). A zero is not known; without prices, they are not known. All can call tools.
- */
-export const snapshot = \`
+  join(folder, 'snapshot.txt'),
+  `# ${header}
+# Written by scripts/model-catalogue.mjs.
+#
+# A line is: id, context window, longest answer, flags, then US dollars per million tokens of input, output, cache reads
+# and cache writes, then tiers (above:input:output…). Flags: i images, d PDF files, u audio, v video, s answers that
+# follow a JSON Schema, w not stated for it, r reasoning, followed by its levels (n minimal, l low, m medium, h high, x xhigh, a max). A zero is not known;
+# without prices, they are not known. All can call tools.
 ${text}
-\`
+`,
+)
+const packed = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).toString(
+  'base64',
+)
+writeFileSync(
+  join(folder, 'snapshot.ts'),
+  `/**
+ * ${header}
+ * Written by scripts/model-catalogue.mjs.
+ * It is the text of snapshot.txt, compressed: every run of the command loads it, and few read more than a line of it.
+ */
+export const snapshot =
+  '${packed}'
 `,
 )

@@ -32,10 +32,10 @@ export type CatalogueEntry = {
  */
 export function catalogueEntry(provider: string, id: string): CatalogueEntry | undefined {
   const name = canonicalName(provider)
-  const models = linesOf(name)
+  const models = catalogue().get(name)
   if (models === undefined) return undefined
   for (const each of spellings(id)) {
-    const line = lineOf(models, each)
+    const line = models.get(each)
     if (line !== undefined) return parseLine(name, line)
   }
   return undefined
@@ -43,11 +43,9 @@ export function catalogueEntry(provider: string, id: string): CatalogueEntry | u
 
 /** All models of the catalogue, by provider and id. */
 export function catalogueEntries(): CatalogueEntry[] {
-  const sections = snapshot.trim().split(/^\[/m).slice(1)
-  return sections.flatMap((section) => {
-    const [heading = '', ...lines] = section.trimEnd().split('\n')
-    return lines.map((line) => parseLine(heading.slice(0, -1), line))
-  })
+  return [...catalogue()].flatMap(([provider, models]) =>
+    [...models.values()].map((line) => parseLine(provider, line)),
+  )
 }
 
 /** The facts of a model that its entry states. */
@@ -99,24 +97,26 @@ function spellings(id: string): string[] {
   return [id, plain, plain.replace(/-latest$|-\d{4}-\d{2}-\d{2}$|[-@]20\d{6}$/, '')]
 }
 
-/**
- * The lines of a provider's models, each between two line breaks. The text is searched as it is: an index of all models
- * takes longer to make than a process saves that looks up one.
- */
-function linesOf(provider: string): string | undefined {
-  const heading = `\n[${provider}]`
-  const start = snapshot.indexOf(`${heading}\n`)
-  if (start === -1) return undefined
-  const first = start + heading.length
-  const next = snapshot.indexOf('\n[', first)
-  return snapshot.slice(first, next === -1 ? undefined : next + 1)
+/** The lines of the snapshot by provider and id. A line is parsed when its model is looked up. */
+let lines: ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
+
+function catalogue(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  lines ??= readSnapshot()
+  return lines
 }
 
-function lineOf(lines: string, id: string): string | undefined {
-  // A space ends an id in a line.
-  if (id.includes(' ')) return undefined
-  const start = lines.indexOf(`\n${id} `)
-  return start === -1 ? undefined : lines.slice(start + 1, lines.indexOf('\n', start + 1))
+function readSnapshot(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const providers = new Map<string, Map<string, string>>()
+  let models = new Map<string, string>()
+  const { brotliDecompressSync } = process.getBuiltinModule('node:zlib')
+  const text = brotliDecompressSync(Buffer.from(snapshot, 'base64')).toString()
+  for (const line of text.split('\n')) {
+    if (line.startsWith('[')) {
+      models = new Map()
+      providers.set(line.slice(1, -1), models)
+    } else models.set(line.slice(0, line.indexOf(' ')), line)
+  }
+  return providers
 }
 
 function parseLine(provider: string, line: string): CatalogueEntry {
