@@ -30,8 +30,7 @@ export type Pace = {
 /**
  * Sends requests to one model no faster than it accepts them. What it accepts is configured, and what its responses say
  * is left. Requests wait in their order. One that was refused because of the rate makes all others wait too, so that
- * many sessions do not try again one by one. After a refusal by a provider that does not say what is left, requests are
- * sent one by one, at a rate that each further refusal halves and each answer raises a little.
+ * many sessions do not try again one by one.
  */
 export class Pacer {
   readonly #limit: RateLimit
@@ -42,11 +41,8 @@ export class Pacer {
   readonly #unheard = new Set<Sent>()
   readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
   #pausedUntil = 0
-  /** How many requests can be without a response: few, until the first response. */
+  /** How many requests may be without a response: what is not known yet is asked of few. */
   #maxUnheard: number
-  /** The answers of the last minute or less, to know what a provider accepts that does not say it. */
-  #counted = { sinceMs: 0, answers: 0 }
-  #spacing: Spacing | undefined
   /** Calls whose last request was refused because of the rate. */
   readonly #refused = new WeakSet<PacedCall>()
   #queue: Promise<unknown> | undefined
@@ -136,8 +132,6 @@ export class Pacer {
     const sent: Sent = { number: ++this.#count, at: this.#time.now(), tokens }
     const { requestsPerMinute, tokensPerMinute } = this.#limit
     if (requestsPerMinute !== undefined || tokensPerMinute !== undefined) this.#sent.push(sent)
-    if (sent.at - this.#counted.sinceMs > windowMs) this.#counted = { sinceMs: sent.at, answers: 0 }
-    if (this.#spacing !== undefined) this.#spacing.nextAt = sent.at + this.#spacing.gapMs
     this.#unheard.add(sent)
     this.#take('requests', 1)
     this.#take('tokens', tokens * estimateMargin)
@@ -146,46 +140,17 @@ export class Pacer {
       limited: (retryAfterMs = defaultPauseMs) => {
         const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
-        if (this.#left.requests === undefined && this.#left.tokens === undefined) this.#slowDown(sent, until)
+        // A provider that does not say what is left is found out about with few requests at a time.
+        if (this.#left.requests === undefined && this.#left.tokens === undefined)
+          this.#maxUnheard = burstAfterRefusal
         this.#refused.add(call)
       },
       ended: (used) => {
         this.#unheard.delete(sent)
-        if (used !== undefined) {
-          sent.tokens = used
-          this.#answered(sent)
-        }
+        if (used !== undefined) sent.tokens = used
         this.#wake()
       },
     }
-  }
-
-  /** Once for all requests that were sent together: they were refused for the same reason. */
-  #slowDown({ number }: Sent, until: number): void {
-    const before = this.#spacing
-    if (before !== undefined && number <= before.since) return
-    const gapMs = before === undefined ? this.#answerGap(until) : Math.min(before.gapMs * 2, windowMs)
-    const measuredUntil = before === undefined ? until : undefined
-    this.#spacing = { gapMs, atRefusalMs: gapMs, since: this.#count, measuredUntil, nextAt: until }
-  }
-
-  /** The time between two requests at a rate a little below that of the answers. */
-  #answerGap(until: number): number {
-    const { sinceMs, answers } = this.#counted
-    return Math.min(((until - sinceMs) / Math.max(1, answers)) * firstMargin, windowMs)
-  }
-
-  /** The rate grows by the same amount with each answer, and is doubled after `answersToDouble`. */
-  #answered({ number }: Sent): void {
-    this.#counted.answers++
-    const spacing = this.#spacing
-    if (spacing === undefined) return
-    const { measuredUntil, since, gapMs, atRefusalMs } = spacing
-    // The answers to requests that were sent with the refused one arrive later, and belong to the measurement.
-    if (measuredUntil !== undefined && number <= since)
-      spacing.gapMs = spacing.atRefusalMs = this.#answerGap(measuredUntil)
-    else spacing.gapMs = 1 / (1 / gapMs + 1 / (atRefusalMs * answersToDouble))
-    if (spacing.gapMs < minGapMs) this.#spacing = undefined
   }
 
   #take(kind: Kind, amount: number): void {
@@ -195,7 +160,8 @@ export class Pacer {
 
   #heard(sent: Sent, headers: { get(name: string): string | null }): void {
     this.#unheard.delete(sent)
-    this.#maxUnheard = unlimited
+    // Before a refusal one response is enough; after it, each lets one more through.
+    this.#maxUnheard = this.#maxUnheard === firstBurst ? unlimited : this.#maxUnheard + 1
     // Whether the provider has counted the requests without a response yet is not known.
     let tokens = 0
     for (const other of this.#unheard) tokens += other.tokens * estimateMargin
@@ -214,7 +180,7 @@ export class Pacer {
         since: known?.since ?? 0,
         heard: isOld ? known.heard : sent.number,
       }
-      this.#spacing = undefined
+      this.#maxUnheard = unlimited
     }
     this.#wake()
   }
@@ -225,7 +191,6 @@ export class Pacer {
     return Math.max(
       this.#unheard.size < this.#maxUnheard ? 0 : lookAgainMs,
       hasWaited ? 0 : this.#pausedUntil - now,
-      (this.#spacing?.nextAt ?? now) - now,
       this.#waitForLeft('requests', 1, now),
       this.#waitForLeft('tokens', size * estimateMargin, now),
       this.#waitForWindow(size, now),
@@ -283,17 +248,6 @@ export function noteLimit(pace: Pace, error: unknown): void {
 
 type Kind = 'requests' | 'tokens'
 type Sent = { readonly number: number; readonly at: number; tokens: number }
-/** How requests to a provider that does not say its limits follow each other after a refusal. */
-type Spacing = {
-  gapMs: number
-  /** The gap after the last refusal. */
-  atRefusalMs: number
-  /** The last request that was sent before the refusal. */
-  readonly since: number
-  /** The end of the first pause: the rate of answers until then is the first rate. */
-  readonly measuredUntil: number | undefined
-  nextAt: number
-}
 /** What is left until a time. */
 type Left = {
   amount: number
@@ -313,11 +267,7 @@ const maxOnTheWayMs = 5_000
 const estimateMargin = 1.2
 /** So many requests are sent before the first response of a model says what it accepts. */
 const firstBurst = 16
-/** The first rate after a refusal is below the rate of answers until then. */
-const firstMargin = 1.25
-const answersToDouble = 50
-/** Requests that follow each other faster than this need no spacing. */
-const minGapMs = 1
+const burstAfterRefusal = 4
 const unlimited = Number.POSITIVE_INFINITY
 const defaultPauseMs = 1_000
 
