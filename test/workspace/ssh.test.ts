@@ -68,7 +68,8 @@ describe.skipIf(!hasSshServer)('a workspace over SSH', () => {
     const backend = createSshBackend({ ...makeSshServer(directory), root: directory })
     const opened = await backend.open({ onNotice: () => undefined })
     const script =
-      'cat /proc/[0-9]*/cmdline | grep -ac "[t]op-secret-value"; echo "agent=$SSH_AUTH_SOCK key=$KEY"'
+      // Processes of other tests can end while they are read.
+      'cat /proc/[0-9]*/cmdline 2> /dev/null | grep -ac "[t]op-secret-value"; echo "agent=$SSH_AUTH_SOCK key=$KEY"'
     const process = await opened.commands?.start({
       argv: ['/bin/bash', '-c', script],
       cwd: opened.root,
