@@ -74,19 +74,26 @@ export class DefaultSecurityProvider implements SecurityProvider {
   addSecret(value: string): boolean {
     if (typeof value !== 'string' || value.length < minSecretLength) return false
     for (const form of formsOf(value)) this.#secrets.add(form)
-    this.#finder = createWordFinder(this.#secrets)
+    this.#finder = undefined
     return true
   }
 
+  /** Built with its first use after a secret was added: many can be added one after the other. */
+  #words(): WordFinder | undefined {
+    if (this.#secrets.size > 0) this.#finder ??= createWordFinder(this.#secrets)
+    return this.#finder
+  }
+
   redactOutput(text: string, target: TextTarget = 'host'): string {
-    const named = this.#finder === undefined ? text : redactWords(text, this.#finder)
+    const words = this.#words()
+    const named = words === undefined ? text : redactWords(text, words)
     const own = this.#tokens.reduce((current, { pattern, mark }) => current.replace(pattern, mark), named)
     return redactShapes(own, this.#kinds[target])
   }
 
   /** Named secrets only: what has a form is known when it is whole. */
   redactStream(): TextStream {
-    return createRedactingStream(this.#finder ?? createWordFinder([]), secretMark)
+    return createRedactingStream(this.#words() ?? createWordFinder([]), secretMark)
   }
 
   inspectInput(text: string): { readonly findings: readonly SecurityFinding[] } {
