@@ -2,6 +2,7 @@ import type { FoundBreak } from './security-case.js'
 
 const names = 'test/security/sandbox/names.test.ts'
 const walls = 'test/security/sandbox/walls.test.ts'
+const copies = 'src/workspace/backend/command-copy.test.ts'
 const inspection = 'src/workspace/egress/inspection.test.ts'
 
 /** Every way out that was found in this sandbox, by a review or a test, with what keeps it closed. */
@@ -103,5 +104,21 @@ export const foundBreaks: readonly FoundBreak[] = [
     found:
       'a root host showed commands the files of the system that only root can read, such as old passwords',
     attempts: ['files that only root can read'],
+  },
+  {
+    found: 'on a copy of a workspace, a file that rules deny could be read by the name of a hard link to it',
+    test: ['test/workspace/overlay.test.ts', 'hold denied files, discarded changes and jobs'],
+  },
+  {
+    found: 'a background command could have a repository taken from its copy before it was examined',
+    test: [copies, 'takes a new repository only when no command can change it'],
+  },
+  {
+    found: 'a command that ran while its changes were discarded removed files of the workspace',
+    test: [copies, 'takes nothing back after its end'],
+  },
+  {
+    found: 'a writable directory around an overlay was mounted over the copy of its commands',
+    test: ['src/workspace/sandbox/bubblewrap.test.ts', 'mounts a copy after a writable directory'],
   },
 ]
