@@ -15,39 +15,51 @@ describe('a guard of the host', () => {
     const state = { request: { signal }, parts: { guardTimeoutMs: 50 } } as unknown as CallState
     return { signal, state, abort: () => own.abort() }
   }
-  const left = (signal: AbortSignal): { listeners: number; timers: number } => ({
-    listeners: getEventListeners(signal, 'abort').length,
-    timers: vi.getTimerCount(),
-  })
-  const nothing = { listeners: 0, timers: 0 }
+  /** Returns the promise of a call with the timers that it began at once: code of other tests may begin some too. */
+  const timed = <T>(work: () => Promise<T>): { answer: Promise<T>; timers: unknown[] } => {
+    const began = vi.spyOn(globalThis, 'setTimeout')
+    const answer = work()
+    const timers = began.mock.results.map(({ value }) => value as unknown)
+    began.mockRestore()
+    return { answer, timers }
+  }
+  const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 
   it('leaves no timer and no listener when it answers or fails', async () => {
     const { signal, state } = controller()
-    expect(await guarded(state, 'a hook', Promise.resolve('fine'))).toBe('fine')
-    await expect(guarded(state, 'a hook', Promise.reject(new Error('broken')))).rejects.toThrow('broken')
-    expect(left(signal)).toEqual(nothing)
+    const cleared = vi.spyOn(globalThis, 'clearTimeout')
+    const fine = timed(() => guarded(state, 'a hook', Promise.resolve('fine')))
+    expect(await fine.answer).toBe('fine')
+    const broken = timed(() => guarded(state, 'a hook', Promise.reject(new Error('broken'))))
+    await expect(broken.answer).rejects.toThrow('broken')
+    expect([fine.timers.length, broken.timers.length, listeners(signal)]).toEqual([1, 1, 0])
+    expect(cleared.mock.calls.flat()).toEqual(expect.arrayContaining([...fine.timers, ...broken.timers]))
+    cleared.mockRestore()
   })
 
   it('blocks the call when it does not answer in time, and leaves nothing', async () => {
     const { signal, state } = controller()
-    const asked = guarded(state, 'a hook', never)
-    expect(left(signal)).toEqual({ listeners: 1, timers: 1 })
-    const refused = expect(asked).rejects.toMatchObject({
+    const asked = timed(() => guarded(state, 'a hook', never))
+    expect([asked.timers.length, listeners(signal)]).toEqual([1, 1])
+    const refused = expect(asked.answer).rejects.toMatchObject({
       envelope: { error_text: 'Blocked: a hook did not answer within 50 ms.' },
     })
     await vi.advanceTimersByTimeAsync(50)
     await refused
-    expect(left(signal)).toEqual(nothing)
+    expect(listeners(signal)).toBe(0)
   })
 
   it('is not waited for after an abort, also one from before', async () => {
     const { signal, state, abort } = controller()
-    const asked = guarded(state, 'a hook', never)
+    const cleared = vi.spyOn(globalThis, 'clearTimeout')
+    const { answer: asked, timers } = timed(() => guarded(state, 'a hook', never))
     const words = { envelope: { error_text: 'Not run: the run was aborted while the call was waiting.' } }
     const refused = expect(asked).rejects.toMatchObject(words)
     abort()
     await refused
     await expect(whileRunning(signal, never)).rejects.toMatchObject(words)
-    expect(left(signal)).toEqual(nothing)
+    expect(listeners(signal)).toBe(0)
+    expect(cleared.mock.calls.flat()).toEqual(expect.arrayContaining(timers))
+    cleared.mockRestore()
   })
 })
