@@ -100,8 +100,11 @@ export default defineConfig({
     // Its default of one second is too short on a busy machine.
     expect: { poll: { timeout: 120_000 } },
     experimental: isNative ? { viteModuleRunner: false, nodeLoader: false } : throughVite,
-    // `npm run test:times`
-    setupFiles: process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts'],
+    setupFiles: [
+      'test/support/real-timers.ts',
+      // `npm run test:times`
+      ...(process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts']),
+    ],
     sequence: { sequencer: TierSequencer },
     projects: process.env['TIERS'] === 'together' ? together : separateTiers,
   },
