@@ -13,7 +13,9 @@ export async function buildInspector(target) {
     input: join(folder, 'src/main.tsx'),
     platform: 'browser',
     // The page shares the client and a few functions with the runtime, whose imports name the compiled files.
-    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+    // The result does not depend on where a link to node_modules leads.
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] }, symlinks: false },
+    cwd: folder,
     transform: { target: 'es2022' },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(log.message)

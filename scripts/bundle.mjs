@@ -5,7 +5,7 @@
 //
 // The command is bundled a second time by itself, since V8 can cache what it compiled of its scripts (see
 // docs/design/performance.md).
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { buildInspector } from '../inspector/build.mjs'
@@ -323,6 +323,8 @@ async function putTogether({ modules, groups, output, ...input }) {
     platform: 'node',
     // Its modules, of which only what is used is taken.
     resolve: {
+      // In a clone that `npm test` builds in, node_modules is a link; the result must not depend on that.
+      symlinks: false,
       alias: {
         sucrase: 'sucrase/dist/esm/index.js',
         '@modelcontextprotocol/client/_shims': join(root, 'scripts/mcp-shims.mjs'),
@@ -434,8 +436,7 @@ function eachModule(modules) {
 
 /** Names modules by their paths in `src/` or `node_modules/`. @param {string} modules */
 function modulePaths(modules) {
-  // In a clone that `npm test` builds in, node_modules is a link, and the bundler names real files.
-  const places = [resolve(modules), realpathSync(join(root, 'node_modules'))].map((place) => `${place}/`)
+  const places = [resolve(modules), join(root, 'node_modules')].map((place) => `${place}/`)
   return (/** @type {string} */ id) => {
     const place = places.find((each) => id.startsWith(each)) ?? ''
     return id.slice(place.length).replace(/\.m?js$/, '')

@@ -1,5 +1,5 @@
-// A set-up file of every test file: files share a process, and fake timers that one of them left would let the timers of
-// the next one never fire. A spy on a fake timer does that: vitest restores spies once more when their file has ended.
+// A set-up file of every test file. Files share a process, and the timers of a file never fire when an earlier one left
+// fake timers. A spy on a fake timer does that: vitest restores spies once more when their file has ended.
 import timers from 'node:timers'
 
 for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate'] as const) {
