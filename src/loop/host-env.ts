@@ -1,3 +1,5 @@
+import { randomId } from '../workspace/random-id.js'
+
 /** Where ids come from. */
 export interface IdGenerator {
   next(): string
@@ -66,10 +68,4 @@ export function readHostEnv(given: HostEnv): HostEnv {
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
-/**
- * Node puts them together from twenty pieces, which V8 would keep as they are for as long as the id lives: ten times
- * its size.
- */
-export const randomIds: IdGenerator = {
-  next: () => Buffer.from(crypto.randomUUID(), 'latin1').toString('latin1'),
-}
+export const randomIds: IdGenerator = { next: () => randomId() }

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isRecord } from '../../tool/json.js'
+import { randomId } from '../../workspace/random-id.js'
 import { isGone, type Owner } from '../../workspace/scratch/owner.js'
 import { SessionLockedError } from '../errors.js'
 import type { Lease } from '../session-store.js'
@@ -38,7 +38,7 @@ export type HeldLease = {
  */
 export function takeLease(request: LeaseRequest): HeldLease {
   const { files, directory } = request
-  const draft = join(directory, `${draftPrefix}${randomBytes(9).toString('hex')}`)
+  const draft = join(directory, `${draftPrefix}${randomId()}`)
   const fd = files.open(draft, createNew)
   try {
     const { mtimeMs: diskNow } = files.facts(fd)

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { randomId } from '../../workspace/random-id.js'
 import type { SessionRecord } from '../records.js'
 import { createNew, errnoOf, type FileLayer, writeAll } from './file-layer.js'
 import { encodeBatch } from './log-line.js'
@@ -38,7 +38,7 @@ export function writeFirstLog(
   directory: string,
   records: readonly SessionRecord[],
 ): { readonly end: number; readonly checksum: number } | undefined {
-  const draft = join(directory, `.${logName}.${randomBytes(9).toString('hex')}`)
+  const draft = join(directory, `.${logName}.${randomId()}`)
   const { bytes, checksum } = encodeBatch(records, 0)
   const fd = files.open(draft, createNew)
   try {
