@@ -4,7 +4,6 @@ import { CapstanError, messageOf } from '../../tool/errors.js'
 import { type Owner, thisProcess } from '../../workspace/scratch/owner.js'
 import { damagedLog } from '../errors.js'
 import type { SessionRecord } from '../records.js'
-import { newestFirst } from '../session-info.js'
 import type {
   EditRecords,
   OpenLogOptions,
@@ -12,7 +11,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js'
-import { readBlobFile, readWhole } from './blob-files.js'
+import { readBlobFile } from './blob-files.js'
 import {
   create,
   errnoOf,
@@ -25,10 +24,11 @@ import {
 import { FileLog } from './file-log.js'
 import { Heartbeats } from './heartbeats.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
-import { infoOf } from './list-sessions.js'
+import { isUnchanged, SessionList } from './list-sessions.js'
 import { damageOf, logName, repairLog, replaceLog, writeFirstLog } from './repair-log.js'
+import { removeSavedList, savedListName } from './saved-list.js'
 import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
-import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
+import { directoryName, idName, isLongName } from './session-directory.js'
 import { SyncTurns } from './sync-turns.js'
 import { storeFailure } from './system-failure.js'
 
@@ -63,8 +63,7 @@ export class FileSessionStore implements SessionStore {
   readonly #syncTurns = { sync: new SyncTurns(10), async: new SyncTurns(50), exit: undefined }
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
-  /** What the last list said about each session, and the log it was read from. */
-  #listed: Listed = new Map()
+  readonly #list: SessionList
   /** The end of each log as it was last read or written here. */
   readonly #lastRead = new Map<string, LastRead>()
 
@@ -75,42 +74,11 @@ export class FileSessionStore implements SessionStore {
     this.#owner = options.owner ?? thisProcess()
     this.#leaseExpiryMs = options.leaseExpiryMs ?? 30_000
     this.#heartbeats = new Heartbeats(this.#leaseExpiryMs / 3)
+    this.#list = new SessionList(this.#files, this.directory)
   }
 
   async list(): Promise<SessionInfo[]> {
-    const listed: Listed = new Map()
-    const infos: SessionInfo[] = []
-    const names = this.#names()
-    for (let at = 0; at < names.length; at += readsAtOnce) {
-      // Looking at a log that did not change does not wait for anything: other work gets its turn here.
-      if (at % looksInTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-      const some = names.slice(at, at + readsAtOnce).map((name) => this.#infoAt(name, listed))
-      for (const info of await Promise.all(some)) if (info !== undefined) infos.push(info)
-    }
-    this.#listed = listed
-    return newestFirst(infos)
-  }
-
-  async #infoAt(name: string, listed: Listed): Promise<SessionInfo | undefined> {
-    const path = join(this.directory, name)
-    const id = isLongName(name) ? this.#idIn(path) : sessionIdOf(name)
-    if (id === undefined) return undefined
-    try {
-      return await this.#listedInfo(path, id, listed)
-    } catch (error) {
-      // Not a session, or one that is being deleted; one that cannot be read is still listed.
-      return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' ? undefined : { id }
-    }
-  }
-
-  /** Reads a log only when it is not the one that was last listed. */
-  async #listedInfo(path: string, id: string, listed: Listed): Promise<SessionInfo> {
-    const facts = this.#files.factsAt(join(path, logName))
-    const last = this.#listed.get(id)
-    const isSame = facts !== undefined && last !== undefined && isUnchanged(last.facts, facts)
-    const info = isSame ? last.info : await infoOf(this.#files, path, id)
-    if (facts !== undefined) listed.set(id, { facts, info })
-    return { ...info }
+    return this.#list.of(this.#names())
   }
 
   async read(sessionId: string): Promise<StoredSession | undefined> {
@@ -195,7 +163,9 @@ export class FileSessionStore implements SessionStore {
       const { records = [], damage } = (await this.read(sessionId)) ?? {}
       if (damage !== undefined) throw damagedLog(sessionId, damage)
       const edited = edit(records)
-      if (edited !== records) await log.rewrite(edited)
+      if (edited === records) return
+      removeSavedList(this.#files, this.directory)
+      await log.rewrite(edited)
     } finally {
       await log.close()
     }
@@ -216,7 +186,8 @@ export class FileSessionStore implements SessionStore {
       }
       files.close(held.fd)
       for (const name of files.list(this.directory))
-        if (name.startsWith(trashPrefix)) files.removeTree(join(this.directory, name))
+        if (name.startsWith(trashPrefix) || name.startsWith(savedListName))
+          files.removeTree(join(this.directory, name))
       await files.syncDirectory(this.directory)
       return true
     } catch (error) {
@@ -247,12 +218,6 @@ export class FileSessionStore implements SessionStore {
       if (errnoOf(error) === 'ENOENT') return []
       throw storeFailure(error, '*', 'listed')
     }
-  }
-
-  /** Returns the id of a session whose directory is named by a digest. */
-  #idIn(directory: string): string | undefined {
-    const bytes = readWhole(this.#files, join(directory, idName))
-    return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
   }
 
   #openToRead(sessionId: string): { fd: number; scan: LogScan } | StoredSession | undefined {
@@ -379,7 +344,6 @@ export class FileSessionStore implements SessionStore {
   }
 }
 
-const idName = 'id'
 const trashPrefix = '.deleted-'
 const maxAttempts = 20
 const maxRemembered = 1_000
@@ -389,17 +353,6 @@ type LastRead = LogEnd & {
   readonly recordCount: number
   /** Made here, and not read since. */
   readonly isNew?: boolean
-}
-
-type Listed = Map<string, { readonly facts: FileFacts; readonly info: SessionInfo }>
-/** How many logs are read at once: more than the threads that read them, so that none waits for this one. */
-const readsAtOnce = 16
-/** How many logs are looked at without a pause: less than a millisecond. */
-const looksInTurn = 6 * readsAtOnce
-
-/** Whether nothing was written to a file: logs are only appended to, or replaced by another file. */
-function isUnchanged(before: FileFacts, now: FileFacts): boolean {
-  return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
 }
 
 function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {

@@ -1,25 +1,117 @@
 import { join } from 'node:path'
-import { sessionInfo } from '../session-info.js'
+import { newestFirst, sessionInfo } from '../session-info.js'
 import type { SessionInfo } from '../session-store.js'
-import type { FileLayer } from './file-layer.js'
-import { readOnly } from './file-layer.js'
+import { readWhole } from './blob-files.js'
+import { errnoOf, type FileLayer, readOnly } from './file-layer.js'
 import { checksumAfter, sealAt } from './log-line.js'
 import { logName } from './repair-log.js'
+import {
+  type ListedSession,
+  type ListedSessions,
+  type LogFacts,
+  readSavedList,
+  removeSavedList,
+  saveList,
+} from './saved-list.js'
 import { LogScan } from './scan-log.js'
+import { idName, isLongName, sessionIdOf } from './session-directory.js'
+
+/**
+ * Lists the sessions of a store. A log is read only when it changed since it was last listed, in this process or in
+ * one that saved its list.
+ */
+export class SessionList {
+  readonly #files: FileLayer
+  readonly #directory: string
+  #listed: ListedSessions | undefined
+
+  constructor(files: FileLayer, directory: string) {
+    this.#files = files
+    this.#directory = directory
+  }
+
+  /** Returns the sessions among these names, newest first. */
+  async of(names: readonly string[]): Promise<SessionInfo[]> {
+    this.#listed ??= readSavedList(this.#files, this.#directory)
+    const before = this.#listed
+    const listed: ListedSessions = new Map()
+    const changed: string[] = []
+    for (const [at, name] of names.entries()) {
+      // Looking at a log that did not change does not wait for anything: other work gets its turn here.
+      if (at % looksInTurn === 0) await new Promise((resolve) => setImmediate(resolve))
+      const last = before.get(name)
+      if (last !== undefined && this.#isCurrent(name, last)) listed.set(name, last)
+      else changed.push(name)
+    }
+    const unreadable: SessionInfo[] = []
+    for (let at = 0; at < changed.length; at += readsAtOnce) {
+      const some = changed.slice(at, at + readsAtOnce)
+      await Promise.all(some.map((name) => this.#read(name, listed, unreadable)))
+    }
+    this.#listed = listed
+    const isOneGone = [...before.keys()].some((name) => !listed.has(name))
+    if (changed.length >= minSaved || isOneGone) this.#save(listed)
+    return newestFirst([...Array.from(listed.values(), ({ info }) => ({ ...info })), ...unreadable])
+  }
+
+  #isCurrent(name: string, last: LogFacts): boolean {
+    try {
+      const now = this.#files.factsAt(join(this.#directory, name, logName))
+      return now !== undefined && isUnchanged(last, now)
+    } catch {
+      return false
+    }
+  }
+
+  async #read(name: string, listed: ListedSessions, unreadable: SessionInfo[]): Promise<void> {
+    const path = join(this.#directory, name)
+    const id = isLongName(name) ? this.#idIn(path) : sessionIdOf(name)
+    if (id === undefined) return
+    try {
+      listed.set(name, await listedSession(this.#files, path, id))
+    } catch (error) {
+      // Not a session, or one that is being deleted; one that cannot be read is still listed.
+      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') unreadable.push({ id })
+    }
+  }
+
+  /** Returns the id of a session whose directory is named by a digest. */
+  #idIn(directory: string): string | undefined {
+    const bytes = readWhole(this.#files, join(directory, idName))
+    return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
+  }
+
+  #save(listed: ListedSessions): void {
+    if (listed.size >= minSaved) saveList(this.#files, this.#directory, listed)
+    else removeSavedList(this.#files, this.#directory)
+  }
+}
+
+/** How many logs are read at once: more than the threads that read them, so that none waits for this one. */
+const readsAtOnce = 16
+/** How many logs are looked at without a pause: less than a millisecond. */
+const looksInTurn = 96
+/** How many logs are worth a saved list. Reading fewer takes milliseconds. */
+const minSaved = 100
+
+/** Returns whether nothing was written to a log. */
+export function isUnchanged(before: LogFacts, now: LogFacts): boolean {
+  return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
+}
 
 /**
  * Reads the information about a session from the beginning and the end of its log; the work does not grow with the
  * log.
  */
-export async function infoOf(files: FileLayer, directory: string, id: string): Promise<SessionInfo> {
+async function listedSession(files: FileLayer, directory: string, id: string): Promise<ListedSession> {
   const fd = files.open(join(directory, logName), readOnly)
   try {
-    const { size, mtimeMs } = files.facts(fd)
+    const { size, mtimeMs, identity } = files.facts(fd)
     const head = await readWindow(files, fd, 0, size)
     const start = Math.max(windowBytes, size - windowBytes)
     const tail = start < size ? await readWindow(files, fd, start, size) : Buffer.alloc(0)
     const info = sessionInfo(id, [...recordsAtStart(id, head), ...recordsAtEnd(id, tail)])
-    return info.updatedAtMs === undefined ? { ...info, updatedAtMs: mtimeMs } : info
+    return { size, mtimeMs, identity, info: { ...info, updatedAtMs: info.updatedAtMs ?? mtimeMs } }
   } finally {
     files.close(fd)
   }

@@ -27,6 +27,9 @@ export function sessionIdOf(name: string): string | undefined {
   }
 }
 
+/** The file inside a directory that is named by a digest: it has the id. */
+export const idName = 'id'
+
 /** Returns whether the name is a digest, and the id is in a file inside. */
 export function isLongName(name: string): boolean {
   return /^[a-z0-9._%-]*~[0-9a-f]{64}$/.test(name)

@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { isRecord } from '../../tool/json.js'
+import { randomId } from '../../workspace/random-id.js'
+import type { SessionInfo } from '../session-store.js'
+import { readWhole } from './blob-files.js'
+import { createNew, type FileFacts, type FileLayer, writeAll } from './file-layer.js'
+
+/** The name of the saved list, and the beginning of the names of its drafts. */
+export const savedListName = '.list.json'
+
+/** What a list said about a session, and the log that it was read from. */
+export type ListedSession = LogFacts & { readonly info: SessionInfo }
+
+/** Identifies the content of a log: logs are only appended to, or replaced by another file. */
+export type LogFacts = Pick<FileFacts, 'size' | 'mtimeMs' | 'identity'>
+
+/** By the name of the session's directory. */
+export type ListedSessions = Map<string, ListedSession>
+
+/**
+ * Reads the list that a process saved. Every entry is compared with its log before it is used, so the file can be
+ * missing, old or damaged: logs are read again then.
+ */
+export function readSavedList(files: FileLayer, directory: string): ListedSessions {
+  const listed: ListedSessions = new Map()
+  try {
+    const bytes = readWhole(files, join(directory, savedListName))
+    const saved: unknown = bytes === undefined ? {} : JSON.parse(new TextDecoder().decode(bytes))
+    if (!isRecord(saved) || saved['version'] !== version || !Array.isArray(saved['sessions'])) return listed
+    for (const entry of saved['sessions']) if (isEntry(entry)) listed.set(entry.name, entry)
+  } catch {
+    // Not readable, or not complete.
+  }
+  return listed
+}
+
+/** Saves a list for other processes. A disk that is full or read-only costs them time and nothing else. */
+export function saveList(files: FileLayer, directory: string, listed: ListedSessions): void {
+  const draft = join(directory, `${savedListName}-${randomId()}`)
+  try {
+    const sessions = Array.from(listed, ([name, one]) => ({ ...one, name }))
+    const fd = files.open(draft, createNew)
+    try {
+      writeAll(files, fd, Buffer.from(JSON.stringify({ version, sessions })), 0)
+      files.rename(draft, join(directory, savedListName))
+    } catch (error) {
+      files.unlink(draft)
+      throw error
+    } finally {
+      files.close(fd)
+    }
+  } catch {
+    // The next list tries again.
+  }
+}
+
+/** Removes the saved list, which has titles and labels of sessions that were deleted or are rewritten now. */
+export function removeSavedList(files: FileLayer, directory: string): void {
+  const path = join(directory, savedListName)
+  if (files.factsAt(path) !== undefined) files.unlink(path)
+}
+
+const version = 1
+
+function isEntry(value: unknown): value is ListedSession & { readonly name: string } {
+  if (!isRecord(value) || !isRecord(value['info'])) return false
+  const { name, size, mtimeMs, identity, info } = value
+  return (
+    typeof name === 'string' &&
+    typeof size === 'number' &&
+    typeof mtimeMs === 'number' &&
+    typeof identity === 'string' &&
+    typeof info['id'] === 'string'
+  )
+}
