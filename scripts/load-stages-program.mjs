@@ -50,8 +50,10 @@ const agent = await Agent.create(
   },
   { userDir: join(place, 'user') },
 )
-const session = agent.session(workspace, { sessionStore: new FileSessionStore(join(place, 'sessions')) })
+agent.session(workspace)
 endStage('on-session')
+const session = agent.session(workspace, { sessionStore: new FileSessionStore(join(place, 'sessions')) })
+endStage('on-record')
 await session.send('Answer.')
 endStage('on-run')
 await session.send('Read notes.txt.')

@@ -1,6 +1,7 @@
 import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/offline-model.js'
 import { createModel } from '../model/provider.js'
+import { checkPrice } from '../model/usage.js'
 import { type AgentConfig, resolveModel } from './config/index.js'
 
 /** The models of a configuration. Each is created once and shared by all sessions. */
@@ -10,6 +11,12 @@ export class AgentModels {
 
   constructor(config: AgentConfig) {
     this.#config = config
+  }
+
+  /** Throws for an unknown name, and for a model that could not be created. Nothing is created before its first use. */
+  check(name: string | undefined): void {
+    const { price } = resolveModel(this.#config, name)
+    if (price !== undefined) checkPrice(price)
   }
 
   /**

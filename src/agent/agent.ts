@@ -289,7 +289,7 @@ export class Agent {
       config: this.#config,
       env,
       workspace: root,
-      machine: this.#maker.machine,
+      machine: this.#maker.machine(),
       store: this.#maker.store,
       signal: this.#closing.signal,
       opener: (setup) => this.#openerOf(setup, root),
@@ -342,7 +342,7 @@ export class Agent {
     await Promise.all([...this.#served].map(stopServing))
     await this.#asking
     await this.#sessions.closeAll()
-    await this.#maker.machine.close()
+    await this.#maker.closeMachine()
     await this.#telemetry?.close?.()
   }
 
@@ -355,8 +355,7 @@ export class Agent {
     { config, store = this.#maker.store, agentId, secrets }: OpenerSetup,
     root: string,
   ): SessionOpener {
-    const { machine } = this.#maker
-    const lent = { sessions: this.#sessions, machine, secrets }
+    const lent = { sessions: this.#sessions, machine: () => this.#maker.machine(), secrets }
     const other = new SessionMaker({
       config,
       telemetry: this.#telemetry,

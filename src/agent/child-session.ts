@@ -232,7 +232,7 @@ function savedOptionsFor(
   const modes = [authority.mode, setup.parent?.savedOptions.mode]
   // Only restricting modes: others would allow what no parent has approved.
   const mode = (['plan', 'read-only'] as const).find((name) => modes.includes(name))
-  const builtin = builtinTools({}, setup.agentTools ?? [])
+  const builtin = builtinTools({}, setup.agentTools?.() ?? [])
   const own = toolsFor(tools.all(), agent).map(({ name }) => name)
   return {
     builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),

@@ -60,12 +60,12 @@ export class SessionMaker {
   readonly store: SessionStore | undefined
   /** The user's directory. */
   readonly userDir: string
-  /** Runs the programs of all sessions. Loads nothing before the first program. */
-  readonly machine: ProgramMachine
   readonly #config: AgentConfig
   readonly #cwd: string | undefined
   readonly #machinery: SessionModules
-  readonly #agentTools: readonly AnyTool[]
+  readonly #agentTools: () => readonly AnyTool[]
+  #machine: ProgramMachine | undefined
+  #programTools: readonly AnyTool[] | undefined
   /** One list for all sessions, so that data derived from it can be shared. */
   readonly #secrets: readonly string[]
   readonly #memory: ReturnType<typeof configuredMemory>
@@ -81,15 +81,29 @@ export class SessionMaker {
     this.#telemetry = telemetry
     this.sessions = lent?.sessions ?? new OpenSessions()
     this.userDir = environment.userDir ?? join(homedir(), '.capstan')
-    this.machine = lent?.machine ?? machinery.createProgramMachine()
     this.#config = config
     this.#cwd = environment.cwd
     this.#machinery = machinery
-    this.#agentTools = [machinery.createProgramTool({ machine: this.machine })]
+    this.#agentTools = () => {
+      const machine = lent?.machine() ?? this.machine()
+      this.#programTools ??= [machinery.programs.createProgramTool({ machine })]
+      return this.#programTools
+    }
     this.#secrets = lent?.secrets ?? secretsOf(config)
     this.#memory = configuredMemory(config)
     this.#models = new AgentModels(config)
     this.#children = machinery.childMaker(this.sessions)
+  }
+
+  /** Runs the programs of all sessions. Made with its first use. */
+  machine(): ProgramMachine {
+    this.#machine ??= this.#machinery.programs.createProgramMachine()
+    return this.#machine
+  }
+
+  /** Ends the programs of all sessions. */
+  async closeMachine(): Promise<void> {
+    await this.#machine?.close()
   }
 
   /** Lists the tools of the configured MCP servers, for sessions that are opened afterwards. */
@@ -120,8 +134,8 @@ export class SessionMaker {
     }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
-      this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
-    for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
+      this.#models.check(typeof options.model === 'string' ? options.model : undefined)
+    for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.check(name)
     refuseLocalPlaces(options)
     const root = chosenRoot(options.workspaceBackend, workspace, this.#cwd)
     let open: Session | undefined

@@ -1,9 +1,13 @@
 export type SessionModules = Pick<typeof import('../session/session.js'), 'Session'> &
   Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
   Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'> &
-  Pick<typeof import('../program/index.js'), 'createProgramMachine' | 'createProgramTool'> &
-  Pick<typeof import('./child-session.js'), 'childMaker'> &
-  Pick<typeof import('./files/look-up-agent.js'), 'lookUpAgent'> &
+  Pick<typeof import('./child-session.js'), 'childMaker'> & {
+    /** Read with the first program: a name of it loads its file. */
+    readonly programs: Pick<
+      typeof import('../program/index.js'),
+      'createProgramMachine' | 'createProgramTool'
+    >
+  } & Pick<typeof import('./files/look-up-agent.js'), 'lookUpAgent'> &
   Pick<typeof import('../subagents/files/worker-spec.js'), 'workerAgent'> &
   Pick<typeof import('../session/builtin-tools.js'), 'builtinToolNames'>
 
@@ -20,7 +24,6 @@ export async function loadSessionModules(): Promise<SessionModules> {
       import('../subagents/files/worker-spec.js'),
       import('../session/builtin-tools.js'),
     ])
-  const { createProgramMachine, createProgramTool } = programs
   const { childMaker } = children
   const [{ lookUpAgent }, { workerAgent }, { builtinToolNames }] = agents
   return {
@@ -29,8 +32,7 @@ export async function loadSessionModules(): Promise<SessionModules> {
     load,
     loadNow,
     withRestored,
-    createProgramMachine,
-    createProgramTool,
+    programs,
     childMaker,
     lookUpAgent,
     workerAgent,

@@ -54,7 +54,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   /** Tools that the feature adds to a session whose options ask for them. Rules can name them in any session. */
   optionalTools?(): readonly AnyTool[]
   /** Those of them that a model is not shown until they are offered. */
-  readonly dormantTools?: readonly AnyTool[]
+  dormantTools?(): readonly AnyTool[]
   /** A host calls a tool that the session does not have: the feature can bring it, such as by connecting a server. */
   bringTool?(session: FeatureContext<Options, Setup>, name: string, signal: AbortSignal): void | Promise<void>
   /** A tool that the session does not have, by its name: one that exists later, or whose call says why it does not. */

@@ -51,8 +51,9 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
       ? ['memory.tools has no effect: the session has no memoryStore.']
       : [],
   /** The host turned them on, so they are there whichever built-in tools it chose. */
-  opened({ options: { memory, memoryStore }, tools }) {
-    if (memory?.tools && memoryStore !== undefined) tools.addAll(memoryTools)
+  opened(session) {
+    const { memory, memoryStore } = session.options
+    if (memory?.tools && memoryStore !== undefined) session.tools.addAll(memoryTools)
   },
   optionalTools: () => memoryTools,
   contextPart: (text) => (isRecalledSection(text) ? 'memory' : undefined),

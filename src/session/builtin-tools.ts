@@ -16,7 +16,7 @@ export function createToolRegistry({
   setup,
   models,
 }: Pick<SessionKernel, 'options' | 'setup' | 'models'>): ToolRegistry {
-  const builtin = builtinTools(options, setup.agentTools ?? [])
+  const builtin = builtinTools(options, setup.agentTools?.() ?? [])
   const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => models.current().facts)
   const tools = [...builtin, ...ownTools(options)]
   return new ToolRegistry(tools, toolSearchTool, dormantTools(options, builtin), limits)
@@ -62,7 +62,7 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
  */
 function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options
-  const ofFeatures = featuresWith('dormantTools').flatMap(({ dormantTools }) => dormantTools)
+  const ofFeatures = featuresWith('dormantTools').flatMap((feature) => feature.dormantTools())
   const names = [
     ...ofFeatures.map(({ name }) => name),
     toolSearchTool.name,

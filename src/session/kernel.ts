@@ -62,7 +62,6 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly setup: SessionSetup
   readonly clock: Clock
   readonly ids: IdGenerator
-  readonly tools: ToolRegistry
   readonly models: SessionModels
   readonly conversation: RecordedConversation
   readonly plan: PlanProgress
@@ -94,6 +93,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   rules: FoundRules | undefined
   /** What the model has seen of files. */
   readonly seen: SeenFiles
+  #tools: ToolRegistry | undefined
   #engine: Promise<Engine> | undefined
   /** The engine once it is open. */
   #openEngine: Engine | undefined
@@ -111,7 +111,8 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.guard = options.budgetGuard
     this.models = new SessionModels(setup)
     this.places = parent?.session.places ?? new OutsideDirectories(setup.root, options)
-    this.tools = createToolRegistry(this)
+    // The host can change its list afterwards, which changes nothing here.
+    if (options.tools !== undefined) this.#tools = createToolRegistry(this)
     this.queue = new RunQueue(sessionId)
     this.runs = new Runs(options.retentionLimits)
     this.account = new SpendingAccount(restored)
@@ -186,6 +187,12 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   get activeRunId(): string | undefined {
     return this.queue.active?.id
+  }
+
+  /** Made with its first use: a session that waits for its first prompt does without. */
+  get tools(): ToolRegistry {
+    this.#tools ??= createToolRegistry(this)
+    return this.#tools
   }
 
   /** Has no state of its own, so that the next run can make it again. */
@@ -397,7 +404,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   }
 
   isBuiltinTool(name: string): boolean {
-    return builtinTools(this.options, this.setup.agentTools ?? []).some((tool) => tool.name === name)
+    return builtinTools(this.options, this.setup.agentTools?.() ?? []).some((tool) => tool.name === name)
   }
 
   model(): Model {

@@ -32,8 +32,8 @@ export type SessionSetup = McpSetup &
     readonly secrets?: readonly string[] | undefined
     /** What the store has of this session from before. */
     readonly restored?: RestoredSession | undefined
-    /** Built-in tools that need something of the agent. */
-    readonly agentTools?: readonly AnyTool[] | undefined
+    /** Returns built-in tools that need something of the agent. */
+    readonly agentTools?: (() => readonly AnyTool[]) | undefined
     /** Set in the session of a subagent. */
     readonly parent?: ParentLink | undefined
     /** The model of this name, or the default one. */

@@ -56,7 +56,7 @@ export const skillsFeature: SessionFeature<SessionSkills, SkillFeatureOptions> =
     discoverSkills: is('boolean'),
   },
   tools: () => skillTools,
-  dormantTools: skillTools,
+  dormantTools: () => skillTools,
   async findPromptSources(session) {
     if (hasSkillTool(session)) await session.use(skillsFeature).library()
   },
