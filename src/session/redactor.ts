@@ -3,6 +3,7 @@ import type { TextRedactor } from '../feature/feature-context.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { type AgentMiddleware, forEveryOutput } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
+import { isClean } from './security/default-provider.js'
 import {
   DefaultSecurityProvider,
   redactValue,
@@ -19,6 +20,8 @@ export interface Redactor extends TextRedactor {
   readonly watchdogs: readonly Watchdog[]
   /** Takes out the keys of the configuration alone; absent when there are none. */
   readonly keys?: (text: string) => string
+  /** Whether `record` would change no text inside a JSON text. False: it may. Absent: only `record` can tell. */
+  readonly isCleanRecord?: (json: string) => boolean
   /** Takes these texts out from now on, everywhere. */
   hide(texts: readonly string[]): void
 }
@@ -65,6 +68,8 @@ export function createRedactor(
     },
     forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
+    // A provider of the host may be of a class that changes more than ours.
+    ...(given === undefined && { isCleanRecord: (json: string) => isClean(known, json, 'record') }),
     tokens: redactTokens,
     events: (pass) => redactEvents(provider, redact, pass),
   }
@@ -122,6 +127,7 @@ const recordsOnly: Redactor = {
   text: (text) => text,
   forModel: (text) => text,
   record: (text) => redactTokens(text, 'record'),
+  isCleanRecord: (json) => isClean(tokens, json, 'record'),
   tokens: redactTokens,
   events: (pass) => pass,
   hide: () => undefined,

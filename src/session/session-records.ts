@@ -31,6 +31,7 @@ export function createRecorder(kernel: SessionKernel, store: SessionStore): Sess
     durability: options.durability,
     restored,
     redact: kernel.redactor.record,
+    isClean: kernel.redactor.isCleanRecord,
     hide: hiding(kernel),
     row: () => ({
       agent: agentId,

@@ -1,9 +1,9 @@
+import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
 import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { SessionClosedError } from '../errors.js'
-import { redactValue } from '../security/index.js'
 
 export type JournalOptions = {
   readonly store: SessionStore
@@ -13,6 +13,8 @@ export type JournalOptions = {
   readonly durability?: Durability
   /** Takes out of every text what must not be written down. */
   readonly redact?: (text: string) => string
+  /** Whether `redact` would change no text inside a JSON text. False: it may. */
+  readonly isClean?: (json: string) => boolean
   /** How many records of the session are known here, and whether nothing was wrong with them. */
   readonly known: { readonly records: number; readonly whole: boolean }
   /** What comes first when the log is opened, knowing whether it was damaged. */
@@ -318,8 +320,9 @@ export class Journal {
   }
 
   #clean(records: readonly SessionRecord[]): readonly SessionRecord[] {
-    const { redact } = this.#options
-    return redact === undefined ? records : records.map((record) => redactValue(record, redact))
+    const { redact, isClean } = this.#options
+    if (redact === undefined || (isClean && isFineAsJson(records, isClean))) return records
+    return records.map((record) => redactValue(record, redact))
   }
 }
 

@@ -26,7 +26,7 @@ import { SessionClosedError } from '../errors.js'
 import type { RunSnapshot } from '../runs.js'
 import { redactValue } from '../security/index.js'
 import { keepSteps } from './call-steps.js'
-import { Journal } from './journal.js'
+import { Journal, type JournalOptions } from './journal.js'
 import { questionFrom, shownOf } from './questions.js'
 import {
   createRecordedConversation,
@@ -42,6 +42,7 @@ export type SessionRecorderOptions = {
   readonly holder: string
   readonly durability?: Durability | undefined
   readonly redact?: ((text: string) => string) | undefined
+  readonly isClean?: JournalOptions['isClean'] | undefined
   readonly hide?: RecordedConversationOptions['hide'] | undefined
   /** What the session is, for its first row. */
   row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
@@ -68,7 +69,7 @@ export class SessionRecorder {
 
   constructor(options: SessionRecorderOptions) {
     this.#options = options
-    const { store, sessionId, holder, durability, redact, restored, now } = options
+    const { store, sessionId, holder, durability, redact, isClean, restored, now } = options
     this.#journal = new Journal({
       store,
       sessionId,
@@ -76,7 +77,7 @@ export class SessionRecorder {
       now,
       known: { records: restored?.recordCount ?? 0, whole: restored?.damage === undefined },
       first: (damage) => this.#first(damage),
-      ...omitUndefined({ durability, redact }),
+      ...omitUndefined({ durability, redact, isClean }),
     })
     this.conversation = createRecordedConversation({
       journal: this.#journal,

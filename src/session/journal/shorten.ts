@@ -1,4 +1,4 @@
-import { redactValue } from '../security/index.js'
+import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
 
 /** Long texts are in the messages, which save them next to the log; other records have only their beginning. */
 const longest = 4096
@@ -10,7 +10,8 @@ export function isWhole(text: string): boolean {
 
 /** The same value with its long texts cut. */
 export function shorten<Value>(value: Value): Value {
-  return redactValue(value, cut)
+  // Most values are short as a whole.
+  return isFineAsJson(value, isWhole) ? value : redactValue(value, cut)
 }
 
 function cut(text: string): string {

@@ -5,6 +5,7 @@ import type { SecurityFinding, SecurityProvider, TextStream, TextTarget } from '
 import { createRedactingStream } from './redacting-stream.js'
 import { formsOf, minSecretLength } from './secret-forms.js'
 import {
+  isCleanJson,
   isRedactionKind,
   markFor,
   personalKinds,
@@ -39,6 +40,12 @@ export class SecurityOptionsError extends CapstanError {
 markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
 
 /**
+ * Whether `redactOutput` of a provider would change no text inside a JSON text. False: it may. One look at the whole
+ * takes a fraction of the time of one look at each of its texts.
+ */
+let isClean: (provider: DefaultSecurityProvider, json: string, target: TextTarget) => boolean
+
+/**
  * Takes secrets out of texts, and reports texts from outside that try to give orders. Named secrets are replaced
  * everywhere, in each of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a
  * model that edits a file must see what is in it.
@@ -52,6 +59,8 @@ export class DefaultSecurityProvider implements SecurityProvider {
   readonly #kinds: Readonly<Record<TextTarget, readonly RedactionKind[]>>
   readonly #tokens: readonly CompiledToken[]
   readonly #secrets = new Set<string>()
+  /** Whether JSON writes one of the secrets in another way. */
+  #isEscaped = false
   #finder: WordFinder | undefined
 
   constructor(options: SecurityOptions = {}) {
@@ -74,6 +83,7 @@ export class DefaultSecurityProvider implements SecurityProvider {
   addSecret(value: string): boolean {
     if (typeof value !== 'string' || value.length < minSecretLength) return false
     for (const form of formsOf(value)) this.#secrets.add(form)
+    this.#isEscaped ||= JSON.stringify(value) !== `"${value}"`
     this.#finder = undefined
     return true
   }
@@ -96,10 +106,20 @@ export class DefaultSecurityProvider implements SecurityProvider {
     return createRedactingStream(this.#words() ?? createWordFinder([]), secretMark)
   }
 
+  static {
+    isClean = (provider, json, target) =>
+      provider.#tokens.length === 0 &&
+      !provider.#isEscaped &&
+      isCleanJson(json, provider.#kinds[target]) &&
+      (provider.#words()?.cover(json).length ?? 0) === 0
+  }
+
   inspectInput(text: string): { readonly findings: readonly SecurityFinding[] } {
     return { findings: findInjections(text) }
   }
 }
+
+export { isClean }
 
 const secretMark = markFor('SECRET')
 

@@ -1,7 +1,8 @@
 /** The pieces that the default provider takes secrets out with. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactValue } from '../../feature/redact-value.js'
+import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
+import { DefaultSecurityProvider, isClean } from './default-provider.js'
 import { findInjections } from './findings.js'
 import { createRedactingStream } from './redacting-stream.js'
 import { formsOf } from './secret-forms.js'
@@ -104,6 +105,50 @@ describe('redactValue', () => {
     for (; Array.isArray(inner); depth++) inner = inner[0]
     expect(inner).toBe('[REDACTED:TOO_DEEP]')
     expect(depth).toBe(200)
+  })
+})
+
+describe('one look at the JSON text of a value', () => {
+  const github = `ghp_${'a1B2'.repeat(9)}`
+  const leaf = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 8 }),
+    fc.constantFrom(github, `\n${github}`, 'Bearer abcdef0123456789', 'https://me:secret1@host', 'AKIA'),
+    fc.constantFrom('plain-secret-1', 'x plain-secret-1\n', '"quo\\ted"-2', '\\"quo\\\\ted\\"-2', 'p\nlain'),
+  )
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.integer(),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(leaf, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+    ),
+  })).value
+
+  it.each([[[]], [['plain-secret-1']], [['"quo\\ted"-2', 'plain-secret-1']]])(
+    'lets nothing through that redacting each text would change, with the secrets %j',
+    (secrets) => {
+      const provider = new DefaultSecurityProvider({ secrets })
+      let fine = 0
+      fc.assert(
+        fc.property(value, (one) => {
+          if (!isFineAsJson(one, (json) => isClean(provider, json, 'record'))) return
+          fine++
+          expect(redactValue(one, (part) => provider.redactOutput(part, 'record'))).toBe(one)
+        }),
+        { numRuns: 1_000 },
+      )
+      // A secret that JSON escapes: every text is looked at.
+      expect(fine > 0).toBe(!secrets.includes('"quo\\ted"-2'))
+    },
+  )
+
+  it('is not enough for a value that is too deep', () => {
+    let deep: unknown = 1
+    for (let level = 0; level < 200; level++) deep = { deep }
+    expect(isFineAsJson(deep, () => true)).toBe(false)
+    for (let level = 0; level < 50_000; level++) deep = [deep]
+    expect(isFineAsJson(deep, () => true)).toBe(false)
   })
 })
 

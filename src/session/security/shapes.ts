@@ -24,6 +24,14 @@ export function redactShapes(text: string, kinds: readonly RedactionKind[]): str
   return kinds.reduce((current, kind) => redactShape(current, kind, shapes[kind]), text)
 }
 
+/**
+ * Whether no text inside a JSON text holds anything of these kinds. Hints have no character that JSON escapes, so each
+ * is in the JSON text too. False: one of the texts may.
+ */
+export function isCleanJson(json: string, kinds: readonly RedactionKind[]): boolean {
+  return kinds.length === 0 || hintsOf(kinds)?.test(json) === false
+}
+
 export function markFor(kind: string): string {
   return `[REDACTED:${kind}]`
 }

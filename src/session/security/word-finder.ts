@@ -27,8 +27,12 @@ type State = {
 /**
  * The automaton of Aho and Corasick. Each character is looked at a bounded number of times, on average less than twice.
  */
-export function createWordFinder(words: Iterable<string>): WordFinder {
+export function createWordFinder(given: Iterable<string>): WordFinder {
+  const words = [...given]
   const root = buildStates(words)
+  // The system's search for one word is so much faster than the automaton that a few of them are, too.
+  const isAnyIn = (text: string): boolean =>
+    words.length > maxSearched || words.some((word) => text.includes(word))
   const walk = (): WordWalk => {
     let state = root
     return {
@@ -43,6 +47,7 @@ export function createWordFinder(words: Iterable<string>): WordFinder {
     walk,
     cover: (text) => {
       const spans: Span[] = []
+      if (!isAnyIn(text)) return spans
       const { step } = walk()
       for (let at = 0; at < text.length; at += 1) {
         const length = step(text.charCodeAt(at))
@@ -52,6 +57,8 @@ export function createWordFinder(words: Iterable<string>): WordFinder {
     },
   }
 }
+
+const maxSearched = 64
 
 /** Adds a span that ends after all others. It may begin before some of them. */
 export function addSpan(spans: Span[], span: Span): void {

@@ -1,4 +1,23 @@
-import * as fs from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 
 export type FileFacts = {
   readonly size: number
@@ -38,51 +57,51 @@ export interface FileLayer {
 }
 
 export const nodeFiles: FileLayer = {
-  open: (path, flags) => fs.openSync(path, flags | (fs.constants.O_NOFOLLOW ?? 0), 0o600),
-  close: (fd) => fs.closeSync(fd),
-  read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
+  open: (path, flags) => openSync(path, flags | (constants.O_NOFOLLOW ?? 0), 0o600),
+  close: (fd) => closeSync(fd),
+  read: (fd, buffer, offset, length, position) => readSync(fd, buffer, offset, length, position),
   readLater: (fd, buffer, offset, length, position) =>
     new Promise((resolve, reject) => {
-      fs.read(fd, buffer, offset, length, position, (error, got) => (error ? reject(error) : resolve(got)))
+      read(fd, buffer, offset, length, position, (error, got) => (error ? reject(error) : resolve(got)))
     }),
-  write: (fd, bytes, offset, length, position) => fs.writeSync(fd, bytes, offset, length, position),
-  truncate: (fd, length) => fs.ftruncateSync(fd, length),
+  write: (fd, bytes, offset, length, position) => writeSync(fd, bytes, offset, length, position),
+  truncate: (fd, length) => ftruncateSync(fd, length),
   sync: (fd) =>
     new Promise((resolve, reject) => {
-      fs.fdatasync(fd, (error) => (error ? reject(error) : resolve()))
+      fdatasync(fd, (error) => (error ? reject(error) : resolve()))
     }),
   async syncDirectory(path) {
     try {
       // Opening and closing take microseconds: only the sync itself goes to another thread.
-      const fd = fs.openSync(path, fs.constants.O_RDONLY)
+      const fd = openSync(path, constants.O_RDONLY)
       try {
         await new Promise<void>((resolve, reject) => {
-          fs.fsync(fd, (error) => (error ? reject(error) : resolve()))
+          fsync(fd, (error) => (error ? reject(error) : resolve()))
         })
       } finally {
-        fs.closeSync(fd)
+        closeSync(fd)
       }
     } catch (thrown) {
       if (!directoriesCannotBeSynced(thrown)) throw thrown
     }
   },
-  facts: (fd) => factsOf(fs.fstatSync(fd)),
+  facts: (fd) => factsOf(fstatSync(fd)),
   factsAt(path) {
-    const found = fs.lstatSync(path, { throwIfNoEntry: false })
+    const found = lstatSync(path, { throwIfNoEntry: false })
     return found === undefined ? undefined : factsOf(found)
   },
-  makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
-  list: (path) => fs.readdirSync(path),
-  link: (existing, path) => fs.linkSync(existing, path),
-  unlink: (path) => fs.unlinkSync(path),
-  rename: (from, to) => fs.renameSync(from, to),
-  removeTree: (path) => fs.rmSync(path, { recursive: true, force: true }),
+  makeDirectory: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  list: (path) => readdirSync(path),
+  link: (existing, path) => linkSync(existing, path),
+  unlink: (path) => unlinkSync(path),
+  rename: (from, to) => renameSync(from, to),
+  removeTree: (path) => rmSync(path, { recursive: true, force: true }),
 }
 
-export const readOnly = fs.constants.O_RDONLY
-export const readWrite = fs.constants.O_RDWR
-export const create = fs.constants.O_RDWR | fs.constants.O_CREAT
-export const createNew = create | fs.constants.O_EXCL
+export const readOnly = constants.O_RDONLY
+export const readWrite = constants.O_RDWR
+export const create = constants.O_RDWR | constants.O_CREAT
+export const createNew = create | constants.O_EXCL
 
 /** Writes all bytes: a disk that is filling up writes a part without an error, and fails on the rest. */
 export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, position: number): void {
@@ -93,7 +112,7 @@ export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, positi
   }
 }
 
-function factsOf(stats: fs.Stats): FileFacts {
+function factsOf(stats: Stats): FileFacts {
   return {
     size: stats.size,
     mtimeMs: stats.mtimeMs,

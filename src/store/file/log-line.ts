@@ -9,18 +9,19 @@ import type { SessionRecord } from '../records.js'
  */
 export function encodeBatch(records: readonly SessionRecord[], checksumBefore: number): EncodedBatch {
   let text = ''
-  let checksum = checksumBefore
+  let sum = checksumBefore
+  let seal = ''
   for (let at = 0; at < records.length; at++) {
     const { type, data } = records[at] as SessionRecord
     const json = JSON.stringify({ type, data })
     const more = records.length - 1 - at
     const payload = more === 0 ? json.slice(0, -1) : `{"more":${more},${json.slice(1, -1)}`
-    const sum = crc32(payload, checksum)
-    const seal = sealOf(sum)
-    checksum = crc32(seal, sum)
+    // With the end of the line before it, which is covered too: one call for each line.
+    sum = crc32(seal + payload, sum)
+    seal = sealOf(sum)
     text += payload + seal
   }
-  return { bytes: Buffer.from(text), checksum }
+  return { bytes: Buffer.from(text), checksum: crc32(seal, sum) }
 }
 
 /** Returns the checksum up to the end of a line, for the next line. */
