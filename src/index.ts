@@ -2,15 +2,7 @@ export * from './agent/index.js'
 export type { Manifest } from './authority/manifest.js'
 export type { RuntimeMode } from './authority/mode.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
-export {
-  assertVariables,
-  compileRequirements,
-  expandVariables,
-  UnknownVariableError,
-  type VariableName,
-  type VariableValues,
-  variableNames,
-} from './authority/variables.js'
+export * from './authority/variables.js'
 export type { CommandContext, CommandHandler, CommandInfo } from './commands/index.js'
 export { CommandError } from './commands/index.js'
 export type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from './feature/task.js'
@@ -28,13 +20,7 @@ export type {
 export { HookError, hookEventNames } from './hooks/index.js'
 export type { AskAnswer, AskHandler, AskRequest } from './loop/ask.js'
 export type { BudgetDecision, BudgetGuard, BudgetRequest, GuardUsage } from './loop/budget.js'
-export {
-  BudgetExhaustedError,
-  MaxTurnsError,
-  RunError,
-  type RunErrorCode,
-  runErrorCodes,
-} from './loop/errors.js'
+export * from './loop/errors.js'
 export type {
   AgentEvent,
   AgentEventType,
@@ -56,28 +42,9 @@ export {
   SequentialIdGenerator,
 } from './loop/host-env.js'
 export type { RunLimits } from './loop/run-parts.js'
-export {
-  type RunProgress,
-  type StopCondition,
-  stopAfterRounds,
-  stopAfterTokens,
-  stopAfterTool,
-  stopWhenAll,
-  stopWhenAny,
-} from './loop/stop-conditions.js'
+export * from './loop/stop-conditions.js'
 export { McpError, type McpErrorCode } from './mcp/errors.js'
-export type {
-  McpFile,
-  McpFileServer,
-  McpSamplingHandler,
-  McpSamplingRequest,
-  McpServerFailure,
-  McpServerStatus,
-  McpServeTransport,
-  McpServing,
-  McpSignIn,
-  McpTokenStore,
-} from './mcp/host-types.js'
+export type * from './mcp/host-types.js'
 export type { McpOauthOptions, McpSandbox, McpServerOptions, McpTransportName } from './mcp/server-options.js'
 export {
   checkMemoryItem,
@@ -103,37 +70,10 @@ export {
   ObjectGenerationError,
   type ObjectIssue,
 } from './model/object/errors.js'
-export type {
-  GeneratedObject,
-  ObjectRequest,
-  PartialObject,
-  RuntimeObjects,
-} from './model/object/object-request.js'
+export type * from './model/object/object-request.js'
 export { createModel, type ModelConfig } from './model/provider.js'
 export { QueueError, type QueueErrorCode } from './queue/errors.js'
-export {
-  type ClaimedTask,
-  type Completion,
-  type DeadLetter,
-  type ExternalTask,
-  type HistogramFigures,
-  type Lane,
-  type LaneHandler,
-  type LaneMode,
-  type QueueConfig,
-  type QueueDoor,
-  type QueueEngine,
-  type QueueMetrics,
-  type QueueStats,
-  type QueueWorkerOptions,
-  type RateLimit,
-  type RateSpan,
-  type RetryPolicy,
-  type ServeQueueOptions,
-  type TaskHandler,
-  type WorkerStreams,
-  workOnQueue,
-} from './queue/index.js'
+export * from './queue/index.js'
 export * from './session/index.js'
 export { builtinSkills } from './skills/builtin/index.js'
 export { SkillError, SkillNotFoundError } from './skills/errors.js'
@@ -145,29 +85,13 @@ export { MemorySessionStore } from './store/memory-store.js'
 export type { Durability, SessionInfo, SessionStore } from './store/session-store.js'
 export { SqliteSessionStore } from './store/sqlite/sqlite-store.js'
 export type { Todo, TodoStatus } from './store/todo.js'
-export type {
-  VerificationCheck,
-  VerificationCommand,
-  VerificationEvidence,
-  VerificationReport,
-  VerificationStatus,
-} from './store/verification.js'
+export type * from './store/verification.js'
 export { AgentFileError } from './subagents/files/errors.js'
 export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.js'
 export { TaskLimitError } from './subagents/limits.js'
 export type { ParallelOutcome, PipelineStage, StepOutcome, StepSpec } from './subagents/orchestrate.js'
 export type { SubagentTaskSnapshot, TaskProgress, TaskStatus } from './subagents/task-record.js'
-export {
-  type AhpOptions,
-  type AhpTransport,
-  HttpTransport,
-  StdioTransport,
-  type StdioTransportOptions,
-  SupervisionError,
-  type SupervisionErrorCode,
-  UnixSocketTransport,
-  WebSocketTransport,
-} from './supervise/index.js'
+export * from './supervise/index.js'
 export type { SupervisorStatus } from './supervise/supervisor.js'
 export type { TelemetryOptions } from './telemetry/options.js'
 export * from './tool/index.js'

@@ -12,21 +12,7 @@ export { type Authority, type Decision, decide } from './decide.js'
 export { defaultRules, sessionTools } from './default-rules.js'
 export { expandOnDisk, type PathLookup } from './expand-on-disk.js'
 export { type Explanation, explain, formatExplanation, simulate } from './explain.js'
-export {
-  checkSubjects,
-  createGrant,
-  type Grant,
-  type GrantLayer,
-  type GrantOptions,
-  type GrantRefusal,
-  grantForTool,
-  grantsCapability,
-  grantsCommand,
-  grantsHost,
-  grantsPath,
-  intersectGrants,
-  limitGrant,
-} from './grant.js'
+export * from './grant.js'
 export {
   compileHostPattern,
   type Host,
@@ -75,15 +61,7 @@ export { createRuleBook, type MatchingRule, type RuleBook, type RuleBookOptions 
 export type { Scope } from './scope.js'
 export type { CommandAnalysis, CommandUnit, Redirection, Word } from './shell/analysis.js'
 export { analyzeCommand } from './shell/analyze-command.js'
-export {
-  assertVariables,
-  compileRequirements,
-  expandVariables,
-  UnknownVariableError,
-  type VariableName,
-  type VariableValues,
-  variableNames,
-} from './variables.js'
+export * from './variables.js'
 export { type Action, strictest, type Verdict } from './verdict.js'
 export {
   combineWatchdogs,

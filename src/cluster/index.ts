@@ -2,13 +2,7 @@
 
 export * from '../run-queue/index.js'
 export { ClusterError, type ClusterErrorCode } from './errors.js'
-export {
-  type PendingApproval,
-  type PendingQuestion,
-  RunClient,
-  type RunClientOptions,
-  type SubmittedRun,
-} from './run-client.js'
+export * from './run-client.js'
 export type { ApprovalDecision, ClusterKey } from './signed-answer.js'
 export type { SubmitRequest } from './submission.js'
 export { Worker } from './worker.js'

@@ -1,9 +1,5 @@
 /** The entry `capstan/postgres`: sessions and a queue of runs in a Postgres database. */
 
 export { type MigratedSchema, type MigrateOptions, migrate } from '../store/postgres/migrate.js'
-export {
-  PostgresSessionStore,
-  type PostgresSessionStoreOptions,
-  type SessionFilter,
-} from '../store/postgres/postgres-store.js'
+export * from '../store/postgres/postgres-store.js'
 export { PostgresRunQueue, type PostgresRunQueueOptions } from './run-queue.js'

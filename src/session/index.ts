@@ -14,14 +14,7 @@ export type { SideAnswer } from './btw.js'
 export type { CompactOptions, CompactOutcome } from './compact.js'
 export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js'
 export type { GitCommand, ProgramRequest } from './direct-requests.js'
-export {
-  ResumeError,
-  RunExistsError,
-  SessionBusyError,
-  SessionClosedError,
-  SessionOptionError,
-  ToolFailedError,
-} from './errors.js'
+export * from './errors.js'
 export { EventStream } from './event-stream.js'
 export { HistoryError, type HistoryErrorCode } from './history/errors.js'
 export type { ForkPoint } from './history/fork.js'

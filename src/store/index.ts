@@ -1,14 +1,6 @@
 /** The entry `capstan/store`: where sessions are stored. */
 
-export {
-  type DiffSide,
-  diffSessions,
-  formatSessionDiff,
-  type SessionDiff,
-  type SessionTurn,
-  type TurnCall,
-  type TurnDiff,
-} from './diff-sessions.js'
+export * from './diff-sessions.js'
 export {
   SessionLockedError,
   StoreError,
@@ -18,13 +10,7 @@ export {
 export { exportSession } from './export-session.js'
 export { FileSessionStore, type FileSessionStoreOptions } from './file/file-session-store.js'
 export { blobDigests, type FoldOptions, foldSession } from './fold-session.js'
-export {
-  ImportError,
-  type ImportErrorCode,
-  type ImportedSession,
-  type ImportSessionOptions,
-  importSession,
-} from './import-session.js'
+export * from './import-session.js'
 export { MemorySessionStore } from './memory-store.js'
 export { type PrunedSession, type PruneSessionOptions, pruneSession } from './prune-session.js'
 export {
@@ -45,19 +31,6 @@ export {
   type ToolQuestionRefused,
 } from './records.js'
 export type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
-export {
-  type AppendOptions,
-  type Durability,
-  durabilities,
-  type EditRecords,
-  type Lease,
-  type OpenLogOptions,
-  type SessionInfo,
-  type SessionLog,
-  type SessionMail,
-  type SessionMailbox,
-  type SessionStore,
-  type StoredSession,
-} from './session-store.js'
+export * from './session-store.js'
 export { SqliteSessionStore } from './sqlite/sqlite-store.js'
 export type { Todo, TodoStatus } from './todo.js'

@@ -1,16 +1,5 @@
 /** The entry `capstan/tool`: everything about defining and calling tools. Runs in any JavaScript runtime. */
-export {
-  decideApproval,
-  evaluateApproval,
-  type ToolApprovalContext,
-  type ToolApprovalDecision,
-  type ToolApprovalOutcome,
-  type ToolApprovalPolicy,
-  type ToolApprovalRequest,
-  ToolApprovalRequiredError,
-  type ToolApprovalRunContext,
-  type ToolApprovalsOptions,
-} from './approval.js'
+export * from './approval.js'
 export type * from './completion.js'
 export {
   isToolResultContentArray,
@@ -82,14 +71,7 @@ export {
   withoutOutputMiddleware,
 } from './middleware.js'
 export type { ArgumentProblem } from './problem.js'
-export type {
-  ArgPattern,
-  CapabilityName,
-  HostPattern,
-  PathPattern,
-  RequirementSet,
-  ShellRunRequirement,
-} from './requirement.js'
+export type * from './requirement.js'
 export type * from './runtime.js'
 export type {
   EmbeddedDocument,
@@ -100,24 +82,11 @@ export type {
 } from './search/embedding.js'
 export { createToolIndex } from './search/embedding-index.js'
 export { matchesVectorFilter, type VectorFilter, vectorFilter } from './search/filter.js'
-export {
-  createHashingEmbedding,
-  type HashingEmbeddingModel,
-  type HashingEmbeddingOptions,
-} from './search/hashing-embedding.js'
+export * from './search/hashing-embedding.js'
 export { createLexicalToolIndex, type LexicalToolIndexOptions } from './search/lexical-index.js'
 export { type EmbedToolsOptions, embedTools, type ToolSearchDocument } from './search/tool-document.js'
 export { type DynamicToolIndex, isDynamicToolIndex, type UpdatableToolIndex } from './search/tool-index.js'
-export type {
-  VectorInspectItem,
-  VectorInspectPage,
-  VectorInspectRequest,
-  VectorSearchId,
-  VectorSearchIndex,
-  VectorSearchRequest,
-  VectorSearchResult,
-  VectorSearchToolOptions,
-} from './search/vector-index.js'
+export type * from './search/vector-index.js'
 export {
   type NormalizedToolOutput,
   normalizeToolResultOutput,

@@ -22,12 +22,7 @@ export { WebFetchError, webFetchTool } from './web-fetch.js'
 export { braveSearch } from './web-search/brave.js'
 export { duckDuckGoSearch } from './web-search/duckduckgo.js'
 export { exaSearch } from './web-search/exa.js'
-export {
-  WebSearchError,
-  type WebSearchProvider,
-  type WebSearchRequest,
-  type WebSearchResult,
-} from './web-search/provider.js'
+export * from './web-search/provider.js'
 export { searxngSearch } from './web-search/searxng.js'
 export { tavilySearch } from './web-search/tavily.js'
 export { createWebSearchTool, type WebSearchOptions } from './web-search.js'

@@ -26,13 +26,7 @@ export {
   type WorkspaceOptions,
   type WorkspacePermit,
 } from './open-workspace.js'
-export {
-  type LoadedRules,
-  openRuleFiles,
-  RuleFileError,
-  type RuleFiles,
-  type RuleFilesOptions,
-} from './rules/rule-files.js'
+export * from './rules/rule-files.js'
 export * from './sandbox/index.js'
 export { ScratchClosedError, ScratchForeignError, ScratchFullError } from './scratch/index.js'
 export { SearchError } from './search/index.js'

@@ -4,11 +4,7 @@ export type { AgentToolOptions } from './agent-tool.js'
 export { BuiltAgent } from './built-agent.js'
 export { BuiltSession } from './built-session.js'
 export type { CompletionRetryContext, CompletionRetryOptions } from './completion-retries.js'
-export {
-  type CreateCompletionOptions,
-  type CreateCompletionResult,
-  createCompletion,
-} from './create-completion.js'
+export * from './create-completion.js'
 export type { DynamicContextOptions } from './dynamic-context.js'
 export {
   type AgentHook,
@@ -21,12 +17,7 @@ export {
   type ToolCallHookAction,
 } from './hook.js'
 export type { ToolCallDelta } from './model-for.js'
-export type {
-  AgentStreamEvent,
-  AgentToolStreamEvent,
-  PromptResponse,
-  PromptToolResult,
-} from './prompt-events.js'
+export type * from './prompt-events.js'
 export type { ConversationContext, ConversationOptions, ConversationStore } from './prompt-memory.js'
 export {
   type PromptInput,
