@@ -120,7 +120,7 @@ function signatureOf(name, local, file, node, known) {
   switch (node.type) {
     case 'ClassDeclaration':
       return known.has(nameOf(node['superClass']))
-        ? `class ${name} extends ${nameOf(node['superClass'])}`
+        ? `class ${name} extends ${nameOf(node['superClass'])}${text(node['superTypeArguments'])}`
         : `class ${name}`
     case 'TSDeclareFunction': {
       const from = isNode(node['id']) ? node['id'].end : node.start
@@ -210,10 +210,41 @@ function membersOf(file, node, reader, known) {
   const declaration = above?.statements.find((each) => each.node.type === 'ClassDeclaration')
   if (above === undefined || declaration === undefined) return own
   const covered = new Set([...own.map(({ name }) => name), 'constructor'])
+  const inherited = membersOf(above.file, declaration.node, reader, known)
+  const given = typesGiven(file, node, above.file, declaration.node)
   return [
     ...own,
-    ...membersOf(above.file, declaration.node, reader, known).filter(({ name }) => !covered.has(name)),
+    ...inherited
+      .filter(({ name }) => !covered.has(name))
+      .map((member) => ({
+        ...member,
+        signature: given.reduce(
+          (text, [pattern, type]) => text.replaceAll(pattern, () => type),
+          member.signature,
+        ),
+      })),
   ]
+}
+
+/**
+ * The type parameters of a parent class, each with the type that a class gives for it, or with its default.
+ * @param {Declarations} file @param {Node} node @param {Declarations} above @param {Node} parent
+ * @returns {[RegExp, string][]}
+ */
+function typesGiven(file, node, above, parent) {
+  /** @param {Declarations} from @param {unknown} list */
+  const partsOf = (from, list) =>
+    (isNode(list) ? nodesIn(list['params']) : []).map((part) => ({
+      part,
+      text: plain(from.text.slice(part.start, part.end)),
+    }))
+  const types = partsOf(file, node['superTypeArguments'])
+  return partsOf(above, parent['typeParameters']).map(({ part }, at) => {
+    const usual = isNode(part['default'])
+      ? plain(above.text.slice(part['default'].start, part['default'].end))
+      : 'unknown'
+    return [new RegExp(`\\b${nameOf(part['name'])}\\b`, 'g'), types[at]?.text ?? usual]
+  })
 }
 
 /**

@@ -16,13 +16,7 @@ const clusterErrorCodes = [
 export type ClusterErrorCode = (typeof clusterErrorCodes)[number]
 
 /** Thrown when a request to a cluster cannot be done. */
-export class ClusterError extends CapstanError {
-  declare readonly code: ClusterErrorCode
-
-  constructor(code: ClusterErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class ClusterError extends CapstanError<ClusterErrorCode> {}
 
 markErrorClass(ClusterError, 'ClusterError')
 

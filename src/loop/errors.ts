@@ -20,13 +20,7 @@ export type RunErrorCode = (typeof runErrorCodes)[number]
  * A run ended before its answer: it was cancelled, or met one of its limits. The message names the limit and its
  * option.
  */
-export class RunError extends CapstanError {
-  declare readonly code: RunErrorCode
-
-  constructor(code: RunErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class RunError extends CapstanError<RunErrorCode> {}
 
 markErrorClass(RunError, 'RunError')
 

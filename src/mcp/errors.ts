@@ -19,8 +19,7 @@ export type McpErrorCode =
   | 'mcp_unauthorized'
 
 /** Something about a server of tools. No message has a secret of its configuration in it. */
-export class McpError extends CapstanError {
-  declare readonly code: McpErrorCode
+export class McpError extends CapstanError<McpErrorCode> {
   /** Details of a server that did not start. */
   readonly failure?: McpServerFailure
 

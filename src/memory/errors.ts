@@ -12,12 +12,6 @@ export type MemoryErrorCode =
   | 'memory_failed'
 
 /** Something could not be remembered or recalled; what was remembered before is as it was. */
-export class MemoryError extends CapstanError {
-  declare readonly code: MemoryErrorCode
-
-  constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class MemoryError extends CapstanError<MemoryErrorCode> {}
 
 markErrorClass(MemoryError, 'MemoryError')

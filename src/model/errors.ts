@@ -37,8 +37,7 @@ export type ModelErrorFacts = {
  * Thrown when a model returns no answer. The message names the provider, the model and what to do; it never contains
  * a key.
  */
-export class ModelError extends CapstanError {
-  declare readonly code: ModelErrorCode
+export class ModelError extends CapstanError<ModelErrorCode> {
   readonly status?: number
   readonly retryAfterMs?: number
   readonly retryable: boolean

@@ -12,12 +12,6 @@ export type QueueErrorCode =
   | 'queue_refused'
 
 /** Something about the lanes of a session. */
-export class QueueError extends CapstanError {
-  declare readonly code: QueueErrorCode
-
-  constructor(code: QueueErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class QueueError extends CapstanError<QueueErrorCode> {}
 
 markErrorClass(QueueError, 'QueueError')

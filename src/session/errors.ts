@@ -49,10 +49,6 @@ export class ToolFailedError extends CapstanError {
 markErrorClass(ToolFailedError, 'ToolFailedError')
 
 /** A run cannot be resumed; the code says whether it may be later. */
-export class ResumeError extends CapstanError {
-  constructor(code: 'no_session_store' | 'no_checkpoint', message: string) {
-    super(code, message)
-  }
-}
+export class ResumeError extends CapstanError<'no_session_store' | 'no_checkpoint'> {}
 
 markErrorClass(ResumeError, 'ResumeError')

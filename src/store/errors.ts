@@ -33,13 +33,7 @@ export const storeErrorCodes = [
 export type StoreErrorCode = (typeof storeErrorCodes)[number]
 
 /** Thrown when a store operation failed; everything that was acknowledged before is safe. */
-export class StoreError extends CapstanError {
-  declare readonly code: StoreErrorCode
-
-  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class StoreError extends CapstanError<StoreErrorCode> {}
 
 markErrorClass(StoreError, 'StoreError')
 

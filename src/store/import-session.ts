@@ -39,8 +39,7 @@ export type ImportedSession = {
 export type ImportErrorCode = 'import_bad_line' | 'import_too_large' | 'import_empty' | 'import_exists'
 
 /** Thrown when the lines are not a session, or the session cannot be imported. Nothing is stored. */
-export class ImportError extends CapstanError {
-  declare readonly code: ImportErrorCode
+export class ImportError extends CapstanError<ImportErrorCode> {
   /** From 1. */
   readonly line: number | undefined
 

@@ -4,7 +4,7 @@ import type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } f
 import { unreadableFiles } from '../loop/call-permit.js'
 import type { TaskNote } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
-import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { IsolatedTree } from '../workspace/git/isolated-tree.js'
 import { type AgentDefinition, AgentNotFoundError } from './agent-definition.js'
@@ -191,7 +191,7 @@ export class Tasks implements RuntimeTasks {
 
   #assertAble(): void {
     this.#session.assertOpen()
-    if (this.#session.setup.children === undefined) throw new DelegationError()
+    if (this.#session.setup.children === undefined) throw cannotDelegate()
   }
 
   /** The task with its agent. Among several, an agent that does not exist fails its own task and no other. */
@@ -248,7 +248,7 @@ export class Tasks implements RuntimeTasks {
   async #open({ record, request, agent }: Begun, tokens: SharedTokens | undefined): Promise<TaskSession> {
     const session = this.#session
     const { children } = session.setup
-    if (children === undefined) throw new DelegationError()
+    if (children === undefined) throw cannotDelegate()
     const engine = await session.engine()
     const asked = new OpenAsks(session, record.snapshot())
     const message = session.conversation.kept.findLast(({ row }) => row.role === 'user')
@@ -287,7 +287,11 @@ export class Tasks implements RuntimeTasks {
   }
 
   async #isolate({ workspace }: Engine, signal: AbortSignal): Promise<IsolatedTree> {
-    if (workspace.backend !== 'local') throw new IsolationUnavailableError(workspace.backend)
+    if (workspace.backend !== 'local')
+      throw new CapstanError(
+        'isolation_unavailable',
+        `The workspace (${workspace.backend}) is not a directory of this machine, so a task cannot work in a worktree of it. Give the task without isolation.`,
+      )
     const { createIsolatedTree } = await import('../workspace/git/isolated-tree.js')
     return createIsolatedTree(workspace.shell, workspace.root, signal)
   }
@@ -350,23 +354,10 @@ async function collectChanges({ workspace, authority }: Engine, tree: IsolatedTr
   }
 }
 
-/** The session cannot create child sessions. */
-class DelegationError extends CapstanError {
-  constructor() {
-    super('delegation_unavailable', 'This session cannot hand work to other agents. Do the work here.')
-  }
+/** The error of a session that cannot create child sessions. */
+function cannotDelegate(): CapstanError {
+  return new CapstanError(
+    'delegation_unavailable',
+    'This session cannot hand work to other agents. Do the work here.',
+  )
 }
-
-markErrorClass(DelegationError, 'DelegationError')
-
-/** A worktree is a copy of a repository of this machine. */
-class IsolationUnavailableError extends CapstanError {
-  constructor(backend: string) {
-    super(
-      'isolation_unavailable',
-      `The workspace (${backend}) is not a directory of this machine, so a task cannot work in a worktree of it. Give the task without isolation.`,
-    )
-  }
-}
-
-markErrorClass(IsolationUnavailableError, 'IsolationUnavailableError')

@@ -17,12 +17,6 @@ export type SupervisionErrorCode =
   | 'supervision_aborted'
 
 /** Something about a supervisor. No message has its token in it. */
-export class SupervisionError extends CapstanError {
-  declare readonly code: SupervisionErrorCode
-
-  constructor(code: SupervisionErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class SupervisionError extends CapstanError<SupervisionErrorCode> {}
 
 markErrorClass(SupervisionError, 'SupervisionError')

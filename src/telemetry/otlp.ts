@@ -74,17 +74,6 @@ function withoutPassword(text: string): string {
   return text.replace(/(\bhttps?:\/\/)[^\s/@]*@/gi, '$1')
 }
 
-/** The packages that export telemetry are not all installed. */
-class TelemetryPackageError extends CapstanError {
-  constructor(cause: unknown) {
-    super(
-      'telemetry_packages_missing',
-      `Telemetry over OTLP needs packages that are not installed next to Capstan. Run: npm install ${Object.values(packages).join(' ')} @opentelemetry/api`,
-      { cause },
-    )
-  }
-}
-
 const packages = {
   trace: '@opentelemetry/sdk-trace-base',
   traceExporter: '@opentelemetry/exporter-trace-otlp-http',
@@ -105,7 +94,11 @@ function loadLibraries(): Libraries {
       resources: load(packages.resources),
     }
   } catch (error) {
-    throw new TelemetryPackageError(error)
+    throw new CapstanError(
+      'telemetry_packages_missing',
+      `Telemetry over OTLP needs packages that are not installed next to Capstan. Run: npm install ${Object.values(packages).join(' ')} @opentelemetry/api`,
+      { cause: error },
+    )
   }
 }
 

@@ -4,15 +4,15 @@ const markerPrefix = 'capstan.error.'
 
 /**
  * The base class of every error that Capstan throws on purpose. `code` is stable, for programs; the message is for
- * people.
+ * people. A subclass names its codes: `class QueueError extends CapstanError<QueueErrorCode> {}`.
  *
  * `instanceof` compares a marker from the global symbol registry, so it also recognises an error made by another copy
  * of this package. Two versions in one dependency tree are common.
  */
-export class CapstanError extends Error {
-  readonly code: string
+export class CapstanError<Code extends string = string> extends Error {
+  readonly code: Code
 
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  constructor(code: Code, message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.code = code
   }

@@ -1,7 +1,7 @@
 import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { CapstanError } from '../tool/errors.js'
 import { objectSchema } from '../tool/object-schema.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
 import { fittingHead } from './fitting-head.js'
@@ -67,19 +67,10 @@ export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> 
   })
 }
 
-/** The arguments do not go together. */
-class BashArgumentError extends CapstanError {
-  constructor(message: string) {
-    super('bash_argument_invalid', message)
-  }
-}
-
-markErrorClass(BashArgumentError, 'BashArgumentError')
-
 /** What a schema cannot say without alternatives at its top, which providers refuse. */
 function checkTogether(args: BashArgs): void {
   const problem = problemOf(args)
-  if (problem !== undefined) throw new BashArgumentError(problem)
+  if (problem !== undefined) throw new CapstanError('bash_argument_invalid', problem)
 }
 
 function problemOf({ command, timeout, background, job_id, action, from }: BashArgs): string | undefined {

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { checkHostBy } from './egress/check-host.js'
 import type { CheckHost } from './egress/index.js'
@@ -89,7 +89,7 @@ async function confinementOf(
   const shown = await Promise.all(readOnly.map((place) => existing('readOnly', base.root, place)))
   for (const place of writable)
     await directoryInside([base.root, ...(base.roots ?? [])], place).catch((error: unknown) => {
-      throw new ServerPlaceError('writable', place, messageOf(error))
+      throw placeRefused('writable', place, messageOf(error))
     })
   return {
     // A server that is to be confined is not started where nothing can confine it.
@@ -103,19 +103,18 @@ async function confinementOf(
 }
 
 /** A place that the entry of a server names cannot be used. */
-class ServerPlaceError extends CapstanError {
-  constructor(option: string, place: string, why: string) {
-    super('server_place_refused', `${option} of the server names ${JSON.stringify(place)}: ${why}`)
-  }
+function placeRefused(option: string, place: string, why: string): CapstanError {
+  return new CapstanError(
+    'server_place_refused',
+    `${option} of the server names ${JSON.stringify(place)}: ${why}`,
+  )
 }
-
-markErrorClass(ServerPlaceError, 'ServerPlaceError')
 
 /** An absolute path, one in the user's home (`~/…`), or one of the workspace. */
 async function existing(option: string, root: string, place: string): Promise<string> {
   const path = /^~(?:\/|$)/.test(place) ? join(homedir(), place.slice(1)) : resolve(root, place)
   return realpath(path).catch(() => {
-    throw new ServerPlaceError(option, place, `${path} does not exist.`)
+    throw placeRefused(option, place, `${path} does not exist.`)
   })
 }
 

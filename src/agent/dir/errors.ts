@@ -20,13 +20,7 @@ markErrorClass(AgentDirError, 'AgentDirError')
 export type ScheduleErrorCode = 'schedule_unknown' | 'schedule_stopped' | 'schedule_start_failed'
 
 /** A schedule could not be started, is unknown, or was stopped. */
-export class ScheduleError extends CapstanError {
-  declare readonly code: ScheduleErrorCode
-
-  constructor(code: ScheduleErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class ScheduleError extends CapstanError<ScheduleErrorCode> {}
 
 markErrorClass(ScheduleError, 'ScheduleError')
 

@@ -25,8 +25,7 @@ export type ObjectErrorFacts = {
 }
 
 /** Thrown when a model returned no object that fits. The message contains the problems of the last answer. */
-export class ObjectGenerationError extends CapstanError {
-  declare readonly code: ObjectErrorCode
+export class ObjectGenerationError extends CapstanError<ObjectErrorCode> {
   readonly issues: readonly ObjectIssue[]
   readonly mode: 'native' | 'tool' | 'prompt' | undefined
   readonly repairAttempts: number

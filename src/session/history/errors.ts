@@ -9,12 +9,6 @@ export type HistoryErrorCode =
   | 'fork_point'
 
 /** A session cannot be gone back in, forked or undone that way; nothing was changed. */
-export class HistoryError extends CapstanError {
-  declare readonly code: HistoryErrorCode
-
-  constructor(code: HistoryErrorCode, message: string) {
-    super(code, message)
-  }
-}
+export class HistoryError extends CapstanError<HistoryErrorCode> {}
 
 markErrorClass(HistoryError, 'HistoryError')

@@ -1,5 +1,5 @@
 import type { SessionState } from '../../store/session-state.js'
-import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { CapstanError } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
@@ -11,30 +11,22 @@ import { share } from '../flat-value.js'
 import { hostCalls } from './file-changes.js'
 
 /** A tool of the model would overwrite content that the model has not seen. */
-class StaleWriteError extends CapstanError {
-  constructor(path: string) {
-    super(
-      'file_stale',
-      `${JSON.stringify(path)} has changed since you last read or wrote it: a command, another tool, the user or another program ` +
-        'changed it. It was left as it is. Read it again, then repeat the change on what it contains now.',
-    )
-  }
+function staleWrite(path: string): CapstanError {
+  return new CapstanError(
+    'file_stale',
+    `${JSON.stringify(path)} has changed since you last read or wrote it: a command, another tool, the user or another program ` +
+      'changed it. It was left as it is. Read it again, then repeat the change on what it contains now.',
+  )
 }
-
-markErrorClass(StaleWriteError, 'StaleWriteError')
 
 /** The session requires a file to be read before it is changed. */
-class UnreadWriteError extends CapstanError {
-  constructor(path: string) {
-    super(
-      'file_unread',
-      `${JSON.stringify(path)} exists and you have not read it. It was left as it is. Read it first, then change it ` +
-        '(the session option requireReadBeforeWrite is set).',
-    )
-  }
+function unreadWrite(path: string): CapstanError {
+  return new CapstanError(
+    'file_unread',
+    `${JSON.stringify(path)} exists and you have not read it. It was left as it is. Read it first, then change it ` +
+      '(the session option requireReadBeforeWrite is set).',
+  )
 }
-
-markErrorClass(UnreadWriteError, 'UnreadWriteError')
 
 /**
  * What the model knows of a file: the version it saw, or (from before the session was resumed) when it saw or what it
@@ -160,9 +152,9 @@ function editingFiles(
   /** Refuses a change that is based on this version of a file. */
   const check = async (path: string, version: string): Promise<void> => {
     const known = await find(path)
-    if (known === undefined && requireReadBeforeWrite) throw new UnreadWriteError(path)
+    if (known === undefined && requireReadBeforeWrite) throw unreadWrite(path)
     if (known !== undefined && staleWriteCheck && !(await isStill(known, version, whole, path)))
-      throw new StaleWriteError(path)
+      throw staleWrite(path)
   }
   /** The version that a write may replace: null when there must be no file, undefined when it may be any. */
   const replaceable = async (path: string): Promise<string | null | undefined> => {
@@ -189,7 +181,7 @@ function editingFiles(
         await learn(path, outcome.version)
         return outcome
       } catch (thrown) {
-        throw stated === undefined && thrown instanceof FileChangedError ? new StaleWriteError(path) : thrown
+        throw stated === undefined && thrown instanceof FileChangedError ? staleWrite(path) : thrown
       }
     },
     async change(changes) {

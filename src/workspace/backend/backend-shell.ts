@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { messageOf } from '../../tool/errors.js'
 import type { ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
-import { looksIntoNested, NestedRepositoryError } from '../git/refuse-nested.js'
+import { looksIntoNested, nestedRefused } from '../git/refuse-nested.js'
 import type { SandboxMode } from '../sandbox/choose.js'
 import { CapturedOutput, neverStarted, wholeCharacters } from '../shell/captured-output.js'
 import { checkedVariables, quietVariables } from '../shell/child-env.js'
 import { ShellClosedError, ShellDirectoryError, ShellJobError } from '../shell/errors.js'
-import { guardedClone, guardedGit } from '../shell/guarded-git.js'
+import { shellArgv } from '../shell/guarded-git.js'
 import type { WorkspaceShell } from '../shell/local-shell.js'
 import type { BackendProcess, WorkspaceCommands } from './backend.js'
 import { WorkspaceBackendError } from './errors.js'
@@ -81,7 +81,7 @@ export function createBackendShell(
     })
     if (guardGit === true && runner.sandbox === 'none') await refuseNested(runner, command, directory, env)
     const process = await runner.start({
-      argv: argvOf(command, guardGit),
+      argv: shellArgv(command, guardGit),
       cwd: directory,
       // A private home as on this machine would lack what the account of the backend is set up with.
       env,
@@ -238,16 +238,6 @@ type Job = Running & {
   isOver: boolean
 }
 
-function argvOf(command: string, guardGit: ShellOptions['guardGit']): readonly [string, ...string[]] {
-  const [first = '/bin/bash', ...rest] =
-    guardGit === true
-      ? guardedGit(command)
-      : guardGit === 'clone'
-        ? guardedClone(command)
-        : ['/bin/bash', '--noprofile', '--norc', '-c', command]
-  return [first, ...rest]
-}
-
 /**
  * Throws for a git command that looks into nested repositories where there are some: without a sandbox nothing keeps
  * git from what their configuration starts, and it cannot be examined from here.
@@ -265,9 +255,7 @@ async function refuseNested(
   for await (const chunk of process.output) found += new TextDecoder().decode(chunk).slice(0, 1000)
   const { exitCode } = await process.exit
   if (exitCode === 0 && found === '') return
-  throw new NestedRepositoryError(
-    found === '' ? 'the workspace could not be searched' : `there is ${found.trim()}`,
-  )
+  throw nestedRefused(found === '' ? 'the workspace could not be searched' : `there is ${found.trim()}`)
 }
 
 async function collect({ output }: BackendProcess, captured: CapturedOutput): Promise<void> {

@@ -6,7 +6,7 @@ import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../f
 import { kindOf } from '../files/list-directory.js'
 import type { LocalFiles } from '../files/local-files.js'
 import { tolerate } from '../files/system-error.js'
-import { OverlayFullError } from './errors.js'
+import { WorkspaceBackendError } from './errors.js'
 
 /** What differs from the disk at one path. `base` is the version of the file there before, null when there was none. */
 export type OverlayChange =
@@ -100,9 +100,8 @@ export function createOverlayFileSystem(
       bytes += sizeOf(node) - (before === undefined ? 0 : sizeOf(before))
       if (before === undefined) paths += 1
     }
-    if (bytes > limits.maxBytes) throw new OverlayFullError(`${bytes} bytes`, `${limits.maxBytes} bytes`)
-    if (paths > limits.maxPaths)
-      throw new OverlayFullError(`${paths} changed paths`, `${limits.maxPaths} changed paths`)
+    if (bytes > limits.maxBytes) throw overlayFull(bytes, limits.maxBytes, 'bytes')
+    if (paths > limits.maxPaths) throw overlayFull(paths, limits.maxPaths, 'changed paths')
     for (const [path, node] of after) upper.set(path, node)
     heldBytes = bytes
   }
@@ -246,4 +245,12 @@ function statOf(node: Exclude<Node, { readonly kind: 'gone' }>): FileSystemStat 
 
 function sizeOf(node: Node): number {
   return node.kind === 'file' ? node.bytes.length : 0
+}
+
+/** The changes of an overlay do not fit into what it may hold in memory. */
+function overlayFull(wanted: number, most: number, what: string): WorkspaceBackendError {
+  return new WorkspaceBackendError(
+    'overlay_full',
+    `The change was not made: the overlay would hold ${wanted} ${what} in memory, and it can hold ${most} ${what}. Commit or discard its changes, or give it a higher limit.`,
+  )
 }

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, posix, resolve } from 'node:path'
-import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
+import { CapstanError, messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { isInside } from '../inside.js'
 import { safeBase, worktreeBase } from '../scratch/base-directory.js'
@@ -43,21 +43,12 @@ export type TreeChange = {
   wasBase(bytes: Uint8Array): boolean
 }
 
-/** The workspace cannot be checked out a second time. */
-export class IsolationError extends CapstanError {
-  constructor(message: string) {
-    super('isolation_unavailable', message)
-  }
-}
-
-markErrorClass(IsolationError, 'IsolationError')
-
-class GitFailedError extends IsolationError {
+class GitFailedError extends CapstanError {
   readonly exitCode: unknown
   readonly words: string
 
   constructor(exitCode: unknown, words: string) {
-    super(`git failed: ${words}`)
+    super('isolation_unavailable', `git failed: ${words}`)
     this.exitCode = exitCode
     this.words = words
   }
@@ -171,11 +162,13 @@ async function describeRepository(
   })
   const [format, common = '', own = '', top = '', prefix = '', commit = ''] = output.split('\n')
   if (exitCode !== 0 || !/^[\da-f]{40,64}$/.test(commit) || (format !== 'sha1' && format !== 'sha256'))
-    throw new IsolationError(
+    throw new CapstanError(
+      'isolation_unavailable',
       `The workspace ${workspace} cannot be checked out a second time: it must be in a git repository with at least one commit.`,
     )
   if (!(await belongsTo(common, own, top)) || (await leadsOut(common, own)))
-    throw new IsolationError(
+    throw new CapstanError(
+      'isolation_unavailable',
       'The workspace cannot be checked out a second time: its .git leads to a repository that does not name this workspace.',
     )
   const objects = await realpath(join(common, 'objects'))

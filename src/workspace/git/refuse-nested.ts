@@ -1,26 +1,23 @@
 import { dirname } from 'node:path'
-import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { CapstanError } from '../../tool/errors.js'
 import { gitEntry } from './git-directory.js'
 import { harmfulNested } from './guarded-directories.js'
 import { RepositoryScan } from './repository-scan.js'
 
 /** A nested repository could make git start a program, and there is no sandbox to keep git from its configuration. */
-export class NestedRepositoryError extends CapstanError {
-  constructor(what: string) {
-    super(
-      'nested_repository_refused',
-      `Git was not run: ${what}, which could start a program in a nested repository. Remove the setting, run the command in a sandbox, or run it yourself.`,
-    )
-  }
+export function nestedRefused(what: string): CapstanError {
+  return new CapstanError(
+    'nested_repository_refused',
+    `Git was not run: ${what}, which could start a program in a nested repository. Remove the setting, run the command in a sandbox, or run it yourself.`,
+  )
 }
-markErrorClass(NestedRepositoryError, 'NestedRepositoryError')
 
 /** Throws for a git command that looks into nested repositories, where one of them could make git start a program. */
 export async function refuseNested(command: string, cwd: string): Promise<void> {
   if (!looksIntoNested(command)) return
   const found = await new RepositoryScan(topOf(cwd)).run()
   const harm = harmfulNested(cwd, found)
-  if (harm !== undefined) throw new NestedRepositoryError(harm)
+  if (harm !== undefined) throw nestedRefused(harm)
 }
 
 /** Whether a command calls git in a way that can look into nested repositories. */

@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { CapstanError } from '../../tool/errors.js'
 import { treeWalk } from '../tree-walk.js'
 
 /** A place that git takes for a repository. */
@@ -17,17 +17,6 @@ export type ScanResult = {
   /** Directories whose content this user cannot list. */
   readonly closed: readonly string[]
 }
-
-/** There are more directories than can be searched for repositories before a command runs. */
-class WorkspaceTooLargeError extends CapstanError {
-  constructor(root: string, limit: number) {
-    super(
-      'workspace_too_large',
-      `The workspace ${root} has more than ${limit} directories, too many to find every git repository in it before a command runs in the sandbox. Open a smaller directory as the workspace.`,
-    )
-  }
-}
-markErrorClass(WorkspaceTooLargeError, 'WorkspaceTooLargeError')
 
 const maxDirectories = 300_000
 
@@ -49,16 +38,17 @@ export class RepositoryScan {
     this.#walk = treeWalk(root, {
       read: found,
       limit,
-      tooLarge: () => new WorkspaceTooLargeError(root, limit),
+      tooLarge: () =>
+        new CapstanError(
+          'workspace_too_large',
+          `The workspace ${root} has more than ${limit} directories, too many to find every git repository in it before a command runs in the sandbox. Open a smaller directory as the workspace.`,
+        ),
       settledMs,
       unreachable: 'throw',
     })
   }
 
-  /**
-   * Throws {@link WorkspaceTooLargeError}. Calls at the same time are not joined: each sees what was there when it was
-   * made.
-   */
+  /** Throws for a tree that is too large. Calls at the same time are not joined: each sees what was there then. */
   run(): Promise<ScanResult> {
     const before = this.#running ?? Promise.resolve()
     const next = before.then(

@@ -15,12 +15,6 @@ export type NetErrorCode =
   | 'net_bad_response'
 
 /** A request that was refused or failed. `net_refused` is final: the same request is refused again. */
-export class NetError extends CapstanError {
-  declare readonly code: NetErrorCode
-
-  constructor(code: NetErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class NetError extends CapstanError<NetErrorCode> {}
 
 markErrorClass(NetError, 'NetError')

@@ -10,12 +10,6 @@ export type SearchErrorCode =
   | 'search_failed'
 
 /** A search that could not be started or completed. */
-export class SearchError extends CapstanError {
-  declare readonly code: SearchErrorCode
-
-  constructor(code: SearchErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, message, options)
-  }
-}
+export class SearchError extends CapstanError<SearchErrorCode> {}
 
 markErrorClass(SearchError, 'SearchError')
