@@ -103,7 +103,7 @@ const laterForCommand = [
     'subagents',
     ...[
       ...['auto-delegation', 'known-agents', 'open-asks', 'orchestrate', 'orchestration', 'perform-task'],
-      ...['shared-tokens', 'structured-answer', 'suggest-agents', 'task-board', 'task-notes', 'task-options'],
+      ...['shared-tokens', 'suggest-agents', 'task-board', 'task-notes', 'task-options'],
       ...['task-record', 'task-text', 'tasks'],
     ].map((name) => `subagents/${name}`),
     ...without('objects/', 'feature'),

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type LineLimits, LineReader } from '../mcp/channel/line-reader.js'
 import { isRecord } from '../tool/json.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
 import { RpcError, rpcCodes, toRpcError } from './rpc-error.js'
 
 /** What the handler of a request gets with it. */
@@ -112,12 +113,7 @@ export class Connection {
     for (const waiting of this.#outgoing.values()) waiting.reject(cancelled())
     this.#outgoing.clear()
     for (const incoming of this.#incoming.values()) incoming.abort()
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, drainMs)
-    })
-    await Promise.race([Promise.all(this.#handlers), late])
-    clearTimeout(timer)
+    await withTimeout(Promise.all(this.#handlers), drainMs)
     this.#isClosed = true
     this.#options.input.pause()
     this.#resolveClosed()

@@ -7,7 +7,8 @@ import { extensionMethods } from './extensions/index.js'
 import { initializeMethods } from './initialize.js'
 import type { MethodTable } from './method.js'
 import type { AcpOptions } from './options.js'
-import { promptMethods } from './prompt-methods.js'
+import { objectsIn, textIn } from './params.js'
+import { readPrompt } from './read-prompt.js'
 import { invalidParams, RpcError, rpcCodes } from './rpc-error.js'
 import { sessionMethods } from './session-methods.js'
 
@@ -16,6 +17,18 @@ export type AcpServing = {
   /** Resolves when the client has gone and all sessions are closed. */
   readonly ended: Promise<void>
   close(): Promise<void>
+}
+
+/** Prompts and their end. */
+const promptMethods: MethodTable = {
+  async 'session/prompt'(params, { host, signal }) {
+    const session = host.session(textIn(params, 'sessionId'))
+    const request = readPrompt(objectsIn(params, 'prompt'))
+    return { stopReason: await session.prompt(request, signal) }
+  },
+  async 'session/cancel'(params, { host }) {
+    host.session(textIn(params, 'sessionId')).cancel()
+  },
 }
 
 const methods: MethodTable = {

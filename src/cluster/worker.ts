@@ -1,8 +1,7 @@
 import { hostname } from 'node:os'
-import type { QueueMember, RunClaim, RunRetention, WakeReason } from '../run-queue/run-queue.js'
+import type { QueueMember, RunClaim, RunQueue, RunRetention, WakeReason } from '../run-queue/run-queue.js'
 import { ClaimedRun, type ClaimOutcome } from './claimed-run.js'
 import { claimWaits, reportQueue } from './queue-metrics.js'
-import { removeEndedRuns } from './run-retention.js'
 import { AnswerCheck, answerRefused, clusterKey } from './signed-answer.js'
 import { workerLimits } from './worker-limits.js'
 import type { WorkerMetrics, WorkerOptions } from './worker-options.js'
@@ -205,3 +204,35 @@ export class Worker {
 
 /** The version that a node reports to others. */
 const workerVersion = '1'
+
+const everyMs = 10 * 60_000
+
+/**
+ * Removes runs that have ended from time to time, also those that an earlier process left.
+ *
+ * @returns a function that stops it
+ */
+function removeEndedRuns(
+  queue: RunQueue,
+  retention: RunRetention,
+  report: (error: unknown) => void,
+): () => void {
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  const remove = async (): Promise<void> => {
+    try {
+      while (!isStopped && (await queue.removeEnded(retention)) > 0);
+    } catch (error) {
+      if (!isStopped) report(error)
+    }
+    // Nodes that started together do not look together.
+    if (!isStopped) timer = setTimeout(remove, everyMs * (0.5 + Math.random())).unref()
+  }
+  timer = setTimeout(remove, Math.random() * firstWithinMs).unref()
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+}
+
+const firstWithinMs = 5_000

@@ -4,6 +4,7 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import { type Check, each, either, fields, is, oneOf, strings } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
 import { SingleFlight } from '../feature/single-flight.js'
+import type { TaskAgent } from '../feature/task.js'
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { isInside } from '../workspace/inside.js'
@@ -11,7 +12,6 @@ import { attachedFiles, isAttached } from './attached-files.js'
 import { SkillLibrary } from './library.js'
 import { type SkillPlaces, skillDirectories } from './places.js'
 import { type InlineSkill, type Skill, type SkillInfo, skillKinds } from './skill.js'
-import { skillAgent } from './skill-agent.js'
 import { skillSection } from './skill-section.js'
 import type { RuntimeSkills } from './skill-services.js'
 import { hasSkillText, type SkillFiles, skillText } from './skill-text.js'
@@ -211,3 +211,22 @@ async function openLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const { openSkillLibrary } = await import('./open-library.js')
   return openSkillLibrary(places)
 }
+
+/**
+ * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says,
+ * and nothing else. Its permissions are a subset of the caller's.
+ */
+function skillAgent(skill: Skill, files?: SkillFiles): TaskAgent {
+  const tools = toolsOf(skill.allowedTools)
+  return {
+    name: `skill:${skill.name}`,
+    prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, files)}`,
+    ...omitUndefined({ tools }),
+    permissions: { allow: skill.allowedTools, defaultDecision: 'deny' },
+    maxSteps: maxAllowedSteps,
+  }
+}
+
+const work =
+  'You do one piece of work by the skill below. Finish it, and report briefly what you did and what came of it.'
+const maxAllowedSteps = 30

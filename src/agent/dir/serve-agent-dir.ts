@@ -1,3 +1,5 @@
+import { relative, sep } from 'node:path'
+import type { PermissionPolicy } from '../../authority/policy.js'
 import { onAbort } from '../../loop/on-abort.js'
 import { ownTools } from '../../session/builtin-tools.js'
 import { checkOptions } from '../../session/check-options.js'
@@ -7,13 +9,13 @@ import { kernelOf } from '../../session/session-class.js'
 import type { SessionStore } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { isInside } from '../../workspace/inside.js'
 import type { AgentConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
 import { configuredStore } from '../configured-store.js'
 import { ScheduleError } from './errors.js'
 import type { AgentDirHandle } from './handle.js'
 import { hasStorage, mergeConfig } from './merge-config.js'
-import { protectAgentDir } from './protect-agent-dir.js'
 import { type ReadAgentDir, readAgentDir } from './read-agent-dir.js'
 import { systemScheduleClock } from './schedule-clock.js'
 import type { Schedule } from './schedule-files.js'
@@ -141,4 +143,32 @@ async function openSession(
 function serverNames({ mcpServers }: SessionOptions): string[] {
   if (mcpServers === undefined) return []
   return Array.isArray(mcpServers) ? mcpServers.map(({ name }) => name) : Object.keys(mcpServers)
+}
+
+/** The files and folders of an agent directory. */
+const parts = ['instructions.md', 'agent.acl', 'schedules', 'skills', 'tools']
+
+/**
+ * Adds denies for sessions whose agent directory is in their workspace: they cannot write to it. The directory decides
+ * which programs are started with which variables, so a session that changes it would extend its own permissions.
+ */
+function protectAgentDir(
+  policy: PermissionPolicy | undefined,
+  directory: string,
+  workspace: string,
+): PermissionPolicy | undefined {
+  if (!isInside(workspace, directory)) return policy
+  const place = relative(workspace, directory).split(sep).map(plain).join('/')
+  const own = (place === '' ? parts : [place]).map((pattern) => `fs.write(${pattern})`)
+  // These rules apply even if the given policy is turned off.
+  if (policy === undefined || policy.enabled === false) return { deny: own }
+  return { ...policy, deny: [...(policy.deny ?? []), ...own] }
+}
+
+/**
+ * Converts a name to a pattern. Special characters match any character, so that too much is denied rather than too
+ * little.
+ */
+function plain(name: string): string {
+  return name.replace(/[^\p{L}\p{N}._ -]/gu, '?')
 }

@@ -1,10 +1,10 @@
+import { Writable } from 'node:stream'
 import type { Place } from '../../acp/options.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { CommandLineError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { protocolOutput } from '../protocol-output.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 import { namedModel } from '../setup/choose-model.js'
 import { type Prepared, prepare } from '../setup/prepare.js'
@@ -92,4 +92,19 @@ function placeOf(prepared: Prepared, args: Args, io: Io, store: Place['store']):
         : agent.sessionForAgent(workspace, name, [], all)
     },
   }
+}
+
+/**
+ * Reserves standard output for a protocol: from now on, what other code of this process prints goes to standard error.
+ * Libraries print warnings, and a client would read them as messages.
+ */
+function protocolOutput({ stdout }: Pick<Io, 'stdout'>): Writable {
+  if (stdout !== process.stdout) return stdout
+  const write = stdout.write.bind(stdout)
+  process.stdout.write = process.stderr.write.bind(process.stderr)
+  return new Writable({
+    // Texts stay texts.
+    decodeStrings: false,
+    write: (chunk: string, _, done) => void write(chunk, done),
+  })
 }

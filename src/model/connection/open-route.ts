@@ -9,7 +9,6 @@ import { ModelError } from '../errors.js'
 import type { ConnectionOptions } from './connection-options.js'
 import { asError, type OpenRequest } from './post.js'
 import { proxyFor } from './proxy-for.js'
-import { basicToken, credentialsOf, type Route } from './route.js'
 
 /**
  * Returns what opens requests to a URL; undefined when they are sent directly. A proxy that cannot be used is an
@@ -193,5 +192,27 @@ function readCertificates(path: string): string {
   throw new ModelError(
     'model_unavailable',
     `The file ${path} contains no certificate: it must be in PEM format`,
+  )
+}
+
+/** A way to an address that is not the direct one with the usual certificates. */
+type Route = { readonly proxy?: URL | undefined; readonly caFile?: string | undefined }
+
+/** Returns the credentials of a proxy in every form in which they may be shown. */
+function credentialsOf({ username, password }: URL): string[] {
+  const token = basicToken(username, password)
+  return [password, username, decoded(password), decoded(username), token].filter((secret) => secret !== '')
+}
+
+/** Returns the credentials of a URL as `Proxy-Authorization` has them; an empty text when there are none. */
+function basicToken(username: string, password: string): string {
+  if (username === '' && password === '') return ''
+  return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')
+}
+
+/** A password may contain a percent sign that encodes nothing. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
   )
 }

@@ -7,7 +7,6 @@ import { type Key, Keys } from './keys.js'
 import { Pager } from './pager.js'
 import { ChoicePane, LinePane, type Pane, settleMs } from './pane.js'
 import { type Live, type LiveInput, Screen, type ScreenSize } from './screen.js'
-import { suspend } from './suspend.js'
 
 /** The callbacks of the terminal UI: input that it reports, and content that it shows. */
 export type UiCallbacks = EditorOptions & {
@@ -355,3 +354,18 @@ export class TerminalUi {
 const maxHints = 8
 const tabHint = '  press Tab to answer the question; other keys go to your prompt'
 const noKey = { name: '', ctrl: false, shift: false }
+
+/** Suspends the process like Ctrl-Z in other programs, and calls `resumed` when it continues. */
+function suspend(resumed: () => void): void {
+  // Windows has no job control.
+  if (process.platform === 'win32') resumed()
+  else {
+    process.once('SIGCONT', () => {
+      // A background process gets no signal when the size of the terminal changes.
+      process.kill(process.pid, 'SIGWINCH')
+      resumed()
+    })
+    // The whole process group, as the terminal does, because the parent process waits for this one.
+    process.kill(0, 'SIGTSTP')
+  }
+}

@@ -1,8 +1,10 @@
 import { type ModeName, modeNames, modes } from '../../../authority/mode.js'
 import { parseCommand } from '../../../feature/parse-command.js'
+import { load } from '../../../session/journal/restore.js'
 import type { SessionInfo, SessionStore } from '../../../store/session-store.js'
+import { messageOf } from '../../../tool/errors.js'
 import { modelLabels } from '../../models/model-list.js'
-import { aboutSession } from '../../sessions/about-session.js'
+import { firstWords } from '../../sessions/message-text.js'
 import { safeLine, safeText } from '../../terminal/safe-text.js'
 import { timeText } from '../../terminal/time-text.js'
 import type { Chat } from '../chat.js'
@@ -243,4 +245,19 @@ function findListed(sessions: readonly SessionInfo[], text: string): SessionInfo
   if (numbered !== undefined) return numbered
   const matching = text.length < 4 ? [] : sessions.filter(({ id }) => id.startsWith(text))
   return matching.length === 1 ? matching[0] : undefined
+}
+
+/** Describes a session in one line: its title, else the start of its first prompt, else why it cannot be read. */
+async function aboutSession(
+  store: SessionStore | undefined,
+  { id, title }: SessionInfo,
+  maxLength: number,
+): Promise<string> {
+  if (title !== undefined) return safeLine(title, maxLength)
+  try {
+    const state = store === undefined ? undefined : await load(store, id)
+    return firstWords(state?.messages.map(({ message }) => message) ?? [], maxLength) || '(no messages)'
+  } catch (error) {
+    return `(${safeLine(messageOf(error), maxLength)})`
+  }
 }
