@@ -1,4 +1,5 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { isPlainObject } from '../tool/json.js'
 
 /** Thrown for a value without a canonical JSON text, so that nothing can be bound to it. */
 export class CanonicalJsonError extends CapstanError {
@@ -29,15 +30,10 @@ function write(value: unknown, depth: number): string {
     return Object.is(value, -0) ? '-0' : String(value)
   }
   if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`
-  if (typeof value !== 'object' || !isPlain(value)) throw new CanonicalJsonError(`a ${nameOf(value)}`)
+  if (typeof value !== 'object' || !isPlainObject(value)) throw new CanonicalJsonError(`a ${nameOf(value)}`)
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${write(member, depth + 1)}`).join(',')}}`
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
 }
 
 function nameOf(value: unknown): string {

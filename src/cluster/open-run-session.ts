@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { QuestionHandler } from '../feature/question.js'
+import { pause } from '../loop/on-abort.js'
 import type { QueuedRun } from '../run-queue/run-queue.js'
 import { load, type RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
@@ -104,16 +105,4 @@ function workspaceFor(
     'workspace_unknown',
     `This worker has no workspace '${named ?? before ?? ''}'. It has: ${known.map(({ name }) => name).join(', ')}.`,
   )
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

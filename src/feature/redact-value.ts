@@ -1,4 +1,4 @@
-import { isRecord } from '../tool/json.js'
+import { isPlainObject, isRecord } from '../tool/json.js'
 
 /**
  * A JSON value with every string in it rewritten, names of members too. What does not change is returned as it is.
@@ -31,7 +31,7 @@ function rewrite(value: unknown, redact: (text: string) => string, depth: number
   if (typeof value !== 'object' || value === null) return value
   if (depth >= deepest) return tooDeep
   if (Array.isArray(value)) return rewriteItems(value, redact, depth)
-  if (!isRecord(value) || !isPlain(value)) return value
+  if (!isRecord(value) || !isPlainObject(value)) return value
   return rewriteMembers(value, redact, depth)
 }
 
@@ -65,10 +65,4 @@ function rewriteMembers(
     made?.push([name, rewritten])
   }
   return made === undefined ? value : Object.fromEntries(made)
-}
-
-/** Bytes, dates and the like are not text. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }

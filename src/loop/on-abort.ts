@@ -17,3 +17,17 @@ export function onAbort(signal: AbortSignal, stop: () => void): () => void {
   signal.addEventListener('abort', stop, { once: true })
   return () => signal.removeEventListener('abort', stop)
 }
+
+/** Resolves after this time, or as soon as the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      undo?.()
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    const undo = signal && onAbort(signal, done)
+  })
+}

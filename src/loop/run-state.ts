@@ -76,6 +76,7 @@ export function beginRun(parts: RunParts, clock: RunClock, prompt: UserMessage |
   }
 }
 
+/** Returns the text of a user message, without its images and documents. */
 export function textOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }

@@ -1,7 +1,8 @@
 import type { FeatureContext } from '../feature/feature-context.js'
 import { able, between, count, either, fields, is } from '../feature/option-check.js'
 import type { SessionFeature } from '../feature/session-feature.js'
-import type { Message, UserMessage } from '../tool/completion.js'
+import { textOf } from '../loop/run-state.js'
+import type { Message } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
 import { unlessAborted } from '../tool/unless-aborted.js'
 import { MemoryError } from './errors.js'
@@ -156,8 +157,4 @@ function shownIn(messages: readonly Message[]): ReadonlySet<string> {
         for (const id of idsInSection(part.text)) shown.add(id)
   }
   return shown
-}
-
-function textOf({ content }: UserMessage): string {
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }

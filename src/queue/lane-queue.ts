@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { QueueEvent } from '../loop/events.js'
-import { onAbort } from '../loop/on-abort.js'
+import { onAbort, pause } from '../loop/on-abort.js'
 import type { Envelope } from '../tool/envelope.js'
 import { parseJsonText } from '../tool/json-text.js'
 import { type Lane, laneNames } from '../tool/lane.js'
@@ -414,20 +414,4 @@ type Command = { readonly commandId: string; readonly commandType: string; reado
 
 function commandOf({ toolName, lane }: QueuedCall, { id }: Way): Command {
   return { commandId: id, commandType: toolName, lane }
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  if (signal?.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    let undo: () => void = () => undefined
-    const timer = setTimeout(() => {
-      undo()
-      resolve()
-    }, ms)
-    if (signal !== undefined)
-      undo = onAbort(signal, () => {
-        clearTimeout(timer)
-        resolve()
-      })
-  })
 }

@@ -8,6 +8,7 @@ import type { RunSnapshot } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import type { SessionInfo } from '../store/session-store.js'
 import type { JsonObject } from '../tool/json.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
 import { allowsAction } from './allows-action.js'
 import { earlierInChain, followRun, type Resumed } from './follow-run.js'
 import { BrowserSignIn } from './inspector/browser-sign-in.js'
@@ -266,14 +267,7 @@ export class ServerCore {
   /** No new runs; those that are active can end until the time is over. Then streams end and sessions are suspended. */
   async close(drainMs = 0): Promise<void> {
     this.#isDraining = true
-    if (drainMs > 0) {
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, drainMs)
-      })
-      await Promise.race([this.local.settled(), late])
-      clearTimeout(timer)
-    }
+    if (drainMs > 0) await withTimeout(this.local.settled(), drainMs)
     // Before the sessions: a reader must not see the end of a run that only its process ends.
     this.stopping.abort()
     await this.pool.suspendAll()

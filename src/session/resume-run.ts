@@ -121,11 +121,6 @@ async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise
 function reminder({ conversation }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
-  return {
-    message: userMessage(`You were interrupted in this, and it is not finished. Continue it:\n${prompt}`),
-  }
-}
-
-function userMessage(text: string): UserMessage {
-  return { role: 'user', content: [{ type: 'text', text }] }
+  const text = `You were interrupted in this, and it is not finished. Continue it:\n${prompt}`
+  return { message: { role: 'user', content: [{ type: 'text', text }] } }
 }

@@ -11,6 +11,7 @@ import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { untilAborted } from '../tool/unless-aborted.js'
 import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { RunExistsError, SessionBusyError, SessionClosedError } from './errors.js'
@@ -84,18 +85,11 @@ async function afterOthers(
   request: RunRequest,
   others: Promise<unknown>,
 ): Promise<AgentResult> {
-  await Promise.race([others, aborted(active.signal)])
+  await Promise.race([others, untilAborted(active.signal)])
   if (!active.signal.aborted) return perform(kernel, active, request)
   const { error, event } = failureOf(kernel, active, active.signal.reason)
   active.emit(event)
   throw error
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 async function perform(kernel: SessionKernel, active: ActiveRun, request: RunRequest): Promise<AgentResult> {

@@ -1,5 +1,7 @@
+import { pause } from '../loop/on-abort.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
 import { Connection, type Linked } from './connection.js'
 import { type Decision, readDecision } from './decision.js'
 import { SupervisionError } from './errors.js'
@@ -92,12 +94,7 @@ export class Supervisor {
   /** Sends what is left, as long as that takes no longer than a moment, and disconnects. */
   async close(): Promise<void> {
     this.#pump()
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, farewellMs)
-    })
-    await Promise.race([this.#allSent(), late])
-    clearTimeout(timer)
+    await withTimeout(this.#allSent(), farewellMs)
     await this.#connection.close()
   }
 
@@ -147,6 +144,7 @@ export class Supervisor {
           action: 'ask',
           reason: `the supervisor put its decision off for longer than ${maxDeferMs} ms: ${this.#clean(decision.reason)}`,
         }
+      // After an abort the next request is refused.
       await pause(decision.afterMs, signal)
     }
   }
@@ -265,18 +263,3 @@ export class Supervisor {
 
 /** How long a session that is closed waits until its last events are sent. */
 const farewellMs = 2_000
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer)
-      reject(new SupervisionError('supervision_aborted', 'the caller does not wait any longer'))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
-  })
-}

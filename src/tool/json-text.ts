@@ -1,4 +1,4 @@
-import { isRecord, type JsonValue } from './json.js'
+import { isPlainObject, isRecord, type JsonValue } from './json.js'
 
 /** Deeper nesting is rejected: no real argument needs it, and recursive readers would exceed the stack. */
 export const maxJsonDepth = 200
@@ -68,7 +68,7 @@ export function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
     const items: unknown[] = value.map((item) => withoutPrototypeKeys(item, depth + 1))
     return items.every((item, at) => Object.is(item, value[at])) ? value : items
   }
-  if (!isRecord(value) || !isPlain(value)) return value
+  if (!isRecord(value) || !isPlainObject(value)) return value
   const entries = Object.entries(value)
   const safe = entries
     .filter(([key, member]) => !isPrototypeKey(key, member))
@@ -96,7 +96,7 @@ function copy(value: unknown, depth: number, seen: { values: number }): unknown 
     return value.map((item) => copy(item, depth + 1, seen))
   }
   // Dates, maps and the like are not plain data; the schema's error says what was expected.
-  if (!isRecord(value) || !isPlain(value)) return value
+  if (!isRecord(value) || !isPlainObject(value)) return value
   const keys = Object.keys(value)
   countValues(seen, keys.length)
   const made: Record<string, unknown> = {}
@@ -120,11 +120,6 @@ function isPrototypeKey(key: string, member: unknown): boolean {
   return (
     key === '__proto__' || (key === 'constructor' && isRecord(member) && Object.hasOwn(member, 'prototype'))
   )
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** A quick test of the text that saves the walk for nearly every call; `\` covers keys written with escapes. */

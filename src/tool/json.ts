@@ -12,3 +12,9 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Returns whether an object is a literal or has no prototype: not of a class, such as a date or bytes. */
+export function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

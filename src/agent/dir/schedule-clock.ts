@@ -1,4 +1,5 @@
 import { systemClock } from '../../loop/host-env.js'
+import { pause } from '../../loop/on-abort.js'
 
 /** The time and sleeping. Tests replace it to control the time. */
 export interface ScheduleClock {
@@ -13,15 +14,5 @@ const maxTimerMs = 2_147_483_647
 
 export const systemScheduleClock: ScheduleClock = {
   now: () => systemClock.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve()
-      const done = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, Math.min(ms, maxTimerMs))
-      signal.addEventListener('abort', done, { once: true })
-    }),
+  sleep: (ms, signal) => pause(Math.min(ms, maxTimerMs), signal),
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import type { SessionStore } from '../../store/session-store.js'
+import { untilAborted } from '../../tool/unless-aborted.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
@@ -9,7 +10,7 @@ import { type Io, write } from '../io.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
-import { readPort, untilStopped } from './server.js'
+import { readPort } from './server.js'
 
 const otherFlags = ['session', 'continue', 'agent']
 
@@ -66,7 +67,7 @@ async function serve(args: Args, io: Io, { port, workspaces, store, prepared }: 
     print: (url, link) =>
       write(io.stdout, args.has('json') ? `${JSON.stringify({ url, link })}\n` : `Open ${link}\n`),
   })
-  await untilStopped(io.signal)
+  await untilAborted(io.signal)
   await inspector.close()
   return exitCodes.done
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { AgentDirHandle, ScheduleStatus, ServeEvent } from '../../agent/dir/index.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
+import { untilAborted } from '../../tool/unless-aborted.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
@@ -107,7 +108,7 @@ async function serve(
       if (io.signal.aborted) break
       await served.runNow(name)
     }
-    if (wanted.length === 0) await untilStopped(io.signal)
+    if (wanted.length === 0) await untilAborted(io.signal)
   } finally {
     await inspector?.close()
     await hooks?.close()
@@ -242,11 +243,4 @@ class ServePrinter {
         return undefined
     }
   }
-}
-
-function untilStopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

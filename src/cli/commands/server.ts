@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
+import { untilAborted } from '../../tool/unless-aborted.js'
 import type { Args } from '../args.js'
 import { type Connected, clusterKeyOf, connect, databaseIn, noClusterKey } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
@@ -137,7 +138,7 @@ async function serve(
   await write(io.stderr, `The token is in ${safeLine(place, 500)}.\n`)
   const said = { url, tokenFile: token.file ?? null }
   await write(io.stdout, args.has('json') ? `${JSON.stringify(said)}\n` : `Listening on ${url}\n`)
-  await untilStopped(io.signal)
+  await untilAborted(io.signal)
   await write(io.stderr, 'Stopping.\n')
   await server.close({ drainMs })
   await listening.close()
@@ -189,12 +190,4 @@ function checkedToken(token: string, from: string): string {
     `The token in ${from} cannot be used.`,
     'It must have at least 16 printable characters without spaces. Remove the file to have a new one made.',
   )
-}
-
-/** Waits for the signal that ends the command. */
-export function untilStopped(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done()
-    else signal.addEventListener('abort', () => done(), { once: true })
-  })
 }

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import { workerLimits } from '../../cluster/worker-limits.js'
 import type { TenantQuotas } from '../../cluster/worker-options.js'
+import { untilAborted } from '../../tool/unless-aborted.js'
 import type { Args } from '../args.js'
 import { clusterKeyOf, connect, databaseOf, noClusterKey } from '../cluster/connect.js'
 import { databaseFlags } from '../cluster/database-flags.js'
@@ -172,11 +173,4 @@ function tiersOf(args: Args): Record<string, number> {
       return [tier, Number(limit)]
     }),
   )
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done()
-    else signal.addEventListener('abort', () => done(), { once: true })
-  })
 }

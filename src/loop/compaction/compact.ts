@@ -1,12 +1,12 @@
 import type { ModelError } from '../../model/errors.js'
 import { estimateTokens } from '../../model/estimate-tokens.js'
 import type { Model } from '../../model/model.js'
-import type { Message, UserMessage } from '../../tool/completion.js'
+import type { Message } from '../../tool/completion.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type ContextGauge, gaugeOf, tokensUsed } from '../context-gauge.js'
 import { RunError } from '../errors.js'
-import type { RunState } from '../run-state.js'
+import { type RunState, textOf } from '../run-state.js'
 import { prune } from './prune.js'
 import { type CompactionSettings, defaultCompaction } from './settings.js'
 import { type Ask, summarise } from './summarise.js'
@@ -84,7 +84,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
           : undefined
     if (problem !== undefined && manual) return unchanged(state, problem)
     if (problem !== undefined) throw new Error(problem)
-    await show(state, view, before, after, 'summarised', summaryText(summary))
+    await show(state, view, before, after, 'summarised', textOf(summary))
     // Whether it really fits shows with the next count; a person's own wish is not a measure of that.
     if (manual) gauge.failedCompactions = 0
     else gauge.room = limit
@@ -136,10 +136,6 @@ async function fixedTokens(state: RunState): Promise<number> {
 
 function percentOf(tokens: number, { facts }: Model): number {
   return Math.round((tokens / facts.contextTokens) * 100)
-}
-
-function summaryText({ content }: UserMessage): string {
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
 async function show(

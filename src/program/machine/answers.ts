@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { messageOf } from '../../tool/errors.js'
+import { withTimeout } from '../../workspace/shell/with-timeout.js'
 import type { Failure } from './failure.js'
 import type { GuestCall } from './messages.js'
 import type { CallAnswer, ProgramCalls } from './program-calls.js'
 import type { ProgramClock } from './program-clock.js'
 import { keyOf, type ProgramJournal, type ProgramStep, type Replay } from './program-journal.js'
-import { createSlots } from './slots.js'
 import type { ProgramThread } from './thread.js'
 
 export type AnswersOptions = {
@@ -160,7 +160,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       over.abort(new DOMException('the program is over', 'AbortError'))
       for (const timer of timers) clearTimeout(timer)
       slots.open()
-      await settledWithin(running, callGraceMs)
+      if (running.size > 0) await withTimeout(Promise.allSettled(running), callGraceMs)
     },
   }
 }
@@ -176,12 +176,36 @@ export function notRepeatable(why: string): Failure {
   }
 }
 
-async function settledWithin(running: ReadonlySet<Promise<void>>, graceMs: number): Promise<void> {
-  if (running.size === 0) return
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const grace = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, graceMs)
-  })
-  await Promise.race([Promise.allSettled(running), grace])
-  clearTimeout(timer)
+interface Slots {
+  /** Resolves, in the order of the calls, when a slot is free; the returned function frees the slot, once. */
+  take(): Promise<() => void>
+  /** Resolves all current and future waits. */
+  open(): void
+}
+
+function createSlots(most: number): Slots {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  let isOpen = false
+  const release = (): (() => void) => {
+    let done = false
+    return () => {
+      if (done) return
+      done = true
+      const next = waiting.shift()
+      if (next === undefined) taken--
+      else next()
+    }
+  }
+  return {
+    async take() {
+      if (taken < most || isOpen) taken++
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      return release()
+    },
+    open() {
+      isOpen = true
+      for (const go of waiting.splice(0)) go()
+    },
+  }
 }

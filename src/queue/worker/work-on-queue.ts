@@ -1,4 +1,4 @@
-import { onAbort } from '../../loop/on-abort.js'
+import { onAbort, pause } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import type { Lane } from '../../tool/lane.js'
@@ -134,16 +134,4 @@ function readTasks(answer: unknown): ClaimedTask[] {
   const tasks = isRecord(answer) ? answer['tasks'] : undefined
   // The queue is the worker's own host; what it sends was written from the same type.
   return Array.isArray(tasks) ? (tasks as ClaimedTask[]) : []
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      undo()
-      resolve()
-    }
-    const timer = setTimeout(() => end(), ms)
-    const undo = onAbort(signal, () => setImmediate(end))
-  })
 }

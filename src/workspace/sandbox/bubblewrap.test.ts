@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bubblewrapArgs, isInside, type SandboxProfile } from './bubblewrap.js'
+import { isInside } from '../inside.js'
+import { bubblewrapArgs, type SandboxProfile } from './bubblewrap.js'
 
 const profile: SandboxProfile = {
   cwd: '/home/me/project/src',

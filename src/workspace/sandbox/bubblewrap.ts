@@ -1,3 +1,4 @@
+import { isInside } from '../inside.js'
 import type { InsideUser } from './inside-user.js'
 import type { KernelFiles } from './kernel-files.js'
 
@@ -175,11 +176,6 @@ function emptyDirectory(path: string): string[] {
 function networkArgs(network: SandboxProfile['network']): string[] {
   if (network === undefined) return []
   return ['--ro-bind', network.socket, insideSocket, '--ro-bind', network.node, insideNode]
-}
-
-/** Whether `path` is `directory` or below it; both are real and absolute. */
-export function isInside(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
 }
 
 function isBelow(directory: string, path: string): boolean {

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { realPathIfReadable } from '../if-readable.js'
+import { isInside } from '../inside.js'
 import type { CallConfinement } from '../shell/confinement.js'
-import { isInside, type PathOfKind, type SandboxProfile, type Shown } from './bubblewrap.js'
+import type { PathOfKind, SandboxProfile, Shown } from './bubblewrap.js'
 import type { Protection } from './protected-paths.js'
 
 export type MountOptions = {

@@ -6,6 +6,7 @@ import { type CommandNetwork, openCommandNetwork } from '../egress/command-netwo
 import { relayed } from '../egress/relay.js'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
+import { isInside } from '../inside.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import { limited } from '../shell/start-words.js'
@@ -16,7 +17,6 @@ import {
   insideHome,
   insideNode,
   insideTmp,
-  isInside,
   isVisible,
   type PathOfKind,
   placesOf,

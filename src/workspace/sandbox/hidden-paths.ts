@@ -1,7 +1,8 @@
 import { type Stats, statSync } from 'node:fs'
 import { access, constants, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { isInside, type PathOfKind } from './bubblewrap.js'
+import { isInside } from '../inside.js'
+import type { PathOfKind } from './bubblewrap.js'
 import { SandboxRootError } from './errors.js'
 
 /**

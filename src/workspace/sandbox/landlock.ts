@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { isInside, type PathOfKind } from './bubblewrap.js'
+import { isInside } from '../inside.js'
+import type { PathOfKind } from './bubblewrap.js'
 import { tasksWords } from './guard/guard.js'
 import { kernelFiles } from './kernel-files.js'
 import type { MountlessProfile } from './mountless.js'

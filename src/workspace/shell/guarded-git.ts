@@ -1,4 +1,14 @@
+import type { ShellOptions } from '../../tool/runtime.js'
 import { harmlessNames } from '../git/safe-config.js'
+
+/** The arguments of a shell that runs a command, with git guarded as it is asked for. */
+export function shellArgv(
+  command: string,
+  guardGit: ShellOptions['guardGit'],
+): readonly [string, ...string[]] {
+  if (guardGit === true) return guardedGit(command)
+  return guardGit === 'clone' ? guardedClone(command) : ['/bin/bash', '--noprofile', '--norc', '-c', command]
+}
 
 /**
  * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on
@@ -6,7 +16,7 @@ import { harmlessNames } from '../git/safe-config.js'
  * outrank every configuration file (SEC-095, SEC-097); in front of that comes no more than reading the configuration.
  * Fails closed when git does not listen.
  */
-export function guardedGit(command: string): readonly string[] {
+function guardedGit(command: string): readonly [string, ...string[]] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', script(command), 'guarded-git', command]
 }
 
@@ -14,7 +24,7 @@ export function guardedGit(command: string): readonly string[] {
  * The same for `git clone`, which works on no repository that is there: no configuration of the machine or the user is
  * read, HTTP is the only transport, redirects are not followed, and what arrives is checked before it is used.
  */
-export function guardedClone(command: string): readonly string[] {
+function guardedClone(command: string): readonly [string, ...string[]] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', cloneScript, 'guarded-git', command]
 }
 

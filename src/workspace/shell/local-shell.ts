@@ -12,7 +12,7 @@ import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput, neverStarted } from './captured-output.js'
 import { type CallConfinement, type ConfinedLaunch, noRefusals, type SandboxRefusals } from './confinement.js'
 import { ShellClosedError } from './errors.js'
-import { guardedClone, guardedGit } from './guarded-git.js'
+import { shellArgv } from './guarded-git.js'
 import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import { openPiped } from './piped-process.js'
@@ -262,12 +262,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     }
     try {
       launched = await base.confinement.confine({
-        argv:
-          request.guardGit === true
-            ? guardedGit(command)
-            : request.guardGit === 'clone'
-              ? guardedClone(command)
-              : ['/bin/bash', '--noprofile', '--norc', '-c', command],
+        argv: shellArgv(command, request.guardGit),
         cwd,
         home,
         tmp: base.tmp,

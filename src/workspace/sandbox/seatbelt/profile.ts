@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { isInside } from '../bubblewrap.js'
+import { isInside } from '../../inside.js'
 import type { GuardRules } from '../guard/guard.js'
 import type { MountlessProfile } from '../mountless.js'
 import { readSbpl } from './read-sbpl.js'
