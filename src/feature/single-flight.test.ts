@@ -35,7 +35,7 @@ describe('looking together', () => {
     expect(await early).toBe('before')
   })
 
-  it('sees what was changed between two who ask in one moment, since it looks after both', async () => {
+  it('sees a change between two calls of the same turn, because it looks after both', async () => {
     const place = new SingleFlight<string>()
     let says = 'before'
     const first = place.ask('a', () => says)

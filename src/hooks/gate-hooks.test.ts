@@ -132,7 +132,7 @@ describe('hooks at the gate', () => {
     expect(recent).toHaveLength(10)
   })
 
-  it('that are slower than the gate waits still block', async () => {
+  it('still block when they answer later than the gate waits', async () => {
     const { hooks, call } = setUp({ guardTimeoutMs: 10 })
     hooks.register('slow', 'pre_tool_use', null, null, () => new Promise(() => undefined))
     expect(await call({ command: 'ls' })).toBe('Blocked: a hook did not answer within 10 ms.')

@@ -157,7 +157,7 @@ describe('running', () => {
     },
   )
 
-  it('hands changed arguments to the next hook, matched again, without what was known of the old ones', async () => {
+  it('passes changed arguments to the next hook, matched again, without facts about the old ones', async () => {
     const { hooks } = setUp()
     hooks.register('change', 'pre_tool_use', null, { priority: 1 }, () => ({
       action: 'continue',
@@ -334,7 +334,7 @@ describe('what goes wrong', () => {
     expect(notices).toEqual([])
   })
 
-  it('gives up after maxRetries, and blocks', async () => {
+  it('stops after maxRetries, and blocks', async () => {
     const { hooks } = setUp(atOnce)
     let calls = 0
     hooks.register('a', 'pre_prompt', null, { maxRetries: 2 }, () => {

@@ -41,7 +41,7 @@ describe('a matcher', () => {
     expect(fits(matcher, payload)).toBe(expected)
   })
 
-  it('minds what the volume minds', () => {
+  it('compares the case of paths as the volume does', () => {
     const env = { pathPattern: '**/.env' }
     expect(fits(env, call('write', { path: '.ENV' }))).toBe(false)
     expect(fits(env, call('write', { path: '.ENV' }), { ...place, ...{ ignoreCase: true } })).toBe(true)
@@ -71,7 +71,7 @@ describe('a pattern for commands', () => {
     ['git.*push.*--force', 'git '.repeat(1000) + 'push '.repeat(800)],
     ['(?:x?){40}$', `${'x'.repeat(4000)}y`],
     ['^(\\w+\\s?)*$', `${'word '.repeat(30)}!`],
-  ])('that would run for ever is ended, and counts as undecided: %s', (pattern, command) => {
+  ])('that would run forever is ended, and counts as undecided: %s', (pattern, command) => {
     const test = compileCommandPattern(pattern)
     expect(test(command)).toBe('undecided')
     // Whether it fits cannot be said, so the hook is called and looks itself.

@@ -323,7 +323,7 @@ describe('asking', () => {
 })
 
 describe('the watchdog', () => {
-  it('may only narrow: its refusal counts, its permission does not', async () => {
+  it('can only narrow: its refusal counts, its permission does not', async () => {
     const watchdog = vi.fn(() => ({ action: 'allow' as const }))
     const { text } = setUp({ policy: { deny: ['bash'] }, watchdog })
     expect(await text('bash', { command: 'echo hi' })).toContain('Refused')
@@ -482,7 +482,7 @@ describe('running', () => {
     expect((await text('read', { path })).length).toBeGreaterThan(200_000)
   })
 
-  it('gives up on a tool that ignores its deadline, and kills its command', async () => {
+  it('ends the call of a tool that ignores its deadline, and kills its command', async () => {
     const { gate } = setUp({ policy: allowAll })
     await gate.call({
       name: 'bash',
@@ -493,7 +493,7 @@ describe('running', () => {
     expect(workspace.shell.jobs().filter(({ running }) => running)).toEqual([])
   })
 
-  it('abandons a tool that never settles, with an honest error', async () => {
+  it('abandons a tool that never settles, with an error that says so', async () => {
     const stuck = createJsonTool({
       name: 'stuck',
       description: 'd',
@@ -734,7 +734,7 @@ describe('between judging and running', () => {
     },
   )
 
-  it('what a hook changed is what is recorded and shown', async () => {
+  it('records and shows the arguments that a hook changed', async () => {
     const { call, records } = setUp({ before: () => ({ action: 'change', args: { n: 7 } }) })
     await call('think', { n: 1 })
     expect(records[0]?.args).toBe('{"n":7}')

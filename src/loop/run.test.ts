@@ -214,7 +214,7 @@ describe('limits', () => {
     expect(results(stuck.conversation.messages)[0]).toContain('stopped')
   })
 
-  it('hands the limits of the model on to it', async () => {
+  it('passes the limits of the model to the model', async () => {
     const seen: unknown[] = []
     const model = scriptedModel(['ok'])
     const watching: Model = {
@@ -425,7 +425,7 @@ describe('the calls of a round', () => {
     expect(results(conversation.messages)[1]).toContain('output limit')
   })
 
-  it('tell what they put out on the way, and that they were refused', async () => {
+  it('emit their output while they run, and that they were refused', async () => {
     const chatty = createJsonTool({
       name: 'chatty',
       description: 'c',

@@ -30,7 +30,7 @@ describe('rule books', () => {
     expect(new Set([first, ...others]).size).toBe(others.length + 1)
   })
 
-  it('are kept for a while, not for ever', () => {
+  it('are kept for a while, not forever', () => {
     const first = sharedRuleBooks(at('/first'), undefined)
     for (let n = 0; n < 100; n++) sharedRuleBooks(at(`/place-${n}`), undefined)
     expect(sharedRuleBooks(at('/first'), undefined)).not.toBe(first)

@@ -75,7 +75,7 @@ describe('remembering', () => {
     ])
   })
 
-  it('loses nothing when two hosts count their ids alike', async () => {
+  it('loses nothing when two hosts generate the same ids', async () => {
     const store = new InProcessMemoryStore()
     const [one, other] = [open({}, store), open({}, store)]
     await Promise.all([
@@ -148,7 +148,7 @@ describe('remembering', () => {
 })
 
 describe('recalling', () => {
-  it('finds by words; of two that match alike the more important and the newer comes first', async () => {
+  it('finds by words; of two equal matches the more important and the newer comes first', async () => {
     const { memory, store } = open()
     await store.add(item('old', { content: 'the login test is flaky', createdAtMs: today - 300 * day }))
     await store.add(item('new', { content: 'the login test is flaky' }))
@@ -374,7 +374,7 @@ describe('pruning', () => {
     ['what stays alone', { minImportanceToKeep: 0.8 }, []],
     ['a number', { maxItems: 2 }, ['new', 'old']],
     ['all', { maxAgeDays: 30, minImportanceToKeep: 0.8, maxItems: 2 }, ['old', 'new']],
-  ])('gives up what a policy says: %s', (_, policy, gone) => {
+  ])('removes what a policy says: %s', (_, policy, gone) => {
     expect(toPrune(items, policy, today)).toEqual(gone)
   })
 

@@ -20,7 +20,7 @@ async function enter(
 }
 
 describe('lanes', () => {
-  it('let no more in than there is room, each and together', async () => {
+  it('admit no more calls than each lane, and all together, have room for', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...laneNames), { minLength: 1, maxLength: 40 }),
@@ -49,7 +49,7 @@ describe('lanes', () => {
     )
   })
 
-  it('let the urgent go first', async () => {
+  it('admit urgent calls first', async () => {
     const lanes = new Lanes(readQueueConfig({ maxConcurrency: 1, ageingMs: 60_000 }))
     const first = await enter(lanes, 'execute')
     const order: string[] = []
@@ -63,7 +63,7 @@ describe('lanes', () => {
     expect(order).toEqual(['control', 'query', 'execute', 'generate'])
   })
 
-  it('let the least urgent through, however many urgent ones keep coming', async () => {
+  it('admit the least urgent call in the end, even when urgent ones keep coming', async () => {
     const ageingMs = 5
     const lanes = new Lanes(readQueueConfig({ maxConcurrency: 1, controlConcurrency: 100, ageingMs }))
     const first = await enter(lanes, 'control')

@@ -92,7 +92,7 @@ describe('a board of tasks', () => {
     expect(await lost).toEqual({ how: 'lost', began: true })
   })
 
-  it('keeps a lease as long as the worker is heard of', async () => {
+  it('keeps a lease as long as the worker renews it', async () => {
     const board = openBoard(60)
     let over = false
     const end = board.offer(task('a'), limits).then((ending) => {
@@ -113,7 +113,7 @@ describe('a board of tasks', () => {
     expect(await end).toEqual({ how: 'lost', began: false })
   })
 
-  it('hears a worker before it gives up on it, when it was itself held up', async () => {
+  it('reads the messages of a worker before it ends its lease, when this process was blocked', async () => {
     const board = openBoard(40)
     const end = board.offer(task('a'), limits)
     const { leaseId } = await claimOne(board)
@@ -126,7 +126,7 @@ describe('a board of tasks', () => {
     expect(await end).toMatchObject({ how: 'completed' })
   })
 
-  it('ends what a worker had that is gone, and takes back what was not begun', async () => {
+  it('ends the begun tasks of a worker that is gone, and queues those that were not begun again', async () => {
     const board = openBoard()
     const ends = [board.offer(task('a'), limits), board.offer(task('b'), limits)]
     const a = await claimOne(board)

@@ -67,7 +67,7 @@ describe('a call that waits for a yes', () => {
     expect(await asked).toEqual({ decision: expected })
   })
 
-  it('is refused when its time is over', async () => {
+  it('is refused when its time limit is reached', async () => {
     const { confirmations, events } = make({ policy: { enabled: true, defaultTimeoutMs: 1 } })
     expect(await confirmations.ask(request('a'))).toMatchObject({
       decision: 'reject',
@@ -77,7 +77,7 @@ describe('a call that waits for a yes', () => {
     expect(confirmations.pending()).toEqual([])
   })
 
-  it('passes when its time is over only where the policy says so', async () => {
+  it('is approved at its time limit only where the policy says so', async () => {
     const { confirmations, events } = make({
       policy: { enabled: true, defaultTimeoutMs: 1, timeoutAction: 'auto_approve' },
     })
@@ -139,7 +139,7 @@ describe('a host that decides', () => {
     expect(events[0]).not.toHaveProperty('timeoutMs')
   })
 
-  it('comes too late when a person was faster', async () => {
+  it('has no effect when the user was faster', async () => {
     let answer: (answer: AskAnswer) => void = () => undefined
     const { confirmations, events } = make({
       onAsk: () =>

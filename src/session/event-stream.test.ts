@@ -50,7 +50,7 @@ describe('the stream of a run', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true })
   })
 
-  it('lets a reader that waits go when it is left', async () => {
+  it('ends the wait of a reader when the stream is closed', async () => {
     const stream = new EventStream(() => undefined)
     const waiting = stream.next()
     await stream.return()

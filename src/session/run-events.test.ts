@@ -78,7 +78,7 @@ describe('the events of a run', () => {
     )
   })
 
-  it('tell a reader who comes late how many are gone', async () => {
+  it('report to a late reader how many are missing', async () => {
     const events = new RunEvents(2)
     for (let at = 1; at <= 30; at++) events.add(turn(at), at)
     events.add(end, 31)

@@ -17,7 +17,7 @@ describe('the tools that a model is shown directly', () => {
     expect(limits.isSure(tools(500, 'builtin'))).toBe(true)
   })
 
-  it('are 20 of the host, whatever they weigh, counted with those that are shown already', () => {
+  it('are 20 of the host, of any size, counted with those that are shown already', () => {
     const limits = shownLimits('auto', isBuiltin, () => window(10))
     expect(limits.fit(tools(20), () => [])).toBe(true)
     expect(limits.fit(tools(21), () => [])).toBe(false)

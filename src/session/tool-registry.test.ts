@@ -74,7 +74,7 @@ describe('the tools of a session', () => {
     expect(new ToolRegistry(tools, search).names()).toEqual(['t0', 't1', 't2'])
   })
 
-  it('that must be asked what they are, are asked by each session', async () => {
+  it('with a computed definition are asked for it by each session', async () => {
     let asked = 0
     const tools = [slow('s', async () => `${asked++}`)]
     for (const description of ['0', '1'])
@@ -118,7 +118,7 @@ describe('the tools of a session', () => {
     expect((await tools.definitions())[0]?.description).toBe('new')
   })
 
-  it('that sleep are there for the host, and are neither shown nor found until they are offered', async () => {
+  it('that are dormant can be called by the host, and are neither shown nor found until they are offered', async () => {
     const [one, two] = many(2) as [AnyTool, AnyTool]
     const tools = new ToolRegistry([one, two], search, [one])
     expect(tools.get('t0')).toBe(one)
@@ -128,7 +128,7 @@ describe('the tools of a session', () => {
     expect(namesOf(await tools.definitions())).toEqual(['t1', 't0'])
   })
 
-  it('wake when another takes the place of one that sleeps', () => {
+  it('are offered when another tool replaces a dormant one', () => {
     const [one] = many(1) as [AnyTool]
     const tools = new ToolRegistry([one], search, [one])
     tools.add(tool('t0', 'a better one'))

@@ -116,7 +116,7 @@ describe('the skills of a session', () => {
     for (const problem of library.problems) expect(problem).toMatch(/is a link that leads (?:out|nowhere)/)
   })
 
-  it('may be linked from one place of the same people to another, and are one then', async () => {
+  it('can be linked from one place of the same owner to another, and count once then', async () => {
     const base = await directory({
       'repo/.git/HEAD': '',
       'repo/.agents/skills/a/SKILL.md': file('a'),
@@ -130,7 +130,7 @@ describe('the skills of a session', () => {
     expect(library.problems).toEqual([])
   })
 
-  it('that cannot be read are reported, and the others count', async () => {
+  it('that cannot be read are reported, and the others are used', async () => {
     const base = await directory({
       's/a.md': '---\na: [\n---\nx',
       's/b.md': file('b'),

@@ -53,7 +53,7 @@ describe('a skill file', () => {
     expect(skill).toMatchObject({ name: 'the-file', description: 'Look at the log first.', allowedTools: [] })
   })
 
-  it('may be kept from models', () => {
+  it('can be hidden from models', () => {
     expect(parseSkill('---\ndisable-model-invocation: true\n---\nx', origin).skill.forModels).toBe(false)
   })
 

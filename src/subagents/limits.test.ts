@@ -13,7 +13,7 @@ describe('TaskFamily', () => {
     expect(() => family.take(1, 4)).toThrow(TaskLimitError)
   })
 
-  it('goes so many levels deep', () => {
+  it('delegates at most maxDepth levels deep', () => {
     const family = new TaskFamily()
     family.take(1, 4)
     expect(() => family.take(1, 5)).toThrow('6 levels deep, and 5 are allowed')

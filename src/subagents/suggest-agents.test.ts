@@ -48,7 +48,7 @@ describe('suggestAgents', () => {
     ])
   })
 
-  it('an agent that wants to be asked counts a little more', () => {
+  it('ranks an agent a little higher when its description asks for proactive use', () => {
     const eager = agent('eager', 'Use proactively for tables.')
     expect(suggestAgents('about tables', [eager])[0]?.confidence).toBeCloseTo(0.7)
   })

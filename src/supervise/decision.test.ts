@@ -34,7 +34,7 @@ describe('a decision', () => {
     ['pre_action', { decision: '__proto__' }],
     ['pre_action', ['allow']],
     ['pre_action', null],
-  ] as const)('about %s is none: %j', (event, answer) => {
+  ] as const)('about %s is rejected: %j', (event, answer) => {
     expect(readDecision(event, answer, { tool: 'bash' }).action).toBe('malformed')
   })
 

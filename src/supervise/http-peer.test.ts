@@ -120,7 +120,7 @@ describe('HttpPeer', () => {
     await expect(asked).rejects.toMatchObject({ code: 'supervision_aborted' })
   })
 
-  it('asks once more when a connection was cut, and is gone when that is cut too', async () => {
+  it('sends a request again when its connection was cut, and is disconnected when that is cut too', async () => {
     let cuts = 0
     const { peer, bodies } = await serve(({ id }, request, response) => {
       if (cuts++ === 0) request.socket.destroy()
@@ -137,7 +137,7 @@ describe('HttpPeer', () => {
     expect(dead.bodies).toHaveLength(2)
   })
 
-  it('is gone when nothing listens at its address', async () => {
+  it('is disconnected when nothing listens at its address', async () => {
     const { peer, server } = await serve(() => undefined)
     await new Promise((closed) => server.close(closed))
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({

@@ -23,7 +23,7 @@ describe('a command', () => {
     expect(textOf(done)).toBe(`out\nerr\nalpha\n${space.root}\n`)
   })
 
-  it('that fails has an output, and the code is seen in it', async () => {
+  it('that fails has an output with its exit code', async () => {
     const space = await workspace()
     const failed = await space.call(bashTool, { command: 'echo no; exit 7' })
     expect(failed).toMatchObject({ type: 'output', data: 'no\n\n[Exit code: 7]', metadata: { exit_code: 7 } })
@@ -38,7 +38,7 @@ describe('a command', () => {
     expect(textOf(killed)).toContain('Ended by SIGKILL, exit code: 137')
   })
 
-  it('that says nothing gives nothing', async () => {
+  it('without output returns an empty output', async () => {
     const space = await workspace()
     expect(await space.call(bashTool, { command: 'true' })).toMatchObject({
       data: '',

@@ -133,7 +133,7 @@ describe('edit', () => {
     expect(content(workspace)).toBe('A\r\nb\nX\r\nnew\r\nd\n')
   })
 
-  it('takes time by the length of a file, however alike its lines and however many the places', async () => {
+  it('takes time linear in the length of a file, also with many equal lines and places', async () => {
     const workspace = await toolboxWorkspace({
       'long.txt': 'a'.repeat(300_000),
       'alike.txt': 'a\n'.repeat(100_000),
@@ -148,7 +148,7 @@ describe('edit', () => {
     // Minutes, when a line is walked once for each of its places.
   })
 
-  it('gives up where there are more places than can be replaced at once', async () => {
+  it('refuses more places than can be replaced at once', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'a'.repeat(1_000_001) })
     for (const replace_all of [true, false])
       expect(await edit(workspace, { old_string: 'a', new_string: 'b', replace_all })).toMatch(

@@ -193,7 +193,7 @@ describe('what is searched', () => {
     expect(text).toContain('>"\\u001b[2J":1')
   })
 
-  it('goes deep, and past what may not be read', async () => {
+  it('searches deep directories, and skips what may not be read', async () => {
     const deep = Array.from({ length: 60 }, (_, at) => `d${at}`).join('/')
     const space = await toolboxWorkspace({ [`${deep}/f`]: 'needle', closed: 'needle', ok: 'needle' })
     mkdirSync(join(space.root, 'no'))

@@ -323,7 +323,7 @@ describe('patch', () => {
     expect(content(workspace, 'a.txt') + content(workspace, 'b.txt')).toBe('one\nx\n')
   })
 
-  it('looks for its place in a time that goes by the lengths of file and diff, however alike their lines', async () => {
+  it('finds its place in time linear in the lengths of file and diff, also with many equal lines', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': `${'a\n'.repeat(100_000)}b\n` })
     const hunk = (last: string): string =>
       `--- a/a.txt\n+++ b/a.txt\n@@ -7,20001 +7,20001 @@\n${' a\n'.repeat(20_000)}-${last}\n+x\n`

@@ -74,7 +74,7 @@ describe('question', () => {
     expect(await questionTool.execute(one, context)).toMatchObject({ error_text: 'the window was closed' })
   })
 
-  it('stops waiting when the run stops, whether the host hears it or not', async () => {
+  it('stops waiting when the run stops, even if the host ignores the signal', async () => {
     const stop = new AbortController()
     const ask = (_questions: readonly Question[], signal?: AbortSignal): Promise<QuestionAnswers> => {
       expect(signal).toBe(stop.signal)

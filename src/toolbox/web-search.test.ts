@@ -339,7 +339,7 @@ describe('web_search', () => {
     expect(shown[0]?.snippet).toHaveLength(600)
   })
 
-  it('ends a provider that never answers and hears no signal', async () => {
+  it('ends the search of a provider that never answers and ignores its signal', async () => {
     const deaf: WebSearchProvider = { name: 'deaf', search: () => new Promise(() => undefined) }
     const envelope = await createWebSearchTool({ providers: [deaf], timeoutMs: 50 }).execute({ query: 'x' })
     expect(errorOf(envelope)).toContain('deaf did not answer within 50 ms')

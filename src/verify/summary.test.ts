@@ -73,12 +73,12 @@ describe('a summary', () => {
     expect(formatVerificationSummary(JSON.stringify(summary))).toBe(text)
   })
 
-  it('goes by the last report about a subject, and counts them all', () => {
+  it('uses the last report about a subject, and counts all of them', () => {
     const summary = summarise([report('a', [check('failed')]), report('a', [check('passed')])])
     expect(summary).toMatchObject({ status: 'passed', report_count: 2, failed_check_count: 0 })
   })
 
-  it('lets no model take back what the host found, and lets the host take back what a model found', () => {
+  it('does not let a model override a report of the host, and lets the host override one of a model', () => {
     const failed = report('a', [check('failed')])
     const claimed = report('a', [check('passed')], 'model')
     expect(summarise([failed, claimed]).status).toBe('failed')
@@ -114,7 +114,7 @@ describe('reports from elsewhere', () => {
     expect(readReports([{ subject: 'a' }, { subject: 'b' }], facts)).toHaveLength(2)
   })
 
-  it('may say less than their checks, never more', () => {
+  it('can state a lower status than their checks, never a higher one', () => {
     const checks = [{ id: 'unit', status: 'passed' }]
     expect(readReports({ subject: 'a', status: 'needs_review', checks }, facts)[0]?.status).toBe(
       'needs_review',
@@ -159,7 +159,7 @@ describe('reports from elsewhere', () => {
     expect(() => readReports(given, facts)).toThrow(message)
   })
 
-  it('come back from a log as they were, and not at all when they are none', () => {
+  it('are restored from a log unchanged, and not at all when they are invalid', () => {
     const kept = report('a', [check('failed', false)])
     expect(restoredReport(JSON.parse(JSON.stringify(kept)))).toEqual(kept)
     expect(restoredReport({ ...kept, origin: 'stranger' })?.origin).toBe('model')

@@ -271,7 +271,7 @@ describe('serveAgentDir', () => {
     await two.served.stop()
   })
 
-  it('waits for a node that has the session, and gives up when the next fire is due', async () => {
+  it('waits for a node that has the session, until the next fire is due', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
     const sessionStore = new MemorySessionStore()
     const clock = new HandClock('2026-05-01T09:00:50Z')

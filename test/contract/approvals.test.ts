@@ -383,7 +383,7 @@ describe('onAsk', () => {
 })
 
 describe('without a user', () => {
-  it('what must be asked is refused at once, with words that name the option', async () => {
+  it('refuses a call that must be asked about at once, with a message that names the option', async () => {
     const { server, session, root } = await openSession([
       makes('x'),
       calls(['write', { file_path: 'y', content: '' }]),

@@ -20,7 +20,7 @@ describe('slash commands', () => {
     expect(server.requests).toHaveLength(0)
   })
 
-  it('tell their text once in a stream', async () => {
+  it('emit their text once in a stream', async () => {
     const { session } = await openSession([], {
       commands: [{ name: 'hello', description: 'Say hello', handler: () => 'hello there' }],
     })

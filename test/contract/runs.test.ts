@@ -70,7 +70,7 @@ describe('runs', () => {
 })
 
 describe('traceEvents', () => {
-  it('tell of every call what it was and how it went, without its words', async () => {
+  it('record each call and its outcome, without its texts', async () => {
     const { session } = await openSession(
       [calls(['read', { file_path: 'a.txt' }]), bash('touch b.txt'), 'x'],
       {},
@@ -113,7 +113,7 @@ describe('watch', () => {
     expect(await whole).toEqual(await session.runEvents(id))
   })
 
-  it('comes back at a sequence number and gets exactly the rest', async () => {
+  it('resumes at a sequence number and gets exactly the rest', async () => {
     const gate = later()
     const { session } = await openSession(async () => {
       await gate.promise

@@ -56,7 +56,7 @@ describe('a skill that runs by itself', () => {
     await expect(session.readFile('made')).rejects.toThrow()
   })
 
-  it('may nothing that the session may not, whatever it names', async () => {
+  it('has no permission that the session does not have, whatever it names', async () => {
     const { server, session } = await openSession(
       [run, bash('touch made'), calls(['write', { file_path: 'made', content: 'x' }]), 'the answer', 'done'],
       { ...inline('*'), permissionPolicy: { deny: ['bash(touch *)'], allow: ['bash'] } },

@@ -120,7 +120,7 @@ describe('skills of a session', () => {
     expect(systemPromptOf(server)).not.toContain('deploy')
   })
 
-  it('that are wrong are reported, and stop no other', async () => {
+  it('that are invalid are reported, and do not affect others', async () => {
     const { session, root } = await openSession(
       ['ok'],
       {},

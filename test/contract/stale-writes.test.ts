@@ -251,7 +251,7 @@ describe('a resumed session', { timeout: limit }, () => {
     expect(await resumed(change, write('mine'))).toMatch(stale)
   })
 
-  it('writes what is as the model left it, and what is gone', async () => {
+  it('writes files that are as the model left them, and files that are gone', async () => {
     const nothing = async (): Promise<void> => undefined
     expect(await resumed(nothing, read())).toContain('Wrote')
     expect(await resumed(nothing, read(), write('mine'))).toContain('Wrote')

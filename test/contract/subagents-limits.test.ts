@@ -75,7 +75,7 @@ it('a skill that is done by an agent of its own has the time of a task, not of a
   expect((await session.send('go')).text).toBe('the answer')
 })
 
-it('no agent is asked first where the rules do not let work be handed on', async () => {
+it('consults no agent first where the rules do not allow delegation', async () => {
   for (const permissionPolicy of [{ deny: ['task'] }, { ask: ['task'] }]) {
     const model = byPrompt(({ prompt }) => prompt)
     const { session } = await open({ model, permissionPolicy, autoDelegation: { enabled: true } })

@@ -42,7 +42,7 @@ describe('tasks at the same time', () => {
     expect(most).toBe(2)
   })
 
-  it('one that fails does not take the others with it; all that fail are an error', async () => {
+  it('does not fail the others when one fails; fails when all fail', async () => {
     const model = byPrompt(({ prompt }) => (prompt === 'bad' ? { error: new Error('no luck') } : 'good'))
     const { session } = await open({ model, retry: { maxRetries: 0 } })
     const some = await session.tasks([{ prompt: 'bad' }, { prompt: 'fine' }])
@@ -57,7 +57,7 @@ describe('tasks at the same time', () => {
     ['parallel_task', (session: Session, tasks: TaskOptions[]) => session.tool('parallel_task', { tasks })],
     ['session.task', (session: Session, tasks: TaskOptions[]) => session.task({ tasks })],
     ['task', (session: Session, tasks: TaskOptions[]) => session.tool('task', { tasks })],
-  ] as const)('one with an unknown agent fails only itself, by %s', async (_, hand) => {
+  ] as const)('fails only the task with an unknown agent, by %s', async (_, hand) => {
     const { session } = await open({ model: byPrompt(({ prompt }) => `answer to ${prompt}`) })
     const some = await hand(session, [
       { agent: 'explore', prompt: 'a' },
@@ -201,7 +201,7 @@ describe('session.pipeline', () => {
     ])
   })
 
-  it('gives up a step that takes too long, and leaves nothing of it', async () => {
+  it('ends a step that takes too long, and leaves nothing of it', async () => {
     const { session } = await open({ model: byPrompt(() => ({ hang: true })) })
     const outcomes = await session.pipeline(
       ['a'],

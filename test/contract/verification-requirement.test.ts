@@ -67,7 +67,7 @@ describe('a session that asks for evidence', () => {
     ])
   })
 
-  it('gives up after its attempts, and says that it failed', async () => {
+  it('stops after its attempts, and reports the failure', async () => {
     const { session, server } = await openSession(['done', 'really done', 'never asked'], {
       verify: { commands: [right], maxAttempts: 2 },
     })

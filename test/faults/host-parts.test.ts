@@ -464,7 +464,7 @@ describe('a model that', () => {
     expect((await sending).error?.code).toBe('session_closed')
   })
 
-  it('speaks after its end is not heard', async () => {
+  it('is ignored after its end', async () => {
     let speak: () => void = () => undefined
     const fault = { on: true }
     const session = await open({

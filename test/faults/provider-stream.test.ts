@@ -203,14 +203,14 @@ describe('FT-12: a stream that does not end', () => {
     expect(requests).toBe(3)
   })
 
-  it('goes silent after its first words: its answer starts again, three attempts at most', async () => {
+  it('sends nothing more after its first words: the answer starts again, three attempts at most', async () => {
     const { error, requests, events } = await runAgainst((response) => write(response, said('And then')))
     expect(error?.code).toBe('model_stalled')
     expect(requests).toBe(3)
     expect(ofType(events, 'answer_restarted')).toHaveLength(2)
   })
 
-  it('speaks for ever: ended by the time of the round', async () => {
+  it('never ends: ended by the time limit of the round', async () => {
     const { error } = await runAgainst((response) => endless(response, () => said('x'), 5), {
       roundTimeoutMs: 200,
     })

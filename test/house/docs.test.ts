@@ -152,7 +152,7 @@ describe('the trial of a block', { timeout }, () => {
     await expect(attempt(block('sh', 'npm test\n'), '1 passed\n')).rejects.toThrow('cannot be checked')
   })
 
-  it('lets prose stand', async () => {
+  it('ignores prose', async () => {
     for (const language of ['text', 'diff', 'mermaid']) await attempt(block(language, 'anything\n'))
   })
 

@@ -183,7 +183,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toMatch(/^\d+$/)
   })
 
-  it('lets go of a call that is cancelled while the server comes up again', async () => {
+  it('ends a call that is cancelled while the server restarts', async () => {
     const { session } = await openSession([])
     await session.addMcp(badServer('slow-start', '2500'))
     await session.disconnectIdleMcp(0)

@@ -176,7 +176,7 @@ describe('SEC-183: signing in', () => {
     expect([...kept.values()].join()).toContain('token-new')
   })
 
-  it('brings the code to the server that the person was led to, whatever is named meanwhile', async () => {
+  it('sends the code to the server that the user signed in at, also if another is named meanwhile', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     whenDone(async () => warned.mockRestore())
     let turned = false

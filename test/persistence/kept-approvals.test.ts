@@ -173,7 +173,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.done).toEqual(['sea'])
   })
 
-  it('is over when its time is: a yes is not taken, and the call is not made', async () => {
+  it('expires at its time limit: an approval is not taken, and the call is not made', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, model } = await resumed(records, { hostEnv: clockAt(1000 + hour) })
     expect(session.pendingConfirmations()).toEqual([])
@@ -212,7 +212,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('is over when something else is said first', async () => {
+  it('expires when the user sends another prompt first', async () => {
     const { records } = await leftWaiting(one)
     const { session, model, store } = await resumed(records)
     await session.send('never mind')

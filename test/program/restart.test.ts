@@ -119,7 +119,7 @@ describe('a program that waits for a yes', () => {
     expect(resultOf(session)).toContain('not today')
   })
 
-  it('is left alone by a new message: the model decides what comes of it', async () => {
+  it('is not resumed by a new message: the model decides what to do', async () => {
     const { records } = await leftWaiting(new MemorySessionStore())
     const done: string[] = []
     const session = await open(await storeWith(sessionId, records), {

@@ -208,7 +208,7 @@ describe('a program that a model runs', () => {
     expect(resultIn(model)).not.toContain('SECRET=1')
   })
 
-  it('may not verify what it may not run', async () => {
+  it('cannot verify what it cannot run', async () => {
     const model = asked(`export default async function run(ctx) {
       return await ctx.verify('all', ['touch made.txt'])
     }`)

@@ -59,7 +59,7 @@ describe('a session with lanes', () => {
     })
   })
 
-  it("hands the model's calls out, and takes the result as data from outside", async () => {
+  it("gives the model's calls to workers, and treats their results as untrusted data", async () => {
     const { session, server } = await openSession([calls(['bash', { command: 'uname' }]), { text: 'done' }], {
       queueConfig: { laneHandlers: { execute: { mode: 'external' } } },
       permissionPolicy: { allow: ['bash(uname)'] },
@@ -116,7 +116,7 @@ describe('a session with lanes', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  it('gives up tasks that are out when it is closed, and lets a worker that waits go', async () => {
+  it('drops the tasks of workers when it is closed, and ends the wait of a worker', async () => {
     const { session } = await openSession([], {
       queueConfig: { laneHandlers: { execute: { mode: 'external' } } },
     })

@@ -139,7 +139,7 @@ describe('a worker', () => {
     })
   })
 
-  it('keeps its task while it works longer than a lease, and hears when it is no longer its own', async () => {
+  it('keeps its task while it works longer than a lease, and is notified when it loses it', async () => {
     const { door, pass, queue } = await openDoor({}, { leaseMs: 800 })
     let hear: (value: string) => void = () => undefined
     const heard = new Promise<string>((resolve) => {

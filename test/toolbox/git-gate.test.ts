@@ -107,7 +107,7 @@ describe('git at the gate', () => {
     expect(await call('bash', {})).toContain('command parameter is required')
   })
 
-  it('runs the very text that was approved', async () => {
+  it('runs exactly the text that was approved', async () => {
     const asked: string[] = []
     const call = gateWith(undefined, {
       onAsk: async (request) => {

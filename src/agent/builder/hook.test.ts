@@ -94,7 +94,7 @@ describe.each(ways)('a hook (%s)', (way) => {
     ])
   })
 
-  it('of a prompt takes the place of the agent’s', async () => {
+  it('of a prompt replaces that of the agent', async () => {
     const log: string[] = []
     const agent = new AgentBuilder('a', queueModel([text('ok')]))
       .hook({ onRunStart: () => void log.push('agent') })
@@ -175,7 +175,7 @@ describe.each(ways)('a hook (%s)', (way) => {
     }
   })
 
-  it('that asks for approval has its words for a no, and without a handler ends the run', async () => {
+  it('that asks for approval sets the message of a rejection, and ends the run without a handler', async () => {
     const { tool, ran } = pay()
     const hook = createHook({
       onToolCall: ({ tool: call }) => call.requestApproval({ rejectMessage: 'Ask Ada.' }),
@@ -189,7 +189,7 @@ describe.each(ways)('a hook (%s)', (way) => {
     expect(ran).toEqual([])
   })
 
-  it('hears of failures of tools, models and runs', async () => {
+  it('receives failures of tools, models and runs', async () => {
     const log: string[] = []
     const { tool } = pay()
     const agent = new AgentBuilder('a', paying(-1))

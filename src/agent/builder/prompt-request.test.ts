@@ -35,7 +35,7 @@ function gatedPromise(): { promise: Promise<void>; open(): void } {
 }
 
 describe.each(ways)('a prompt (%s)', (way) => {
-  it('goes from the question over a tool to the answer', async () => {
+  it('calls a tool and then answers the question', async () => {
     const model = queueModel([toolCall('call_1', 'add', { x: 2, y: 5 }, 'fc_1')], [text('It is 7.')])
     const agent = new AgentBuilder('sums', model).instructions('Be short.').tool(add).build()
     const result = await resultOf(agent.prompt('2 + 5?'), way)
@@ -182,7 +182,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
       })
   })
 
-  it('hands images of a tool to the model as they are', async () => {
+  it('passes images of a tool to the model unchanged', async () => {
     const content = [
       { type: 'text', text: 'the screen' },
       { type: 'image', data: 'AAAA', mediaType: 'image/png' },
@@ -198,7 +198,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(resultsIn(model.requests[1]?.chatHistory)[0]?.content).toEqual(content)
   })
 
-  it('hands on a long output whole', async () => {
+  it('passes a long output to the model in full', async () => {
     const long = createTool({
       name: 'long',
       description: 'Long.',
@@ -255,7 +255,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(await run(3)).toEqual({ most: 3, results: ['1', '2', '3'] })
   })
 
-  it('hears what is said to it while it works', async () => {
+  it('receives messages while it runs', async () => {
     const model = queueModel([addCall(1)], [text('first')], [text('second')])
     const says = createTool({
       name: 'add',
@@ -334,7 +334,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(ran).toEqual([])
   })
 
-  it('shows the checked arguments, which are the very ones that run', async () => {
+  it('shows the checked arguments, which are those that run', async () => {
     const asked: ToolApprovalRequest[] = []
     const { tool, ran } = refunds()
     const model = queueModel(refund('250'), [text('ok')])
@@ -708,7 +708,7 @@ describe('the stream of a prompt', () => {
     expect(isClosed).toBe(true)
   })
 
-  it('asks nothing of the model before its first event is wanted', async () => {
+  it('sends nothing to the model before its first event is read', async () => {
     const model = queueModel([text('ok')])
     const stream = new AgentBuilder('a', model).build().prompt('go').stream()
     await stream.return?.()

@@ -133,7 +133,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
 })
 
 describe('a tool written by hand', () => {
-  it('may fit its description to what the user asks, and is called by the name it is registered under', async () => {
+  it('can adapt its description to the prompt, and is called by the name it is registered under', async () => {
     const byHand: Tool = {
       name: 'by_hand',
       definition: (prompt) => ({

@@ -372,7 +372,7 @@ describe('what is wrong', () => {
     expect([error.line, error.column]).toEqual([error.problems[0]?.line, error.problems[0]?.column])
   })
 
-  it('of an object is also its depth, its breadth, and what cannot be looked at', async () => {
+  it('of an object covers its depth, its breadth, and members that cannot be read', async () => {
     const ring: Record<string, unknown> = {}
     ring['memory'] = ring
     expect((await refusal(ring)).message).toMatch('nested deeper than 64 levels')
@@ -528,7 +528,7 @@ describe('whatever the configuration', () => {
     )
   })
 
-  it('no secret of a document is repeated in what is said about it', async () => {
+  it('repeats no secret of a document in its messages', async () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9_-]{16,24}$/).filter((text) => /\d/.test(text))
     const template = fc.constantFrom(
       'providers "a" {\n  api_key = S\n  models "m" {}\n}',

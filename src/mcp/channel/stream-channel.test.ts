@@ -78,7 +78,7 @@ describe('StreamChannel', () => {
     expect(onclose).toHaveBeenCalledTimes(1)
   })
 
-  it('gives up on a line that never ends', async () => {
+  it('closes at a line that never ends', async () => {
     const { input, onerror, onclose } = await open()
     for (let mb = 0; mb < 11; mb++) input.write('x'.repeat(1024 * 1024))
     await expect.poll(() => onclose.mock.calls).toHaveLength(1)

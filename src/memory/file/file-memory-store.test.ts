@@ -273,7 +273,7 @@ describe('a disk that refuses', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
-  it('is reported when a file is in the way', async () => {
+  it('is reported when a file has the name of the directory', async () => {
     const place = join(directory(), 'file')
     writeFileSync(place, '')
     const store = new FileMemoryStore(place)

@@ -64,7 +64,7 @@ describe('the model catalogue', () => {
     )
   })
 
-  it('knows nothing of a model, a provider or a property that is not listed', () => {
+  it('has no entry for a model, a provider or a property that is not listed', () => {
     expect(catalogueEntry('openai', 'gpt-5-mini-of-ours')).toBeUndefined()
     expect(catalogueEntry('openai', 'toString')).toBeUndefined()
     expect(catalogueEntry('my-gateway', 'gpt-5-mini')).toBeUndefined()

@@ -49,7 +49,7 @@ describe('FileChanges', () => {
     expect(notes[0]).toMatchObject({ runId: 'r', path: 'a', after: 'v1', atMs: 7 })
   })
 
-  it('notes a change before it knows of it: what cannot be noted is not done', async () => {
+  it('records a change before it is made: what cannot be recorded is not done', async () => {
     const { keep } = open()
     const changes = new FileChanges({
       now: () => 0,
@@ -139,7 +139,7 @@ describe('FileChanges', () => {
     expect(await contentOf(alone, 'r', 'new')).toBeUndefined()
   })
 
-  it('gives up the oldest content past 64 MB, and the oldest runs past 1,000', async () => {
+  it('drops the oldest content above 64 MB, and the oldest runs above 1,000', async () => {
     const changes = new FileChanges({ now: () => 0 })
     const large = new Uint8Array(40 * 1024 * 1024)
     for (const name of ['a', 'b'])

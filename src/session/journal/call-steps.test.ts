@@ -73,7 +73,7 @@ describe('keepSteps', () => {
     expect(JSON.parse(blobs[0] ?? '')).toMatchObject({ type: 'tool_step', step: 'x'.repeat(100_000) })
   })
 
-  it('gives up once after 8 MB, and says so in the log', async () => {
+  it('stops recording after 8 MB, and says so once in the log', async () => {
     const { steps, contents, blobs } = open()
     for (let n = 0; n < 12; n++) await steps.add([{ step: 'x'.repeat(1_000_000) }])
     expect(blobs).toHaveLength(8)

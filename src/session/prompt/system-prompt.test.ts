@@ -15,7 +15,7 @@ describe('the instructions of a model', () => {
     expect(systemPrompt(parts())).not.toMatch(/undefined|null/)
   })
 
-  it('hold to what every session holds to, whatever a host words', () => {
+  it('contain what every session contains, whatever text the host sets', () => {
     const held = ['do not try to get around it', 'is data, never instructions', 'did not run is not passed']
     const worded = systemPrompt(
       parts({ slots: { role: 'R', guidelines: 'G', responseStyle: 'S', extra: 'E' }, planning: true }),

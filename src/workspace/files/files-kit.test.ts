@@ -194,7 +194,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.move('.', 'x'))).toBe('path_protected')
   })
 
-  it('says what kind of thing is in the way', async () => {
+  it('says what kind of entry has the name already', async () => {
     const files = create({})
     await files.write('file', '')
     await files.write('dir/x', '')

@@ -151,7 +151,7 @@ describe('local files', () => {
     )
   })
 
-  it('returns a version of the very bytes it returned, while the file grows', async () => {
+  it('returns the version of exactly the bytes that it returned, while the file grows', async () => {
     const files = createLocalFiles({ root, durable: false })
     writeFileSync(at('log'), 'x'.repeat(2_000_000))
     for (let i = 0; i < 10; i++) {

@@ -52,7 +52,7 @@ describe('a guarded stream', () => {
     expect(connections()).toBe(1)
   })
 
-  it('may be as long as it likes, in events of a bounded length', async () => {
+  it('can have any length, in events of a bounded length', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let at = 0; at < 50; at++) response.write(`data: ${'x'.repeat(500)}\n\n`)

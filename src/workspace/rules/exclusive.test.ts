@@ -19,7 +19,7 @@ const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { enco
 const lockOf = (pid: number, host = hostname()): string => JSON.stringify({ pid, host, token: 'x' })
 
 describe('exclusively', () => {
-  it('runs one after the other, whatever becomes of the one before', async () => {
+  it('runs one after the other, also when the one before fails', async () => {
     let running = 0
     const work = async (): Promise<void> => {
       running += 1
@@ -54,7 +54,7 @@ describe('exclusively', () => {
     expect(order).toEqual(names)
   })
 
-  it('takes over at once what a process that is gone has left', async () => {
+  it('takes over the lock of a process that has ended at once', async () => {
     await writeFile(`${file}.lock`, lockOf(gone))
     expect(await exclusively(file, async () => 1, times)).toBe(1)
     expect(await readdir(base)).toEqual([])

@@ -301,7 +301,7 @@ describe.each([
     await expect(search.glob({ pattern: '*', limit: 9 })).rejects.toThrow('the rules are broken')
   })
 
-  it('gives an empty, honest answer to a caller who has stopped', async () => {
+  it('returns an empty, incomplete answer to a caller that has stopped', async () => {
     files({ a: 'foo' })
     const signal = AbortSignal.abort()
     const stopped = { incomplete: 'The search was stopped before it was done.', truncated: true }

@@ -120,7 +120,7 @@ describe('protected files', () => {
     },
   )
 
-  it('leaves names that only look alike in peace', async () => {
+  it('does not protect names that only look alike', async () => {
     const scene = createScene()
     for (const path of [
       '.gitignore',

@@ -88,7 +88,7 @@ describe('SEC-166: answers that are too much', () => {
     ['deflate', deflateRawSync('hello')],
     ['br', brotliCompressSync('hello')],
     ['identity', Buffer.from('hello')],
-  ])('decodes an honest %s answer', async (encoding, body) => {
+  ])('decodes a valid %s answer', async (encoding, body) => {
     const url = await at(
       serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body)),
     )
