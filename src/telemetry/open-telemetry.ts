@@ -12,9 +12,7 @@ export type OpenedTelemetry = {
   close?(): Promise<void>
 }
 
-/**
- * Opens the telemetry of an agent. That of the host takes precedence over the configuration. Undefined without either.
- */
+/** Opens the telemetry of an agent: that of the host before that of the configuration. Undefined without either. */
 export async function openTelemetry(
   given: TelemetryOptions | undefined,
   config: OtlpConfig | undefined,

@@ -9,10 +9,7 @@ import type { OtelMeter, OtelTracer } from './otel.js'
 export type TelemetryOptions = {
   readonly tracer?: OtelTracer | undefined
   readonly meter?: OtelMeter | undefined
-  /**
-   * Whether spans contain messages, arguments and results. Secrets are taken out as in the session's log. Default:
-   * false.
-   */
+  /** Whether spans contain messages, arguments and results, redacted as in the session's log. Default: false. */
   readonly recordContent?: boolean | undefined
   /**
    * The hosts whose HTTP requests get a `traceparent` header: those of models, and of tools that use the network of

@@ -7,7 +7,6 @@ import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { CallRecord, HookCall } from '../loop/gate-parts.js'
 import type { RequestWatch } from '../loop/run-parts.js'
 import { usageOf } from '../loop/usage.js'
-import { ModelError } from '../model/errors.js'
 import type { Model, ModelAnswer } from '../model/model.js'
 import type { CompletionRequest } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
@@ -19,8 +18,6 @@ import {
   contextWith,
   type OtelAttributes,
   type OtelContext,
-  type OtelHistogram,
-  type OtelMeter,
   type OtelSpan,
   type OtelSpanOptions,
   remoteSpan,
@@ -28,6 +25,15 @@ import {
   statusCode,
   traceparentOf,
 } from './otel.js'
+import {
+  bounded,
+  callFailure,
+  type Durations,
+  durationsOf,
+  errorText,
+  errorType,
+  modelAttributes,
+} from './span-attributes.js'
 
 /**
  * The open spans of one session: `invoke_agent` for a run, `chat` for a request to a model, `execute_tool` for a call.
@@ -386,15 +392,9 @@ type OpenRun = {
 }
 
 const maxTextLength = 64_000
-const maxNameLength = 256
 
 /** The name of all tools that the session does not have. */
 const otherTool = '_OTHER'
-
-/** What a provider names is short, or wrong. */
-function bounded(text: string): string {
-  return text.length <= maxNameLength ? text : `${text.slice(0, maxNameLength)}…`
-}
 
 /** Whether what is set on the span is seen by anything: attributes of a span that is not sampled are not computed. */
 function isRecording(span: OtelSpan | undefined): span is OtelSpan {
@@ -406,75 +406,3 @@ function secondsSince(startedAt: number): number {
 }
 
 const delegatingTools = new Set(['task', 'parallel_task'])
-
-type Durations = Readonly<Record<'run' | 'request' | 'call', OtelHistogram>>
-
-/** One set of instruments for each meter. */
-function durationsOf(meter: OtelMeter): Durations {
-  const known = durations.get(meter)
-  if (known !== undefined) return known
-  const seconds = (name: string, description: string): OtelHistogram =>
-    meter.createHistogram(name, { unit: 's', description })
-  const made = {
-    run: seconds('gen_ai.invoke_agent.duration', 'Duration of runs'),
-    request: seconds('gen_ai.client.operation.duration', 'Duration of requests to models'),
-    call: seconds('gen_ai.execute_tool.duration', 'Duration of tool calls'),
-  }
-  durations.set(meter, made)
-  return made
-}
-
-const durations = new WeakMap<OtelMeter, Durations>()
-
-/** The attributes of every request to a model. */
-function modelAttributes(model: Model): Readonly<OtelAttributes> {
-  const known = knownModels.get(model)
-  if (known !== undefined) return known
-  const { provider, id } = model
-  const attributes = {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': providerNames.get(provider.toLowerCase()) ?? provider,
-    'gen_ai.request.model': id,
-  }
-  knownModels.set(model, attributes)
-  return attributes
-}
-
-const knownModels = new WeakMap<Model, Readonly<OtelAttributes>>()
-
-/** The names of the conventions, where they differ from ours. */
-const providerNames = new Map([
-  ['gpt', 'openai'],
-  ['openai-responses', 'openai'],
-  ['claude', 'anthropic'],
-  ['google', 'gcp.gemini'],
-  ['gemini', 'gcp.gemini'],
-  ['vertex', 'gcp.vertex_ai'],
-  ['bedrock', 'aws.bedrock'],
-  ['azure', 'azure.ai.openai'],
-  ['mistral', 'mistral_ai'],
-  ['xai', 'x_ai'],
-  ['grok', 'x_ai'],
-])
-
-function errorType(error: unknown): string {
-  if (error instanceof ModelError) return error.code
-  return error instanceof Error ? error.name : 'error'
-}
-
-/** Undefined for a call that succeeded. A call that never ran was refused, whatever refused it. */
-function callFailure({ envelope, endedAt, verdict }: CallRecord): string | undefined {
-  if (envelope.type === 'output') return undefined
-  const isRefused =
-    verdict?.action === 'deny' ||
-    endedAt === 'capability' ||
-    endedAt === 'rules' ||
-    endedAt === 'watchdog' ||
-    endedAt === 'hooks' ||
-    endedAt === 'approval'
-  return isRefused ? 'refused' : 'tool_error'
-}
-
-function errorText({ envelope }: CallRecord): string {
-  return envelope.type === 'output' ? '' : envelope.error_text
-}
