@@ -19,9 +19,7 @@ export class AgentModels {
     if (price !== undefined) checkPrice(price)
   }
 
-  /**
-   * The model with this name, or the default one; the offline model if none is configured. Throws for an unknown name.
-   */
+  /** The model with this name, or the default one; offline if none is configured. Throws for an unknown name. */
   resolve(name: string | undefined): Model {
     if (name === undefined && this.#config.providers.length === 0) return this.#keep('offline', offlineModel)
     const config = resolveModel(this.#config, name)

@@ -102,10 +102,7 @@ export class Agent {
     return describeConfig(this.#config)
   }
 
-  /**
-   * The store of the configuration, which sessions without a `sessionStore` of their own are in; undefined when there
-   * is none.
-   */
+  /** The store of the configuration, for sessions without a `sessionStore` of their own; undefined without one. */
   get sessionStore(): SessionStore | undefined {
     return this.#maker.store
   }

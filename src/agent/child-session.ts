@@ -119,10 +119,7 @@ function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): Sess
   return mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
 }
 
-/**
- * The options that a subagent inherits. Hooks and budget are those of the parent, and callbacks for the host are not
- * inherited.
- */
+/** The options that a subagent inherits: hooks and budget of the parent, and no callbacks for the host. */
 const inheritedNames = [
   ...limitNames,
   'tenantId',
@@ -212,9 +209,7 @@ function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
 }
 
-/**
- * The options that are stored for opening the session later: the denies of all its parents, and none of their allows.
- */
+/** The options that are stored for opening the session later: the denies of all its parents, none of their allows. */
 function savedOptionsFor(
   { setup, tools }: SessionKernel,
   { authority }: Engine,

@@ -144,9 +144,7 @@ function rule(permission: string, pattern: string): Rule {
   return { permission, pattern, action: 'allow', source: 'project' }
 }
 
-/**
- * Returns why a rule cannot be stored: a stored rule must be read back, also from a file, as the rule that was shown.
- */
+/** Returns why a rule cannot be stored: it must be read back, also from a file, as the rule that was shown. */
 function unusable(suggested: Rule, scope: Scope): string | undefined {
   // A server chooses the names of its tools, and a star in a name would match all of them.
   if (suggested.permission.includes('*')) return 'the name of the tool would be taken for a pattern'
@@ -169,10 +167,7 @@ function hostText({ name, port }: Host): string {
   return port === undefined || port === 80 || port === 443 ? name : `${name}:${port}`
 }
 
-/**
- * Returns the pattern of one path. Quotes and parentheses are escaped for the parser of the rule, not for the
- * pattern.
- */
+/** Returns the pattern of one path. Quotes and parentheses are escaped for the parser of the rule. */
 function literalPath(path: string): string {
   const escaped = path.replace(/[\\*?[\]{}()'"]/g, '\\$&')
   return escaped.startsWith('~') ? `./${escaped}` : escaped

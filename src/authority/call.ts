@@ -27,10 +27,7 @@ export type Call = {
   readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string
-  /**
-   * Directories that a command names, each with a file below it that must not be read. Only the file system knows
-   * them.
-   */
+  /** Directories that a command names, each with a file below it that must not be read, from the file system. */
   readonly held?: ReadonlyMap<string, string>
 }
 
@@ -45,10 +42,7 @@ export type JudgedSubject =
       readonly inside: boolean
       /** The absolute path as the system reads it: `..` after a link is not resolved yet. */
       readonly written: string
-      /**
-       * `removed`: a link at the end is not followed. `replaced`: an existing file's content is not overwritten in
-       * place.
-       */
+      /** `removed`: a link at the end is not followed. `replaced`: a file's content is not overwritten in place. */
       readonly entry?: 'removed' | 'replaced' | undefined
       /** The target of the path through links; the target is a separate subject. */
       readonly leadsTo?: string | undefined

@@ -112,9 +112,7 @@ function patterns(
   return read(() => inEveryLanguage(pattern, path))
 }
 
-/**
- * For `*`, MCP and unknown tools the subject decides what the pattern means; it need not be valid in every language.
- */
+/** For `*`, MCP and unknown tools the subject decides what the pattern means; it can be invalid in some languages. */
 function inEveryLanguage(
   pattern: string,
   compilePath: () => PathPattern,
@@ -154,10 +152,7 @@ function checkExamples(compiled: CompiledRule, language: PatternLanguage, scope:
   }
 }
 
-/**
- * A restriction matches a text that contains one thing it restricts; a permission only a text that contains nothing
- * else.
- */
+/** A restriction matches a text that contains what it restricts; a permission, a text that contains nothing else. */
 function exampleMatches(
   compiled: CompiledRule,
   language: PatternLanguage,

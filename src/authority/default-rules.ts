@@ -1,10 +1,7 @@
 import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
-/**
- * Tools whose calls touch nothing themselves: the calls that they make pass the gate, and other effects are judged as
- * subjects.
- */
+/** Tools whose calls touch nothing themselves: calls that they make pass the gate, other effects are subjects. */
 const callers = ['batch', 'bash', 'program', 'task', 'parallel_task', 'Skill'] as const
 
 /** Read-only commands of the tool `git`, which disables everything that a repository could make them run. */
@@ -61,10 +58,7 @@ const readingRules: readonly Rule[] = [
  */
 export const defaultRules: readonly Rule[] = [...readingRules, ...sessionRules]
 
-/**
- * Returns the built-in rules. A stated default decision also decides about reading, so the rule that allows reading
- * is left out.
- */
+/** Returns the built-in rules. With a stated default decision, the rule that allows reading is left out. */
 export function builtinRules(explicitDefault: boolean): readonly Rule[] {
   return explicitDefault ? sessionRules : defaultRules
 }

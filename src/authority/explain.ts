@@ -15,9 +15,7 @@ export type Explanation = {
   readonly decision: Decision
 }
 
-/**
- * Explains a call. The caller asks the watchdog, which may be asynchronous; without its answer the rest is explained.
- */
+/** Explains a call. The caller asks the watchdog, which can be asynchronous; without its answer, the rest. */
 export function explain(call: Call | ExpandedCall, authority: Authority, watchdog?: Verdict): Explanation {
   const expanded = 'scope' in call ? call : expandCall(call, authority.book.scope)
   const decision = decide(expanded, authority)

@@ -222,9 +222,7 @@ function doubtOf(subject: JudgedSubject): string | undefined {
   return subject.kind === 'path' ? subject.doubt : undefined
 }
 
-/**
- * Returns a doubt for a script file unless the best rule's pattern names the file; a rule for every command does not.
- */
+/** Returns a doubt for a script file unless the best rule's pattern names the file, not just every command. */
 function unreadScript(subject: JudgedSubject, best: MatchingRule | undefined): string | undefined {
   if (subject.kind !== 'command' || subject.unit.scriptFile === undefined) return undefined
   if (best !== undefined && best.rule.pattern !== '*') return undefined
@@ -238,10 +236,7 @@ function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | un
     : undefined
 }
 
-/**
- * Returns a doubt for a command that reads whole directories: a deny on files must not be bypassed by reading their
- * directory.
- */
+/** Returns a doubt for a command that reads whole directories: it must not bypass a deny on files in them. */
 function unnamed(subject: JudgedSubject, book: RuleBook): string | undefined {
   if (subject.kind !== 'command' || subject.possible !== undefined) return undefined
   if (!book.restrictsReading || !readsTrees(subject.unit)) return undefined

@@ -1,7 +1,4 @@
-/**
- * Paths as text. Only the file system knows where links lead: the workspace resolves them and judges the real path
- * again.
- */
+/** Paths as text. Links are resolved by the workspace, which judges the real path again. */
 
 export type PathStart = {
   /** The absolute directory that relative paths start from. */
@@ -10,10 +7,7 @@ export type PathStart = {
   readonly home?: string | undefined
 }
 
-/**
- * Returns the absolute path without `.`, `..` and doubled slashes; `..` above the root stays at the root, as in
- * POSIX.
- */
+/** Returns the absolute path without `.`, `..` and doubled slashes; `..` above the root stays at the root. */
 export function resolvePath(path: string, { cwd, home }: PathStart): string {
   return `/${resolveSegments(path, { cwd, home }).join('/')}`
 }

@@ -16,10 +16,7 @@ export function pathFactsKey({ fs, written, entry }: PathSubject): string {
   return `${fs} ${entry ?? ''} ${written}`
 }
 
-/**
- * Adds the facts from the disk to a path. The target of its links is judged as well, because that file will be opened
- * (SEC-012).
- */
+/** Adds the facts from the disk to a path. The target of its links is judged as well: it is opened (SEC-012). */
 export function withFacts(
   subject: PathSubject,
   known: ReadonlyMap<string, PathFacts>,

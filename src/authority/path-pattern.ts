@@ -130,10 +130,7 @@ export function reachesBelow(pattern: PathPattern, directory: PreparedPath): boo
   })
 }
 
-/**
- * Returns how specific a pattern is: its fixed characters within the workspace, and a little more when it has no
- * wildcard.
- */
+/** Returns how specific a pattern is: its fixed characters within the workspace, plus a little without a wildcard. */
 export function pathPatternSpecificity(pattern: PathPattern): number {
   return pattern.specificity
 }

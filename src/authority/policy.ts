@@ -117,9 +117,7 @@ export function parsePolicyString(text: string): Pick<Rule, 'permission' | 'patt
   return { permission, pattern }
 }
 
-/**
- * Returns a warning for each rule for an unknown tool: valid, since the tool may be added later, but usually a typo.
- */
+/** Returns a warning for each rule for an unknown tool: it can be added later, but the rule is usually a typo. */
 export function rulesForUnknownTools(policy: PermissionPolicy, known: readonly string[]): string[] {
   const texts = [...(policy.deny ?? []), ...(policy.ask ?? []), ...(policy.allow ?? [])]
   return texts.flatMap((text) => {

@@ -42,10 +42,7 @@ export class ProjectRulesError extends CapstanError {
 
 markErrorClass(ProjectRulesError, 'ProjectRulesError')
 
-/**
- * Reads the rule file of a workspace. `root` is the real path of the workspace; `confirmations` are stored outside of
- * it.
- */
+/** Reads the rule file of a workspace, with its real path as `root`; `confirmations` are stored outside of it. */
 export async function loadProjectRules(
   text: string,
   { root, scope, confirmations }: { root: string; scope: Scope; confirmations: ReadonlySet<string> },
@@ -60,10 +57,7 @@ export async function loadProjectRules(
   }
 }
 
-/**
- * Identifies a text in a directory. It changes when either does, so that trust ends when the text changes (SEC-141,
- * 144, 145).
- */
+/** Identifies a text in a directory: trust ends when one of the two changes (SEC-141, 144, 145). */
 export async function projectConfirmation(root: string, text: string): Promise<string> {
   return sha256(`capstan-project-rules-1\0${root}\0${text}`)
 }
@@ -101,10 +95,7 @@ export function formatProjectRules(rules: readonly Rule[]): string {
   return rules.map(writeRule).join('')
 }
 
-/**
- * Returns whether a text fits on one line of a rule file: no line break of any kind, no control character, no lone
- * surrogate.
- */
+/** Returns whether a text fits on one line of a rule file: no line break, control character or lone surrogate. */
 export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text)
 }

@@ -16,10 +16,7 @@ export function unionRequirements(...sets: readonly RequirementSet[]): Requireme
   }
 }
 
-/**
- * Returns whether a command matches a requirement: the same executable, and every argument matches its pattern, in
- * order.
- */
+/** Returns whether a command matches a requirement: the executable, and each argument its pattern, in order. */
 export function matchesCommand(requirement: ShellRunRequirement, argv: readonly string[]): boolean {
   const [cmd, ...args] = argv
   if (cmd !== requirement.cmd) return false

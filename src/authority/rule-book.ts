@@ -253,10 +253,7 @@ function fitsStars(pattern: string, name: string): boolean {
   return at <= name.length - last.length
 }
 
-/**
- * Compares exact tool over capability over wildcard; then longer literal pattern; then scope; then newest; then the
- * stricter.
- */
+/** Compares exact tool over capability over wildcard; then longer literal pattern, scope, newest, the stricter. */
 function compareRank(a: Found, b: Found): number {
   const { rule: ruleA, order: orderA } = a.entry.compiled
   const { rule: ruleB, order: orderB } = b.entry.compiled

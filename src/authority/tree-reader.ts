@@ -15,10 +15,7 @@ const always = new Set(
 /** Commands that do so with an option. */
 const recursive = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'bzgrep', 'xzgrep', 'cp', 'diff', 'install'])
 
-/**
- * Git commands that show no content of files: names, states, commits and settings, or what they write into the work
- * tree.
- */
+/** Git commands that show no content of files: names, states, commits, settings, or writes to the work tree. */
 const gitQuiet = new Set(
   'status branch tag remote rev-parse rev-list ls-files ls-tree merge-base name-rev for-each-ref show-ref count-objects describe check-ignore ls-remote fetch push pull clone init merge rebase checkout switch restore reset mv rm clean cherry-pick revert worktree config version help shortlog reflog log'.split(
     ' ',

@@ -89,10 +89,7 @@ function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => voi
   }
 }
 
-/**
- * Adds an error listener on first use. By default, errors are ignored: a closed standard error does not stop the
- * command.
- */
+/** Adds an error listener on first use. Errors are ignored by default: a closed stderr does not stop the command. */
 function withErrorListener(
   stream: WriteStream,
   failed: (error: NodeJS.ErrnoException) => void = () => undefined,

@@ -23,10 +23,7 @@ const dayMs = 24 * 3_600_000
 const firstPauseMs = 50
 const maxPauseMs = 250
 
-/**
- * Opens the session of a run and takes its lease. Waits while the node before still has it, until the signal is
- * aborted.
- */
+/** Opens the session of a run and takes its lease. Waits while the node before has it, until the signal is aborted. */
 export async function openRunSession(
   options: WorkerOptions,
   run: QueuedRun,

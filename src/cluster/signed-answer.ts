@@ -93,10 +93,7 @@ export class AnswerCheck {
   }
 }
 
-/**
- * The key of a cluster. Without one, only clients and workers that share the queue object in this process understand
- * each other.
- */
+/** The key of a cluster. Without one, only clients and workers of this process understand each other. */
 export function clusterKey(queue: RunQueue, given: ClusterKey | undefined): Uint8Array {
   if (given !== undefined) {
     const key = typeof given === 'string' ? new TextEncoder().encode(given) : given

@@ -15,8 +15,6 @@ export type Goal = {
   readonly maxRounds?: number
   /** The maximum time in milliseconds, looked at after each round. Default: one hour. */
   readonly maxTimeMs?: number
-  /**
-   * The maximum cost in US dollars, looked at after each round. The prices of the models must be known. Default: none.
-   */
+  /** The maximum cost in US dollars, checked after each round. Needs models with known prices. Default: none. */
   readonly maxCostUsd?: number
 }

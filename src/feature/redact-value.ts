@@ -1,8 +1,6 @@
 import { isPlainObject, isRecord } from '../tool/json.js'
 
-/**
- * A JSON value with every string in it rewritten, names of members too. What does not change is returned as it is.
- */
+/** A JSON value with every string in it rewritten, names of members too. What does not change is returned as it is. */
 export function redactValue<Value>(value: Value, redact: (text: string) => string): Value {
   return rewrite(value, redact, 0) as Value
 }

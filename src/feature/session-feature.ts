@@ -33,9 +33,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   readonly name: string
   /** Creates the feature's state for one session. */
   create(session: FeatureContext<Options, Setup>): State
-  /**
-   * Called once when the session ends, after its runs have ended; the last feature that was created is closed first.
-   */
+  /** Called once when the session ends, after its runs; the last feature that was created is closed first. */
   close?(state: State): void | Promise<void>
   /**
    * Whether nothing was done with the state that one created again would not have. It is then dropped while the session
@@ -96,10 +94,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     runId: string,
     request: RunRequest,
   ): Pick<RunRow, 'traceparent' | 'goal'> | undefined
-  /**
-   * Whether the feature may wait for something before the prompt is in the conversation: the run is on disk before
-   * that.
-   */
+  /** Whether the feature may wait for something before the prompt is in the conversation: the run is saved before. */
   delaysPrompt?(session: FeatureContext<Options, Setup>): boolean
   /** Replaces a request. Undefined at once where the feature has nothing to do with it. */
   expandRequest?(

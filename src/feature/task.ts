@@ -1,10 +1,7 @@
 import type { TaskCounters } from '../loop/events.js'
 import type { JsonSchema } from '../tool/json.js'
 
-/**
- * Gives work to other agents: each is a separate session on the same workspace, with no more authority than the
- * caller.
- */
+/** Gives work to other agents: each is a session on the same workspace, with no more authority than the caller. */
 export interface RuntimeTasks {
   /**
    * Waits for all tasks and returns their results in order. Rejects only for tasks that cannot start: too many,
@@ -29,9 +26,7 @@ export type TaskRequest = {
   readonly maxSteps?: number | undefined
   /** The JSON Schema that the answer must fit. */
   readonly outputSchema?: JsonSchema | undefined
-  /**
-   * `worktree`: the agent works in a checkout of the last commit of its own, and the result has what it changed there.
-   */
+  /** `worktree`: the agent works in its own checkout of the last commit, and the result has what it changed there. */
   readonly isolation?: 'worktree' | undefined
 }
 

@@ -11,10 +11,7 @@ const kindWords: Readonly<Record<FieldKind, string>> = {
   number: 'a finite number',
 }
 
-/**
- * A settings object whose every field is known and of its kind. A misspelt one would be a guard that does something
- * else.
- */
+/** A settings object whose every field is known and of its kind. A misspelt guard would do something else. */
 export function checkFields<Fields extends object>(
   what: string,
   value: unknown,

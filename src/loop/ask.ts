@@ -7,9 +7,7 @@ import type { Subject } from '../tool/subject.js'
 export type AskRequest = {
   /** Answers are given to this id, never to an order of arrival. */
   readonly id: string
-  /**
-   * A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has.
-   */
+  /** A digest of tool, arguments, workspace, session and agent: the same question, and no other, has this key. */
   readonly key: string
   /** The provider's id of the call, when it gave one. */
   readonly toolCallId?: string | undefined
@@ -19,10 +17,7 @@ export type AskRequest = {
   readonly subjects: readonly Subject[]
   /** Why it is asked: the rules, the watchdog, the tool's own policy. */
   readonly reasons: readonly string[]
-  /**
-   * Those of `reasons` that only say that no rule covers a command: a user who sees the commands need not read each of
-   * them.
-   */
+  /** Those of `reasons` that only say that no rule covers a command, for a user who sees the commands anyway. */
   readonly uncoveredCommands?: readonly string[] | undefined
   /** The rules that asked. */
   readonly rules: readonly Rule[]

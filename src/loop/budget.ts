@@ -74,10 +74,7 @@ export interface Budget {
   beforeTool(toolName: string): Promise<string | undefined> | undefined
 }
 
-/**
- * Creates the budget of one session from the host's guard. The guard is read again at every call, because a host may
- * replace it.
- */
+/** Creates the budget of a session from the host's guard, which is read at every call: a host may replace it. */
 export function createBudget(
   guard: () => BudgetGuard | undefined,
   sessionId: string,

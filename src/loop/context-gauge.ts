@@ -2,10 +2,7 @@ import { estimateMessageTokens, estimateTokens } from '../model/estimate-tokens.
 import type { Message } from '../tool/completion.js'
 import type { Conversation } from './conversation.js'
 
-/**
- * How full a conversation's window is: what the provider last counted, and estimates, corrected by it, for what came
- * since.
- */
+/** How full a conversation's window is: the provider's last count, plus corrected estimates for what came since. */
 export type ContextGauge = {
   /** What the provider counted for the last request and its answer, and how many messages that was. */
   counted: { readonly tokens: number; readonly messages: number } | undefined

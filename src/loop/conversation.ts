@@ -19,9 +19,7 @@ export type MessageFacts = {
 export interface Conversation {
   /** All messages. */
   readonly messages: readonly Message[]
-  /**
-   * What a model is shown: all messages, or a summary and the messages after it. Grows at its end between compactions.
-   */
+  /** What a model is shown: all messages, or a summary and the messages after it. Grows only at its end. */
   readonly view: readonly Message[]
   /** Resolves when the message is stored as durably as this conversation stores messages. */
   append(message: Message, facts?: MessageFacts): void | Promise<void>

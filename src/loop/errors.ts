@@ -16,10 +16,7 @@ export const runErrorCodes = [
 /** Why a run failed. Codes do not change; the messages next to them may. */
 export type RunErrorCode = (typeof runErrorCodes)[number]
 
-/**
- * A run ended before its answer: it was cancelled, or met one of its limits. The message names the limit and its
- * option.
- */
+/** A run ended before its answer: it was cancelled, or met a limit. The message names the limit and its option. */
 export class RunError extends CapstanError<RunErrorCode> {}
 
 markErrorClass(RunError, 'RunError')

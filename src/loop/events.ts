@@ -80,15 +80,10 @@ export type Notice = {
 export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 
 export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
-/**
- * The run is done. Its text was streamed already and is in `result`, so printing `text` of every event prints it once.
- */
+/** The run is done. Its text was streamed already and is in `result`: printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
-/**
- * A piece of the answer or of its reasoning. `whole`: the complete text of the round, which replaces the pieces of it
- * before.
- */
+/** A piece of the answer or of its reasoning. `whole`: the complete text of the round, in place of its pieces. */
 export type TextDelta = {
   readonly type: 'text_delta' | 'reasoning_delta'
   readonly text: string
@@ -207,10 +202,7 @@ export type ModelChange =
       /** The subagent whose request it is. */
       readonly agent?: string | undefined
     }
-  /**
-   * The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls
-   * ran.
-   */
+  /** The answer broke off and starts again: what this turn has so far is void. None of its calls ran. */
   | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
   /** Another model takes the turn. `from` and `to` are `provider/model`. */
   | {

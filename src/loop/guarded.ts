@@ -3,10 +3,7 @@ import { Stopped } from './stopped.js'
 
 const guardTimeoutMs = 60_000
 
-/**
- * Waits for a guard of the host until the run is aborted or the time is up: a guard that does not answer blocks the
- * call.
- */
+/** Waits for a guard of the host until the run is aborted or the time is up: no answer blocks the call. */
 export async function guarded<Answer>(
   { request, parts }: CallState,
   who: string,
@@ -25,10 +22,7 @@ export function whileRunning<Answer>(
   return until(signal, undefined, '', answer)
 }
 
-/**
- * Waits for the host after the tool has run. After an abort it has a moment left to report that; undefined when that is
- * over.
- */
+/** Waits for the host after the tool has run. After an abort only for a moment; undefined when that is over. */
 export async function afterWork<Answer extends object>(
   signal: AbortSignal | undefined,
   answer: Promise<Answer>,

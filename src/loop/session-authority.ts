@@ -48,10 +48,7 @@ export type Delegation = {
 export interface SessionAuthority {
   /** For a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority
-  /**
-   * For a call of a tool that only the host has: what it requires extends the grant for that call, and for nothing
-   * else.
-   */
+  /** For a call of a tool that only the host has: what it requires extends the grant for that call alone. */
   forHost(tool: AnyGovernedTool): Authority
   /** Of the agent as a whole. */
   agent(): Authority
@@ -201,10 +198,7 @@ class LiveAuthority implements SessionAuthority {
     return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
-  /**
-   * A child has at most the authority of its parent: the parent's grant cuts its own, and the parent's rules apply as
-   * well.
-   */
+  /** A child has at most the authority of its parent: the parent's grant cuts its own, and its rules apply as well. */
   #authority(
     { books, scope }: Pick<State, 'books' | 'scope'>,
     grant: Grant,

@@ -60,10 +60,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/**
- * Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`, but for a person who
- * signs in.
- */
+/** Starts or reaches a server and shakes hands, within its `startTimeoutMs` except while a user signs in. */
 export async function connect(
   spec: McpServerSpec,
   surroundings: ConnectionOptions,

@@ -65,9 +65,6 @@ export function endsOf(head: string, tail: string, isWhole: boolean, redact: Red
   return [...first.slice(0, firstLines), '…', ...last.slice(-lastLines)]
 }
 
-/**
- * The message of a program that dies of an error is among them: after the place where it happened, and before the
- * trace.
- */
+/** Among them is the message of a program that dies of an error: after its place, and before the trace. */
 const firstLines = 5
 const lastLines = 4

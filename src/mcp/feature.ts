@@ -85,10 +85,7 @@ async function withServerPrompt(
   }
 }
 
-/**
- * What the host says about its servers, for the model. It stays the same for the whole session, whichever of them are
- * connected.
- */
+/** What the host says about its servers, for the model. It is the same for the whole session. */
 function serversSection(session: McpSession): string | undefined {
   const { options, setup } = session
   const described = [...listServers(options.mcpServers), ...(setup.mcpServers ?? [])].flatMap(descriptionIn)

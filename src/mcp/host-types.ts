@@ -1,10 +1,7 @@
 // What a host sees of servers, and nothing of what they are made of.
 import type { StreamLike } from '../tool/stream-like.js'
 
-/**
- * Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere
- * else.
- */
+/** Where the host stores what servers gave it to sign in with. A key names one server at one address. */
 export interface McpTokenStore {
   load(key: string): string | undefined | Promise<string | undefined>
   save(key: string, value: string): void | Promise<void>
@@ -68,10 +65,7 @@ export type McpSamplingHandler = (
   request: McpSamplingRequest,
 ) => Promise<{ readonly model: string; readonly text: string } | undefined>
 
-/**
- * The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its content, it has no
- * effect.
- */
+/** The `.mcp.json` of a workspace. It came with the workspace: it has no effect until the user confirms its content. */
 export type McpFile = {
   readonly path: string
   readonly confirmed: boolean
@@ -96,10 +90,7 @@ export type McpFileServer = {
   readonly withheld?: string
 }
 
-/**
- * Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout`
- * are.
- */
+/** Where another agent listens: lines of JSON over two streams, such as `process.stdin` and `process.stdout`. */
 export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
 
 /** A session's tools that are being served to an MCP client. */

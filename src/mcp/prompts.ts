@@ -43,10 +43,7 @@ export async function listPrompts(
   })
 }
 
-/**
- * The text of a prompt with the words after the command: `name=value` for arguments by name, else the rest in their
- * order.
- */
+/** The text of a prompt with the words after the command: `name=value` by name, else arguments in their order. */
 export async function promptText(
   connection: Connection,
   prompt: OfferedPrompt,

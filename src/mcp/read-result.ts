@@ -10,10 +10,7 @@ const maxImages = 10
 /** Of base64: larger ones go to a file. */
 const maxImageBytes = 7 * 1024 * 1024
 
-/**
- * What a call of a server's tool gave, as an envelope: text as a person would see it, images as images, other bytes in
- * files.
- */
+/** The result of a call of a server's tool, as an envelope: text as users see it, images, other bytes in files. */
 export async function readCallResult(
   result: unknown,
   scratch: RuntimeScratch | undefined,

@@ -9,18 +9,12 @@ export type ReadSchema =
       readonly ok: true
       /** What the model is shown: without invisible text, descriptions cut. */
       readonly shown: JsonSchema
-      /**
-       * What arguments are checked against: without patterns, which would run on this thread. The server has them
-       * itself.
-       */
+      /** What arguments are checked against: without patterns, which would run on this thread. */
       readonly checked: JsonSchema
     }
   | { readonly ok: false; readonly problem: string }
 
-/**
- * Reads the schema of a tool's arguments from a server: bounded, and with no reference to anything outside of itself
- * (SEC-177).
- */
+/** Reads the schema of a tool's arguments from a server: bounded, and without outside references (SEC-177). */
 export function readSchema(given: unknown): ReadSchema {
   const schema = given === undefined ? { type: 'object' } : given
   if (!isRecord(schema)) return bad('its parameters are not a schema')

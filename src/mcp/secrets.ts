@@ -4,10 +4,7 @@ import type { McpServerSpec } from './server-options.js'
 /** Takes the secrets of a server's configuration out of a text. */
 export type Redact = (text: string) => string
 
-/**
- * Values of variables, headers and keys, and the query of the address: none of them may be in a
- * message.
- */
+/** Values of variables, headers and keys, and the query of the address: none of them may be in a message. */
 export function redactorFor({ reach }: McpServerSpec): Redact {
   const values =
     reach.by === 'stdio'

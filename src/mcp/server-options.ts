@@ -8,16 +8,10 @@ import { serverLabel } from './names.js'
 /** How an MCP server is reached. */
 export type McpTransportName = 'stdio' | 'http' | 'streamable-http' | 'sse'
 
-/**
- * A server whose tools a session offers. What starts it, or where it is, comes from here alone and never from the
- * server.
- */
+/** A server whose tools a session offers. What starts it, or where it is, never comes from the server itself. */
 export type McpServerOptions = {
   readonly name: string
-  /**
-   * Left out: `stdio` with a command, `streamable-http` with a url. `http` is `streamable-http`, and falls back to
-   * `sse`.
-   */
+  /** Default: `stdio` with a command, `streamable-http` with a url. `http` is the latter, and falls back to `sse`. */
   readonly transport?: McpTransportName
   /** The program to start; no shell reads it. */
   readonly command?: string

@@ -23,9 +23,7 @@ export type McpServerParts = ConnectionOptions & {
   now(): number
 }
 
-/**
- * The least time between two looks at a list that a server says has changed: it may say so a thousand times a second.
- */
+/** The minimum time between two looks at a list that a server says has changed: it may say so very often. */
 const lookAgainMs = 1_000
 
 /** A server that invents names without end must not fill our memory with them. */
@@ -81,10 +79,7 @@ export class McpServer implements ServerCalls {
     return this.#connection !== undefined
   }
 
-  /**
-   * What it offered when it was last asked, or why it did not start; undefined before, and where a user has to sign in
-   * first.
-   */
+  /** What it offered when last asked, or why it did not start; undefined before, or when a user must sign in first. */
   get known(): KnownOffer | undefined {
     if (this.#error === undefined || this.#failure === undefined) return this.#offer
     return this.#needsSignIn ? undefined : { error: this.#error, failure: this.#failure }

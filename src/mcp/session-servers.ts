@@ -29,9 +29,7 @@ export type McpFeatureOptions = {
   }
 }
 
-/**
- * What the servers of the configuration offered when the agent last asked them, with the code that creates tools of it.
- */
+/** What the configured servers offered when the agent last asked them, with the code that creates tools of it. */
 export type KnownServers = {
   readonly module: Pick<typeof import('./index.js'), 'McpServers' | 'readServer'>
   readonly offers: ReadonlyMap<string, KnownOffer>
@@ -312,9 +310,7 @@ export class SessionServers {
     }
   }
 
-  /**
-   * Updates the session's tools to what the servers offer now: those that stay keep their place, new ones come last.
-   */
+  /** Updates the session's tools to what the servers offer now: those that stay keep their place, new ones are last. */
   #update(): void {
     this.#stale = false
     const registry = this.#session.tools

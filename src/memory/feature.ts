@@ -75,9 +75,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     return { ...message, content: [...message.content, { type: 'text', text: section.text }] }
   },
 
-  /**
-   * Remembers the run, where the host wants that. A command is not work to remember, and a cancelled run says nothing.
-   */
+  /** Remembers the run, where the host wants that. Commands and cancelled runs are not remembered. */
   async afterRun(session, run, end) {
     const { memoryStore, memory: options } = session.options
     if (memoryStore === undefined || options?.rememberRuns !== true || session.isClosed) return
@@ -136,10 +134,7 @@ async function createMemory(session: MemorySession): Promise<Memory> {
   })
 }
 
-/**
- * The kind of secret in a text. A memory outlives its session, so keys stay out of it whatever the session's own
- * provider says.
- */
+/** The kind of secret in a text. Memories outlive their session, so keys never get into them. */
 function secretIn({ redactor }: MemorySession, text: string): string | undefined {
   const clean = redactor.tokens(redactor.record?.(text) ?? text, 'record')
   if (clean === text) return hasPassword(text) ? 'PASSWORD' : undefined

@@ -56,10 +56,7 @@ export type RunToRemember = {
   readonly error?: string
 }
 
-/**
- * What a run came to, shortened to what is worth keeping, and a little less important than what a host remembers
- * itself.
- */
+/** The outcome of a run, shortened to what is worth keeping; a little less important than what a host remembers. */
 export function runNote({ prompt, tools, text, error }: RunToRemember): Note {
   const task = shortened(prompt, maxTaskLength)
   const used = [...new Set(tools)].slice(0, maxTools)

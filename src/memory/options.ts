@@ -7,10 +7,7 @@ import type { RelevanceWeights } from './search/relevance.js'
 export type MemoryOptions = {
   /** What of it the model is offered with a prompt; `false`: nothing. */
   readonly recall?: false | Partial<SectionLimits>
-  /**
-   * Whether every run is remembered when it ends. Off by default: what a model said may not be worth saving, or not be
-   * true.
-   */
+  /** Whether every run is remembered when it ends. Off by default: what a model said may not be true. */
   readonly rememberRuns?: boolean
   /**
    * Gives the model the tools `remember`, `recall` and `forget`. Off by default: a model can be talked into saving what

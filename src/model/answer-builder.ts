@@ -254,10 +254,7 @@ export class AnswerBuilder {
     return part
   }
 
-  /**
-   * Flattens a text from time to time: one that grew by many pieces is a tree of strings, which takes more memory
-   * than the text.
-   */
+  /** Flattens a text from time to time: one that grew by many pieces is a tree of strings, which takes more memory. */
   #joined(text: string, piece: string): string {
     const joined = text + piece
     if (this.#events % piecesPerText === 0) joined.charCodeAt(joined.length - 1)

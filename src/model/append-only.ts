@@ -27,10 +27,7 @@ export function whenForgotten(forget: (history: readonly Message[]) => void): vo
 
 const forgetting: ((history: readonly Message[]) => void)[] = []
 
-/**
- * Creates a walk over histories, message by message. A walk over an append-only list continues where the last one
- * ended.
- */
+/** Creates a walk over histories, message by message. On an append-only list it continues where the last one ended. */
 export function walkHistory<State>(
   begin: () => State,
   take: (state: State, message: Message) => void,

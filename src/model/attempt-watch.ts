@@ -3,16 +3,10 @@ import { unlessAborted } from '../tool/unless-aborted.js'
 import { defaultAttemptTimeoutMs } from './answer-limits.js'
 import type { ModelCall } from './model.js'
 
-/**
- * Why an attempt was ended by its watch. `complete`: the answer is complete, and the server did not close the
- * connection.
- */
+/** Why an attempt was ended by its watch. `complete`: the answer was complete, the connection was left open. */
 export type WatchEnd = 'stalled' | 'timeout' | 'complete'
 
-/**
- * Ends one attempt when the caller aborts it, when the model sends nothing for too long, or when it takes too long in
- * total.
- */
+/** Ends one attempt when the caller aborts it, the model is silent for too long, or it takes too long in total. */
 export type AttemptWatch = {
   /** The signal of the request. */
   readonly signal: AbortSignal

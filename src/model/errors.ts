@@ -25,18 +25,12 @@ export type ModelErrorFacts = {
   readonly retryAfterMs?: number
   /** Whether the same request may succeed later. */
   readonly retryable?: boolean
-  /**
-   * Whether part of the answer had been emitted before the failure: a retry restarts the answer, if the caller
-   * supports that.
-   */
+  /** Whether part of the answer had been emitted before: a retry restarts the answer, if the caller supports that. */
   readonly emitted?: boolean
   readonly cause?: unknown
 }
 
-/**
- * Thrown when a model returns no answer. The message names the provider, the model and what to do; it never contains
- * a key.
- */
+/** Thrown when a model returns no answer. The message names provider, model and what to do; it never contains a key. */
 export class ModelError extends CapstanError<ModelErrorCode> {
   readonly status?: number
   readonly retryAfterMs?: number

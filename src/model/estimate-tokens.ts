@@ -28,9 +28,7 @@ export function definitionTokens(definition: ToolDefinition): number {
   return Math.ceil(toolCharacters(definition) / charactersPerToken)
 }
 
-/**
- * Returns the factor for estimates, learned from one request. It is bounded, because a provider's count may be wrong.
- */
+/** Returns the factor for estimates, learned from one request. It is bounded: a provider's count may be wrong. */
 export function correctionOf(estimated: number, counted: number): number {
   if (estimated <= 0 || counted <= 0) return 1
   return Math.min(4, Math.max(0.25, counted / estimated))

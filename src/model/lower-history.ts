@@ -51,9 +51,7 @@ function answer(calls: readonly string[], answered: string[], results: readonly 
   return true
 }
 
-/**
- * Repairs a history. Runs for every request once a history has a flaw, so parts without a flaw are copied unchanged.
- */
+/** Repairs a history. Runs for every request once a history has a flaw, so other parts are copied unchanged. */
 function repair(history: readonly Message[]): Message[] {
   const lowered: Message[] = []
   let answeredIds: Set<string> | undefined

@@ -26,9 +26,7 @@ export type Refusal = {
   readonly cause?: unknown
 }
 
-/**
- * Creates the error for a rejection by the provider: an HTTP status, or an error object in an answer that began well.
- */
+/** Creates the error for a rejection by the provider: an HTTP status, or an error object in an answer. */
 export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
   const { headers, body } = refusal
   const said = readBody(body)

@@ -59,9 +59,7 @@ export type ModelConfig = {
   readonly price?: ModelPrice
   /** Differences of a chat-completions server. */
   readonly dialect?: ChatDialect
-  /**
-   * The URL of an HTTP proxy, or `off`. Default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment decide.
-   */
+  /** The URL of an HTTP proxy, or `off`. Default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment. */
   readonly proxy?: string
   /** A file with certificates (PEM) that are trusted in addition to the usual ones. */
   readonly caFile?: string

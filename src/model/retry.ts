@@ -19,10 +19,7 @@ export type RetryTiming = {
   readonly baseDelayMs?: number | undefined
   /** The maximum of these delays. Default: 30 s. */
   readonly maxDelayMs?: number | undefined
-  /**
-   * The maximum delay that a provider can request. Default: 5 min. If it requests more, the request is sent after
-   * this time.
-   */
+  /** The maximum delay that a provider can request; a longer one is cut to it. Default: 5 min. */
   readonly maxRetryAfterMs?: number | undefined
   /** Decides whether a failed request is sent again, instead of the error's own classification. */
   readonly shouldRetry?:
@@ -98,10 +95,7 @@ function delayBefore(attempt: number, retryAfterMs: number | undefined, policy: 
   return Math.max(jittered, Math.min(retryAfterMs ?? 0, maxRetryAfterMs))
 }
 
-/**
- * Resolves after the time, or rejects with the signal's reason. The timer prevents the process from exiting: a run
- * waits for it.
- */
+/** Resolves after the time, or rejects with the signal's reason. The timer keeps the process alive: a run waits. */
 export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {

@@ -12,9 +12,7 @@ export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onParti
   readonly model?: Model | undefined
 }
 
-/**
- * Asks the session's model for data. Each request is a run of one round on a conversation that is dropped afterwards.
- */
+/** Asks the session's model for data. Each request is a run of one round on a conversation that is then dropped. */
 export async function generateFor<Value = unknown>(
   session: FeatureContext,
   request: ObjectRequest,

@@ -26,9 +26,7 @@ import type { QueueLog } from './queue-log.js'
 import type { RestoredTasks } from './restored-tasks.js'
 
 export type QueueFeatureOptions = {
-  /**
-   * Gives the session lanes in which its calls wait, and from which workers can take them. Absent: calls run at once.
-   */
+  /** Gives the session lanes in which its calls wait, and which workers can take them from. Default: none. */
   readonly queueConfig?: QueueConfig
 }
 
@@ -86,9 +84,7 @@ export type RetryDeadLetterOptions = {
   readonly evenIfFromLog?: boolean
 }
 
-/**
- * Whether a call that an earlier process had offered to workers can be made again: its task has the outcome.
- */
+/** Whether a call that an earlier process had offered to workers can be made again: its task has the outcome. */
 function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
   const { restored, options, parent } = session
   if (parent !== undefined || options.queueConfig === undefined) return false

@@ -274,10 +274,7 @@ export class LaneQueue {
     }
   }
 
-  /**
-   * A call that is made inside another has that one's room: if it waited for more, each could wait for the other for
-   * ever.
-   */
+  /** A call inside another has that one's room: if it waited for more, each could wait for the other for ever. */
   #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
     if (holding.getStore() === true) return Promise.resolve(insideAnother)
     const entering = this.engine.enter({ lane, priority, signal })

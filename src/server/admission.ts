@@ -2,10 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Principal, ServerOptions, ServerToken } from './options.js'
 import { ProblemError } from './problem.js'
 
-/**
- * Checks where a request comes from, before anything in it is read: the host name it was sent to, and the web page that
- * sent it.
- */
+/** Checks where a request comes from, before it is read: the host name it was sent to, and the page that sent it. */
 export function checkSource(
   request: Request,
   options: ServerOptions,

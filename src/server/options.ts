@@ -35,9 +35,7 @@ export type ServerOptions = {
   readonly authenticate?:
     | ((request: Request) => Principal | undefined | Promise<Principal | undefined>)
     | undefined
-  /**
-   * Whether the principal is allowed to do this; `action` is the `operationId` of the route in the OpenAPI document.
-   */
+  /** Whether the principal is allowed to do this; `action` is the `operationId` of the route in OpenAPI. */
   readonly authorize?:
     | ((
         principal: Principal,
@@ -72,10 +70,7 @@ export type ServerOptions = {
   /** Origins of web pages that can call the server, besides its own. They get CORS headers. */
   readonly allowedOrigins?: readonly string[] | undefined
   readonly limits?: Partial<ServerLimits> | undefined
-  /**
-   * Answers `POST /v1/hooks/NAME`, without the token: requests are signed. Give it the `webhook` of a served agent
-   * directory.
-   */
+  /** Answers `POST /v1/hooks/NAME` (signed, no token). Give it the `webhook` of a served agent directory. */
   readonly webhooks?: ((request: Request) => Promise<Response>) | undefined
   /** The agent directories that this process serves: `GET /v1/schedules` lists their schedules. */
   readonly agentDirs?: readonly Pick<AgentDirHandle, 'schedules'>[] | undefined

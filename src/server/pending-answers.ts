@@ -43,10 +43,7 @@ export class PendingAnswers {
     }
   }
 
-  /**
-   * Answers a question. One of a process that has ended is answered by resuming its run: gives the run that continues
-   * it then.
-   */
+  /** Answers a question. For one of a process that has ended, its run is resumed, and the new run returned. */
   async answerQuestion(
     principal: Principal,
     session: Session,

@@ -1,8 +1,6 @@
 import { CapstanError } from '../tool/errors.js'
 
-/**
- * Every error code of the server itself, with its status and its title. Codes of sessions and stores are in `statusOf`.
- */
+/** Every error code of the server itself, with status and title. Codes of sessions and stores are in `statusOf`. */
 export const problemTypes = {
   invalid_request: { status: 400, title: 'The request is not valid.' },
   option_not_allowed: { status: 400, title: 'This option cannot be set by a client.' },
@@ -85,9 +83,7 @@ export class ProblemError extends Error {
   }
 }
 
-/**
- * The problem document (RFC 9457) of an error. The text of an unknown error is not shown: it is not meant for clients.
- */
+/** The problem document (RFC 9457) of an error. The text of an unknown error is not meant for clients: not shown. */
 export function problemResponse(error: unknown): Response {
   if (error instanceof ProblemError) {
     const { status, title } = problemTypes[error.code]

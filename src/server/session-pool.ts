@@ -15,9 +15,7 @@ import { ProblemError } from './problem.js'
 import type { SavedAnswers } from './questions.js'
 import { seesTenant } from './sees-tenant.js'
 
-/**
- * The sessions of the server: opened on use, closed when they are idle. A session is visible to its own tenant only.
- */
+/** The sessions of the server: opened on use, closed when idle. A session is visible to its own tenant only. */
 export class SessionPool {
   readonly store: SessionStore
   /** The real paths of the directories that sessions can work in. */

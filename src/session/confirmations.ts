@@ -8,10 +8,7 @@ import { pathsOf } from './tool-facts.js'
 
 /** When a call is asked about, and how long an answer is waited for. */
 export type ConfirmationPolicy = {
-  /**
-   * Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are
-   * refused.
-   */
+  /** Whether calls that need an approval wait for `confirmToolUse`. Without it and `onAsk`, they are refused. */
   readonly enabled?: boolean
   readonly defaultTimeoutMs?: number
   readonly timeoutAction?: 'reject' | 'auto_approve'

@@ -318,10 +318,7 @@ type GateSteps = Required<Pick<GateParts, 'before' | 'after'>> & {
 
 const continued: HookVerdict = { action: 'continue' }
 
-/**
- * The steps that features take at the gate, as one: in their order before a call and around a question, in reverse
- * after a call.
- */
+/** The steps of features at the gate, as one: in order before a call and around a question, in reverse after it. */
 function gateFeatures(kernel: SessionKernel): GateSteps {
   const own = featuresWith('gate').flatMap((feature) => feature.gate(kernel) ?? [])
   const befores = own.flatMap(({ before }) => before ?? [])

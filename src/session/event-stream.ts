@@ -19,10 +19,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     this.#leave = leave
   }
 
-  /**
-   * The sequence number, in the run, of the last event that was given: `session.watch(runId, { from })` continues after
-   * it.
-   */
+  /** The sequence number of the last event that was given: `session.watch(runId, { from })` continues after it. */
   get sequence(): number {
     return this.#given
   }

@@ -1,7 +1,4 @@
-/**
- * Throws for what is not a number of milliseconds: a threshold that compares with nothing would disconnect all
- * servers, or none.
- */
+/** Throws for what is not a number of milliseconds: such a threshold would disconnect all servers, or none. */
 export function assertIdleThreshold(thresholdMs: unknown): void {
   if (typeof thresholdMs === 'number' && thresholdMs >= 0) return
   const given =

@@ -224,10 +224,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   // Events and features
 
-  /**
-   * Emits an event of the active run, with what is known of its tool. Without a run it is dropped; features see it in
-   * any case.
-   */
+  /** Emits an event of the active run, with facts about its tool; without a run only features see it. */
   readonly emit = (event: AgentEvent): void => {
     this.active?.emit(withToolFacts(event, this))
     for (const feature of featuresWith('onEvent')) feature.onEvent(this, event)
@@ -295,10 +292,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     for (const feature of featuresWith('started')) await feature.started(this, signal)
   }
 
-  /**
-   * Closes the session and leaves the log as it is: to another process it looks as if this one was killed, but for the
-   * lease.
-   */
+  /** Closes the session and leaves the log: to another process this one looks killed, but for the lease. */
   suspend(): Promise<void> {
     if (this.#ending === undefined) this.recorder?.seal()
     return this.close()

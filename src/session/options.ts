@@ -78,10 +78,7 @@ export type SessionOptions = PromptSlots &
     readonly title?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
-    /**
-     * The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this
-     * order.
-     */
+    /** The models that take a round when `model` cannot (retries used up, or circuit open), in this order. */
     readonly fallbackModels?: readonly (string | Model)[]
     /** How failed requests to a model are sent again. */
     readonly retry?: RetryOptions
@@ -101,10 +98,7 @@ export type SessionOptions = PromptSlots &
     /** Answers the questions of the model. Absent: the model is asked to decide by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
-    /**
-     * What the agent asks for in addition to its tools, and rules that come with it; its denies hold whatever other
-     * rules say.
-     */
+    /** What the agent asks for in addition to its tools, and its rules; its denies hold whatever other rules say. */
     readonly manifest?: Manifest
     /** Files outside the workspace that the user has open: their directories are what `{ad-hoc}` means. */
     readonly adHocFiles?: readonly string[]
@@ -144,10 +138,7 @@ export type SessionOptions = PromptSlots &
     readonly securityProvider?: SecurityProvider
     readonly hostEnv?: HostEnv
     readonly retentionLimits?: RetentionLimits
-    /**
-     * Where the session is stored, from the moment it is opened. A session of the same id that is there already is
-     * resumed.
-     */
+    /** Where the session is stored, from the moment it is opened. A stored session with the same id is resumed. */
     readonly sessionStore?: SessionStore
     /**
      * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log

@@ -3,10 +3,7 @@ import type { Todo } from '../store/todo.js'
 
 type Emit = (event: AgentEvent) => void
 
-/**
- * The session's list of what there is to do: its plan. Progress is emitted as events and is nothing but what the list
- * says.
- */
+/** The session's list of what there is to do: its plan. Progress is emitted as events, and is what the list says. */
 export class PlanProgress {
   #todos: readonly Todo[]
   #planned = false

@@ -205,10 +205,7 @@ function wholePieces(redact: (text: string) => string): TextStream {
   return { push: redact, end: () => '' }
 }
 
-/**
- * Every text that an event holds, however deep: a plan, a summary, the words of an agent inside a tool. Its type and
- * ids stay.
- */
+/** Every text of an event, however deep: a plan, a summary, words of an agent inside a tool. Type and ids stay. */
 function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
   const { type, ...fields } = event
   const clean = redactValue(fields, redact)

@@ -58,9 +58,7 @@ export async function resumeRun(
 export type ResumeRunOptions = {
   /** The id of the run that continues it; a new one unless given. */
   readonly newRunId?: string
-  /**
-   * Called with that id when the run is there to be watched. Not called for a run that had given its answer already.
-   */
+  /** Called with that id when the run can be watched. Not called for a run that had given its answer already. */
   readonly onStart?: (runId: string) => void
 }
 

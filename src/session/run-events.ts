@@ -8,10 +8,7 @@ import { type FlatValue, flatten, unflatten } from './flat-value.js'
  */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 
-/**
- * A method of what `watch` returns: the events before the place where watching begins, as far as they are still in
- * memory.
- */
+/** A method of what `watch` returns: the events before the place where watching begins, if still in memory. */
 export const earlierEvents = Symbol('earlier events')
 
 const maxPieces = 1_000

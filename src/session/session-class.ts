@@ -8,10 +8,7 @@ export function kernelOf(session: SessionHandle): SessionKernel {
 
 let readKernel: (session: SessionHandle) => SessionKernel
 
-/**
- * Holds the kernel of a session where hosts cannot reach it. It is apart from `Session` so that `instanceof` loads
- * nothing else.
- */
+/** Holds the kernel of a session where hosts cannot reach it. Apart from `Session`: `instanceof` loads nothing else. */
 export abstract class SessionHandle {
   readonly #kernel: SessionKernel
 

@@ -48,9 +48,7 @@ export function createRecorder(kernel: SessionKernel, store: SessionStore): Sess
   })
 }
 
-/**
- * The conversation of a session without a store. Its ids count the messages: those of the host are for what others see.
- */
+/** The conversation of a session without a store. Its ids count the messages; those of the host are not used. */
 export function unsavedConversation(kernel: SessionKernel): RecordedConversation {
   const { sessionId, restored } = kernel
   let count = restored?.order.length ?? 0

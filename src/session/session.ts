@@ -160,9 +160,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).isClosed
   }
 
-  /**
-   * Resolves when everything so far is on disk, also for a session without messages. Without a store it does nothing.
-   */
+  /** Resolves when everything so far is on disk, also without messages. Does nothing without a store. */
   async save(): Promise<void> {
     await kernelOf(this).recorder?.flush()
   }
@@ -230,9 +228,7 @@ export class Session extends SessionHandle {
     return true
   }
 
-  /**
-   * Asks a side question: it is answered from the conversation so far, without tools, and is not added to the history.
-   */
+  /** Asks a side question: it is answered from the conversation, without tools, and is not added to the history. */
   async btw(question: string): Promise<SideAnswer> {
     return askAside(kernelOf(this), question)
   }
@@ -382,10 +378,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).plan.list()
   }
 
-  /**
-   * Sets the files outside the workspace that the user has open. From the next call on, `{ad-hoc}` means their
-   * directories.
-   */
+  /** Sets the files outside the workspace that the user has open. `{ad-hoc}` means their directories from now on. */
   setAdHocFiles(paths: readonly string[]): void {
     const kernel = kernelOf(this)
     kernel.assertOpen()
@@ -444,10 +437,7 @@ export class Session extends SessionHandle {
     return `${provider}/${id}`
   }
 
-  /**
-   * Changes the model from the next round on, in the store too: `provider/model` of the configuration, or a model
-   * object.
-   */
+  /** Changes the model from the next round on, in the store too: a configured `provider/model`, or a model object. */
   async setModel(model: string | Model): Promise<void> {
     kernelOf(this).assertOpen()
     await kernelOf(this).setModel(model)
@@ -732,9 +722,7 @@ export class Session extends SessionHandle {
     return knownTasks(kernelOf(this))?.cancel(taskId) ?? false
   }
 
-  /**
-   * Runs steps concurrently. Outcomes have the order of the steps; the outcome of a failed step has its error.
-   */
+  /** Runs steps concurrently. Outcomes have the order of the steps; the outcome of a failed step has its error. */
   async parallel(specs: readonly StepSpec[]): Promise<StepOutcome[]>
   /** Runs steps with a number of tokens for all of them: once they are used up, no further request is sent. */
   async parallel(specs: readonly StepSpec[], budgetTokens: number): Promise<ParallelOutcome>
@@ -745,10 +733,7 @@ export class Session extends SessionHandle {
     return parallel(kernelOf(this), specs, budgetTokens)
   }
 
-  /**
-   * Runs steps and remembers them by the id: started again after a crash, only steps that did not succeed run. Needs a
-   * store.
-   */
+  /** Runs steps and remembers them by the id: after a crash, only steps that did not succeed run. Needs a store. */
   async parallelResumable(specs: readonly StepSpec[], workflowId: string): Promise<StepOutcome[]> {
     return parallelResumable(kernelOf(this), specs, workflowId)
   }

@@ -14,10 +14,7 @@ export type ModelSpending = {
   readonly costUsd?: number
 }
 
-/**
- * Tokens and cost of everything that was asked of models: rounds, subagents, side questions, summaries, generated
- * objects.
- */
+/** Tokens and cost of all requests to models: rounds, subagents, side questions, summaries, generated objects. */
 export type Spending = {
   readonly usage: Usage
   /** US dollars, of the models whose price is known; absent when none is. */

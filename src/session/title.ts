@@ -27,18 +27,13 @@ export class SessionTitle {
     return this.#current
   }
 
-  /**
-   * A title that was set while the session was open, for the end of its log: a list may read only the beginning and the
-   * end.
-   */
+  /** A title that was set while the session was open, for the end of its log: a list may not read the middle. */
   get toRepeat(): string | undefined {
     return this.#wasSet ? this.#current : undefined
   }
 }
 
-/**
- * The first words of a prompt, on one line: the title of a session that was given none. Undefined when it says nothing.
- */
+/** The first words of a prompt, on one line: the title of a session without one. Undefined when it says nothing. */
 function titleFrom(prompt: string): string | undefined {
   // Cut before cleaning as well: a prompt can be megabytes long.
   const line = oneLine(prompt.slice(0, 4 * maxPromptTitle))

@@ -13,16 +13,10 @@ import { allShown, type ShownLimits } from './shown-limits.js'
 export class ToolRegistry {
   readonly #search: AnyTool
   readonly #limits: ShownLimits
-  /**
-   * Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs
-   * differ.
-   */
+  /** Never changed, except for what is computed from it: sessions with the same tools share it until theirs differ. */
   #contents: Contents
 
-  /**
-   * `search` is shown once there is something to find. What is `dormant` is there for the host alone, until it is
-   * offered.
-   */
+  /** `search` is shown once there is something to find. `dormant` tools are for the host until they are offered. */
   constructor(
     tools: readonly AnyTool[],
     search: AnyTool,

@@ -153,10 +153,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     else this.#source.return?.().catch(() => undefined)
   }
 
-  /**
-   * The next event; or that the reader left meanwhile, or that nothing more comes while some calls wait for an
-   * approval.
-   */
+  /** The next event; or that the reader left, or that nothing more comes while some calls wait for an approval. */
   #nextEvent(): Promise<IteratorResult<SourceEvent> | 'left' | 'quiet'> {
     return new Promise((resolve, reject) => {
       const someWait = this.#endAtApproval && this.#writer.approvals() !== 'none'

@@ -33,10 +33,7 @@ export interface UiMessageWriter {
   continueAfter(events: readonly ShownEvent[]): void
   /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
   approvals(): 'none' | 'some' | 'all'
-  /**
-   * The chunks that end the response while calls wait for an approval. `sequence` is that of the last event that was
-   * written.
-   */
+  /** The chunks that end the response while calls wait for an approval. `sequence` is that of the last event. */
   pause(sequence: number): UiMessageChunk[]
   /** The chunks that close what is open when no more events come. Nothing after an end. */
   close(): UiMessageChunk[]
@@ -205,9 +202,7 @@ function plainError({ error, code }: { readonly error: string; readonly code?: s
   return code === undefined ? unexpected : error
 }
 
-/**
- * What is shown in addition to texts and calls. The plan has an id, so that the newest replaces the one before.
- */
+/** What is shown in addition to texts and calls. The plan has an id, so that the newest replaces the one before. */
 function dataOf(event: AgentEvent): UiDataChunk | undefined {
   switch (event.type) {
     case 'task_updated':

@@ -42,10 +42,7 @@ const inlineSkill: Check = (value) => {
   return inlineSkillFields(value) ?? (missing === undefined ? undefined : `%.${missing} is missing.`)
 }
 
-/**
- * Lists skills in the system prompt and loads them on demand. They are found when they are first needed, and stay the
- * same.
- */
+/** Lists skills in the system prompt and loads them on demand. They are found once, with their first use. */
 export const skillsFeature: SessionFeature<SessionSkills, SkillFeatureOptions> = {
   name: 'skills',
   create: (session) => new SessionSkills(session),

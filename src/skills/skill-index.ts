@@ -3,10 +3,7 @@ import { selectTop } from '../tool/search/select-top.js'
 import { wordsOf } from '../tool/search/words.js'
 import type { Skill } from './skill.js'
 
-/**
- * Finds skills by their words (BM25): names count most, then tags, descriptions, and a little the beginning of the
- * text.
- */
+/** Finds skills by their words (BM25): names count most, then tags, descriptions, and the beginning of the text. */
 export interface SkillIndex {
   /** The best first; of equals, the earlier in the list. */
   search(query: string, limit: number): readonly Skill[]

@@ -53,9 +53,7 @@ const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
   },
 })
 
-/**
- * The tools for skills, in the order in which a model sees them. A host's output middleware does not see their results.
- */
+/** The tools for skills, in the order in which a model sees them, without a host's output middleware. */
 export const skillTools: readonly AnyGovernedTool[] = [skillTool, searchSkillsTool, runSkillTool].map(
   (tool) => withoutOutputMiddleware(tool as AnyGovernedTool),
 )

@@ -6,10 +6,7 @@ export type SkillKind = (typeof skillKinds)[number]
 /** Who a skill comes from; of two with one name the earlier in this list counts. */
 export type SkillSource = 'inline' | 'directory' | 'user' | 'project' | 'builtin'
 
-/**
- * A text that says how a kind of work is done. It gives no authority: what it names can only be less than what there
- * is.
- */
+/** A text that says how a kind of work is done. It gives no authority: what it names can only narrow what there is. */
 export type Skill = {
   readonly name: string
   /** One line: what it is for, and when. */

@@ -38,10 +38,7 @@ export type DiffSide =
   | readonly Message[]
   | { readonly messages: readonly { readonly message: Message; readonly hidden: boolean }[] }
 
-/**
- * Compares two sessions turn by turn. Turns with the same prompt are paired; turns between two pairs are paired in
- * order.
- */
+/** Compares two sessions turn by turn. Turns with the same prompt are paired, and those between two pairs in order. */
 export function diffSessions(a: DiffSide, b: DiffSide): SessionDiff {
   const turns = aligned(turnsOf(a), turnsOf(b)).map(([left, right]) => compare(left, right))
   return { same: turns.every(({ kind }) => kind === 'same'), turns }
@@ -100,9 +97,7 @@ function said(content: readonly (AssistantContent | { type: string; text?: strin
 
 type Pair = readonly [SessionTurn | undefined, SessionTurn | undefined]
 
-/**
- * Pairs the longest common sequence of turns with the same prompts; turns between two such pairs are paired in order.
- */
+/** Pairs the longest common sequence of turns with the same prompts, and the turns between two pairs in order. */
 function aligned(a: readonly SessionTurn[], b: readonly SessionTurn[]): Pair[] {
   const pairs: Pair[] = []
   let [left, right] = [0, 0]

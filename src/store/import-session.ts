@@ -197,10 +197,7 @@ class Taker {
     return this.#log
   }
 
-  /**
-   * Returns the record with the id of the new session, without what would give it authority. Undefined: nothing
-   * remains.
-   */
+  /** Returns the record with the id of the new session, without authority. Undefined: nothing remains. */
   #owned(record: SessionRecord): SessionRecord | undefined {
     const id = this.#id ?? ''
     if (record.type === 'session') {
@@ -280,10 +277,7 @@ class Taker {
   }
 }
 
-/**
- * The names of pieces that decide something and are left out. All types are listed, so that a new one cannot be
- * missed.
- */
+/** The names of pieces that decide something and are left out. All types are listed: a new one cannot be missed. */
 const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefined>> = {
   text: undefined,
   image: undefined,

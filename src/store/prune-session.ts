@@ -90,10 +90,7 @@ function answeredBy(record: SessionRecord): string[] {
   return result.callId === undefined ? [result.id] : [result.id, result.callId]
 }
 
-/**
- * Returns the call that a note is about, and the calls around it: after the result of any of them the note is not
- * needed.
- */
+/** Returns the call that a note is about, and those around it: after a result of any, the note is not needed. */
 function namesFor(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data

@@ -181,10 +181,7 @@ export type FileChangeNote = {
   readonly atMs: number
 }
 
-/**
- * Written when a task is given to another agent, and when it ends: a task without an end was interrupted with its
- * process.
- */
+/** Written when a task is given to another agent and when it ends: without an end, it was interrupted. */
 export type TaskNote = {
   readonly type: 'task'
   readonly taskId: string
@@ -339,9 +336,7 @@ export type RunEventRow = {
   readonly texts?: { readonly text?: number; readonly reasoning?: number }
 }
 
-/**
- * A position in the log from which a run can be resumed: after a finished round, never inside one. It copies nothing.
- */
+/** A position in the log from which a run can be resumed: after a finished round. It copies nothing. */
 export type CheckpointRow = {
   readonly runId: string
   readonly sessionId: string

@@ -131,10 +131,7 @@ export interface SessionLog {
   readonly damage?: string
   /** The number of records when it was opened, for stores that know it without reading them. */
   readonly recordCount?: number
-  /**
-   * Appends all records or none. When it resolves they are as safe as the durability says; a failed log accepts no
-   * more.
-   */
+  /** Appends all records or none. When it resolves they are as safe as the durability says. Rejects after a failure. */
   append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void>
   /** Stores content once outside of the log and returns its digest (SHA-256, hex). */
   writeBlob(bytes: Uint8Array): Promise<string>

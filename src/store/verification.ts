@@ -34,10 +34,7 @@ export type VerificationCheck = {
   readonly required: boolean
   readonly command?: string
   readonly cwd?: string
-  /**
-   * How a command ended. A command that was cancelled or could not run is `skipped` or `needs_review`, never
-   * `passed`.
-   */
+  /** How a command ended. One that was cancelled or could not run is `skipped` or `needs_review`, never `passed`. */
   readonly outcome?: 'exited' | 'timed_out' | 'cancelled' | 'not_run'
   readonly exit_code?: number
   readonly duration_ms?: number

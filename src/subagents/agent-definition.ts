@@ -10,10 +10,7 @@ export type AgentDefinition = TaskAgent & {
   readonly description: string
   /** Other names it answers to. */
   readonly aliases?: readonly string[]
-  /**
-   * `primary`: opened by a host; `subagent`: given tasks; `all`, the default: both. It decides who is shown it, not
-   * what it may.
-   */
+  /** `primary`: opened by a host; `subagent`: given tasks; `all` (default): both. Decides who sees it, no rights. */
   readonly mode?: 'primary' | 'subagent' | 'all'
   /** Left out of lists; a task that names it is still done. */
   readonly hidden?: boolean

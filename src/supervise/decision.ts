@@ -11,9 +11,7 @@ export type Decision =
   | { readonly action: 'escalate'; readonly reason: string }
   | { readonly action: 'malformed'; readonly problem: string }
 
-/**
- * The words for each action. Those of one kind of event mean the same as the general ones: none of them allows more.
- */
+/** The words for each action. Those of one kind of event mean the same as the general ones, never more. */
 const words: Readonly<Record<string, 'allow' | 'block' | 'modify' | 'defer' | 'escalate'>> = {
   allow: 'allow',
   approve: 'allow',

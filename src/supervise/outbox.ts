@@ -1,9 +1,6 @@
 import type { AhpEvent } from './protocol.js'
 
-/**
- * Events that are not sent yet. A supervisor that is away for long misses the oldest of them, so that memory does not
- * fill up.
- */
+/** Events that are not sent yet. A supervisor that is away for long misses the oldest: memory must not fill up. */
 export class Outbox {
   #events: AhpEvent[] = []
   /** How many were dropped. */

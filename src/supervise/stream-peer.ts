@@ -9,9 +9,7 @@ const maxUnrequested = 1_000
 
 type Waiting = { answered(result: unknown): void; failed(error: SupervisionError): void }
 
-/**
- * A peer at the other end of a connection that stays: answers find their questions by id, in whatever order they come.
- */
+/** A peer at the other end of a connection that stays: answers find their questions by id, in any order. */
 export class StreamPeer implements Peer {
   readonly #maxBytes: number
   readonly #waiting = new Map<string, Waiting>()

@@ -14,10 +14,7 @@ export type AhpOptions = {
   readonly maxDeferMs?: number
   /** The longest message, either way. Default 1048576. */
   readonly maxMessageBytes?: number
-  /**
-   * The first pause before a supervisor that could not be reached is tried again; it doubles up to 30 seconds. Default
-   * 500.
-   */
+  /** The first pause before an unreachable supervisor is tried again; it doubles up to 30 seconds. Default 500. */
   readonly reconnectMs?: number
   /** How often a sign of life of the session is sent; 0: never. Default 30000. */
   readonly heartbeatMs?: number
@@ -33,9 +30,7 @@ export type StdioTransportOptions = AhpOptions & {
 
 export type AhpSettings = Required<AhpOptions>
 
-/**
- * A supervisor that is asked over HTTP: one request for each message. The token goes into the `Authorization` header.
- */
+/** A supervisor that is asked over HTTP: one request for each message. The token is in the `Authorization` header. */
 export class HttpTransport {
   readonly kind = 'http'
   readonly url: string
@@ -46,10 +41,7 @@ export class HttpTransport {
   }
 }
 
-/**
- * A supervisor at the other end of a WebSocket. The token goes into the `Authorization` header of the request that
- * opens it.
- */
+/** A supervisor at the other end of a WebSocket. The token is in the `Authorization` header of the first request. */
 export class WebSocketTransport {
   readonly kind = 'websocket'
   readonly url: string
@@ -60,9 +52,7 @@ export class WebSocketTransport {
   }
 }
 
-/**
- * A supervisor that is started with the session and ends with it, and is talked to in lines of JSON over its streams.
- */
+/** A supervisor that is started with the session and ends with it; lines of JSON over its streams. */
 export class StdioTransport {
   readonly kind = 'stdio'
   readonly program: string

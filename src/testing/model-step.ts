@@ -29,10 +29,7 @@ export type ModelStep = {
   readonly delayMs?: number
 }
 
-/**
- * Steps in order, or a function from the request and its number (from 0) to the step; a string is a step with that
- * text.
- */
+/** Steps in order, or a function from the request and its number (from 0) to the step; a string is a text step. */
 export type ModelScript<Request, Step> =
   | readonly (Step | string)[]
   | ((request: Request, n: number) => Step | string | Promise<Step | string>)

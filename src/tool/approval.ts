@@ -37,10 +37,7 @@ export type ToolApprovalRequest<Args = unknown> = ToolApprovalContext<Args> & {
   rejectMessage?: string
 }
 
-/**
- * The handler's answer. A reason given with an approval is recorded; a reason given with a rejection reaches the
- * model.
- */
+/** The handler's answer. The reason of an approval is recorded; the reason of a rejection reaches the model. */
 export type ToolApprovalDecision =
   | boolean
   | { approved: true; reason?: string }

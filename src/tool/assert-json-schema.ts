@@ -31,10 +31,7 @@ const numbers = [
   'maxContains',
 ]
 
-/**
- * Finds what would otherwise fail, or pass unnoticed, at the first call. Throws `TypeError` with the place in the
- * schema.
- */
+/** Finds what would otherwise fail, or pass unnoticed, at the first call. Throws `TypeError` with the place. */
 export function assertJsonSchema(schema: unknown, at = '#'): void {
   if (typeof schema === 'boolean') return
   if (!isRecord(schema)) throw wrong(at, 'expected an object or a boolean')

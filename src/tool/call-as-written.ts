@@ -45,10 +45,7 @@ export async function callAsWritten(
   }
 }
 
-/**
- * Calls a hand-written tool, which parses its own arguments. If only the coerced arguments fit its schema, it gets
- * those.
- */
+/** Calls a hand-written tool, which parses its own arguments. It gets the coerced ones if only those fit. */
 async function callByHand(tool: AnyTool, args: unknown, context?: ToolCallContext): Promise<unknown> {
   const { read } = await prepareAsWritten(await governTool(tool), args)
   return tool.call(read === undefined ? args : read.value, context)

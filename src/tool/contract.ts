@@ -36,10 +36,7 @@ export type ToolCallStreamEvent = { agentId: string; agentName?: string; event: 
 /** The agent, run and session that make a call. */
 export type RunIdentity = ToolApprovalRunContext
 
-/**
- * Where a tool of an MCP server comes from. A server can change its tools at any time; the digest shows whether it
- * did.
- */
+/** Where a tool of an MCP server comes from. The digest shows whether the server has changed the tool. */
 export type ServerToolIdentity = {
   readonly server: string
   /** Its name in rules: `mcp:<server>:<tool>`. */
@@ -86,23 +83,15 @@ export interface Tool<Args = unknown, Output = unknown> {
   readonly limits?: OutputLimits
   /** Running it twice has the same effect as running it once, so a run may repeat it after a crash. */
   readonly idempotent?: boolean
-  /**
-   * The tool limits the time of each call itself, so a host's time limit for tools applies only to the calls that it
-   * makes.
-   */
+  /** The tool limits the time of each call itself: a host's limit for tools applies only to the calls that it makes. */
   readonly ownTime?: boolean
-  /**
-   * Files whose content decides what a call does, such as a script. An approval covers only their content at that
-   * time.
-   */
+  /** Files whose content decides what a call does, such as a script. An approval covers only their present content. */
   pins?(args: Args): readonly string[]
   /** Why a user must approve each call, regardless of the rules. Without a user the call is denied. */
   mustAsk?(args: Args): string
   /** The identity of a tool that an MCP server offers. */
   readonly mcp?: ServerToolIdentity
-  /**
-   * The tool as its server offers it now, for a tool that can change; undefined when the server no longer offers it.
-   */
+  /** The tool as its server offers it now, for a tool that can change; undefined when it is no longer offered. */
   current?(): Promise<AnyGovernedTool | undefined>
   definition(prompt: string): ToolDefinition | Promise<ToolDefinition>
   call(args: Args, context?: ToolCallContext): Output | Promise<Output>

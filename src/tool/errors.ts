@@ -35,9 +35,7 @@ function carries(value: object, marker: symbol): boolean {
   }
 }
 
-/**
- * Makes `instanceof` work across copies of this package. Classes that are not marked have the ordinary `instanceof`.
- */
+/** Makes `instanceof` work across copies of this package. Classes without a mark have the ordinary `instanceof`. */
 export function markErrorClass(errorClass: { readonly prototype: object }, name: string): void {
   const marker = Symbol.for(markerPrefix + name)
   markers.set(errorClass, marker)

@@ -13,10 +13,7 @@ export type ReadySchema = {
 
 const maxErrors = 5000
 
-/**
- * Converts the validator's flat list of errors into problems with messages: only leaf errors, and one branch of each
- * union.
- */
+/** Converts the validator's flat list of errors into problems: only leaf errors, and one branch of each union. */
 export function explainSchemaErrors(
   errors: readonly OutputUnit[],
   ready: ReadySchema,
@@ -154,10 +151,7 @@ function unknownField(unit: OutputUnit, ready: ReadySchema): string {
     : 'unknown field (none are allowed here)'
 }
 
-/**
- * Returns the schema's value at a keyword's location, resolved through references; undefined where it cannot be
- * resolved.
- */
+/** Returns the schema's value at a keyword's location, resolved through references; undefined if that fails. */
 function ruleAt(ready: ReadySchema, keywordLocation: string): unknown {
   let node: unknown = ready.schema
   for (const segment of segmentsOf(keywordLocation)) {

@@ -17,10 +17,7 @@ type CompiledSchema = {
 
 const compiled = new WeakMap<JsonSchema, CompiledSchema>()
 
-/**
- * Above this many values only the first problems are collected, so that a million fields do not cause a million
- * errors.
- */
+/** Above this many values only the first problems are collected: a million fields must not cause a million errors. */
 const smallValue = 5000
 
 /**

@@ -6,9 +6,7 @@ export const maxJsonDepth = 200
 /** More values are rejected where they would be checked one by one. */
 const maxJsonValues = 100_000
 
-/**
- * JSON text that does not parse, with the position of the error. `line` and `column` count from 1, `position` from 0.
- */
+/** JSON text that does not parse, with the position of the error: `line` and `column` from 1, `position` from 0. */
 export class JsonTextError extends SyntaxError {
   override readonly name = 'JsonTextError'
   readonly position: number

@@ -87,9 +87,7 @@ export const AssistantContent = {
     ...omitUndefined({ id, signature }),
   }),
 
-  /**
-   * Creates reasoning as a provider sent it. Encrypted or redacted parts go back with the history and are not shown.
-   */
+  /** Creates reasoning as a provider sent it. Encrypted or redacted parts go back with the history, but are hidden. */
   reasoningFromContent: (content: ReasoningPart[], id?: string): ReasoningContent => ({
     type: 'reasoning',
     text: reasoningText({ content }),

@@ -1,9 +1,6 @@
 const maxComparedLength = 64
 
-/**
- * Returns the known names closest to a misspelt one, best first: at most three, and none with more than a third of it
- * changed.
- */
+/** Returns the known names closest to a misspelt one, best first: at most three, with at most a third changed. */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): string[] {
   if (name.length > maxComparedLength) return []
   const wanted = plain(name)
@@ -27,10 +24,7 @@ export function quoteNames(names: readonly string[]): string {
   return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }
 
-/**
- * People and models most often confuse case and word separators: `readFile`, `read_file` and `read-file` are equal
- * here.
- */
+/** People and models often confuse case and word separators: `readFile`, `read_file` and `read-file` are equal here. */
 function plain(name: string): string {
   return name.toLowerCase().replace(/[-_. ]/g, '')
 }

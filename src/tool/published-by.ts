@@ -54,10 +54,7 @@ function objectSchema(given: unknown): JsonSchema {
   return frozenCopy(given)
 }
 
-/**
- * Returns the schema unchanged if it is JSON and can describe an object: a provider may support what this validator
- * does not.
- */
+/** Returns the schema unchanged if it is JSON and can describe an object: providers may support more than this code. */
 function publishable(given: unknown): JsonSchema {
   const fits = isRecord(given) && (given['type'] ?? 'object') === 'object'
   const text = fits ? jsonTextOf(given) : undefined

@@ -70,10 +70,7 @@ export interface RuntimeFiles {
   /** The real path of the workspace root. */
   readonly root: string
   stat(path: string): Promise<FileStat>
-  /**
-   * Returns why this path cannot be read, judged by its text only, whether or not it exists; undefined when it can be
-   * read.
-   */
+  /** Returns why this path cannot be read, judged by its text only; undefined when it can be read. */
   whyNotRead?(path: string): Promise<string | undefined>
   list(path: string): Promise<DirectoryEntry[]>
   /** Reads the whole file. Rejects when it is larger than `maxBytes`. */

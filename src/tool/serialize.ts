@@ -10,17 +10,12 @@ export function parseToolArgs(args: string): JsonValue {
   return args.trim() === '' ? {} : parseJsonText(args)
 }
 
-/**
- * Returns strings unchanged and everything else as JSON; a value that is not JSON is converted with `String`. Never
- * throws.
- */
+/** Returns strings unchanged and all else as JSON; what is not JSON is converted with `String`. Never throws. */
 export function serializeToolOutput(output: unknown): string {
   return typeof output === 'string' ? output : (jsonTextOf(output) ?? stringForm(output))
 }
 
-/**
- * Returns a value as JSON, or undefined when it is not JSON: circular, a bigint, a function, a `toJSON` that throws.
- */
+/** Returns a value as JSON, or undefined when it is not JSON: circular, a bigint, a function, a throwing `toJSON`. */
 export function jsonTextOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

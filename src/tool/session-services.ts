@@ -54,15 +54,9 @@ export interface RuntimeTools {
 export type Invocation = {
   readonly tool: string
   readonly args: unknown
-  /**
-   * Identifies the call among those made inside one call: if that call runs again, the same inner call has the same
-   * id.
-   */
+  /** Identifies the call among those made inside one call: when that call runs again, it has the same id. */
   readonly id?: string
-  /**
-   * `data`: the result is for code rather than a model, for tools for which `hasDataForm` is true. Judged like the
-   * tool itself.
-   */
+  /** `data`: the result is for code, not for a model, if `hasDataForm` is true. Judged like the tool itself. */
   readonly form?: 'data'
 }
 

@@ -85,10 +85,7 @@ function toProblems(
   return (branches && closestShape(branches, path.length)) ?? [own]
 }
 
-/**
- * Zod reports a failed union as one "Invalid input" with the issues of each branch inside; only those issues help a
- * model.
- */
+/** Zod reports a failed union as one "Invalid input" with the issues of each branch inside; only those help a model. */
 function unionBranches(issue: StandardSchemaV1.Issue): StandardSchemaV1.Issue[][] | undefined {
   const inner = (issue as { errors?: unknown }).errors
   if (!Array.isArray(inner) || inner.length === 0) return undefined

@@ -60,9 +60,7 @@ export class ToolSet {
     return [...this.#tools.values()]
   }
 
-  /**
-   * Returns the definitions that a model reads, in order. A hand-written tool can adapt its description to `prompt`.
-   */
+  /** Returns the definitions that a model reads, in order. A hand-written tool can adapt its own to `prompt`. */
   async getToolDefinitions(prompt = ''): Promise<ToolDefinition[]> {
     const definitions: ToolDefinition[] = []
     for (const tool of this.values()) {

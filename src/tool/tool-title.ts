@@ -1,9 +1,6 @@
 import type { AnyTool } from './contract.js'
 
-/**
- * Returns the name of a tool for users: its title, or its name in words. The name of a server's tool includes the
- * server.
- */
+/** Returns the name of a tool for users: its title, or its name in words, with the name of its server if it has one. */
 export function toolTitle({ name, title, mcp }: Pick<AnyTool, 'name' | 'title' | 'mcp'>): string {
   if (title !== undefined && title.trim() !== '') return title
   return mcp === undefined ? inWords(name) : `${inWords(mcp.tool)} (${mcp.server})`

@@ -9,10 +9,7 @@ export type WindowRequest = {
   /** How many lines to skip. */
   readonly offset: number
   readonly limit: number
-  /**
-   * How many bytes of the source are shown. A line that does not fit is left out, unless it is the first: that one is
-   * cut.
-   */
+  /** How many bytes of the source are shown. A line that does not fit is left out; the first one is cut. */
   readonly maxBytes: number
   /** How much the lines may take with their numbers. */
   readonly maxShownBytes: number

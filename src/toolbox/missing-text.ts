@@ -15,9 +15,7 @@ export function hintAtMissing(text: string, wanted: string): string {
 }
 
 const maxQuoteLength = 160
-/**
- * How many lines that are alike are compared for a hint: in a file of equal lines every place begins like every other.
- */
+/** How many similar lines are compared for a hint: in a file of equal lines every place begins like every other. */
 const maxComparedCharacters = 2_000_000
 /** A share of a line's characters below which two lines are not alike. */
 const alike = 0.6

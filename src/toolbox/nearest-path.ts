@@ -19,10 +19,7 @@ export async function orDescribeMissing<T>(
   }
 }
 
-/**
- * The sentences for a path that is not there: the nearest names, where else the name exists, or what the directory
- * holds.
- */
+/** The sentences for a missing path: the nearest names, where else the name exists, or what the directory holds. */
 async function describeMissing(
   runtime: ToolRuntime & { readonly files: RuntimeFiles },
   path: string,

@@ -67,10 +67,7 @@ const withdrawn = (): QuestionError => new QuestionError('The question was withd
 const maxAnswers = 50
 const maxAnswerLength = 20_000
 
-/**
- * A list for each question, of texts; one text at most where one was asked for. Other words than the options are an
- * answer too.
- */
+/** A list of texts for each question; one at most where one was asked for. Other words than the options count too. */
 function checkAnswers(questions: readonly Question[], given: unknown): string[][] {
   const answers = isRecord(given) ? given['answers'] : undefined
   if (!Array.isArray(answers) || answers.length !== questions.length)

@@ -12,9 +12,7 @@ export function placesOf(text: string, wanted: string, max = Number.POSITIVE_INF
   return places
 }
 
-/**
- * Replaces `wanted` (with LF) by `given` (with LF), in the line endings of each place. All other bytes stay the same.
- */
+/** Replaces `wanted` (with LF) by `given` (with LF), in the line endings of each place. All other bytes stay. */
 export function replaceAt(map: EndingMap, places: readonly number[], wanted: string, given: string): string {
   const { lead, trail } = commonEnds(wanted, given)
   const removed = wanted.slice(lead, wanted.length - trail)
@@ -73,9 +71,7 @@ function commonEnds(a: string, b: string): { lead: number; trail: number } {
   return { lead, trail }
 }
 
-/**
- * The ending near each of several places, asked for from left to right: every line is walked once, however long it is.
- */
+/** The ending near each of several places, asked for from left to right: every line is walked once. */
 function nearestEndings(map: EndingMap): (at: number) => '\n' | '\r\n' {
   let until = -1
   let ending: '\n' | '\r\n' = '\n'

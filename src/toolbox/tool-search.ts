@@ -80,9 +80,7 @@ function described(definition: ToolDefinition): AnyTool {
 
 const maxSchemaLength = 4_000
 
-/**
- * Descriptions come from servers as well: one line, and no schema without end. The whole is in the list that follows.
- */
+/** Descriptions come from servers as well: one line, and no long schema. The whole is in the list that follows. */
 function describe({ name, description, parameters }: ToolDefinition): FoundTool {
   const size = jsonTextOf(parameters)?.length ?? Number.POSITIVE_INFINITY
   return {

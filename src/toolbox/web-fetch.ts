@@ -164,10 +164,7 @@ function answer(
   })
 }
 
-/**
- * The final URL goes to the model, which may need it as a base; it was percent-encoded by the parser, so it is one
- * visible line.
- */
+/** The final URL goes to the model, which may need it as a base; the parser percent-encoded it to one visible line. */
 function showUrl(url: string): string {
   return url.length > 2_000 ? `${url.slice(0, 2_000)}…` : url
 }

@@ -31,10 +31,7 @@ import {
 } from './index.js'
 
 export type VerifyFeatureOptions = {
-  /**
-   * What must be true before a run counts as done: checks that run when the model says so, and whose failures go back
-   * to it.
-   */
+  /** What must be true before a run is done: checks that run when the model says so; failures go back to it. */
   readonly verify?: VerifyRequirement
 }
 

@@ -22,10 +22,7 @@ export function reportOf(
   }
 }
 
-/**
- * A required check that failed fails all. An unknown one, or an optional one that did not pass, needs a person to look
- * at it.
- */
+/** A required check that failed fails all. An unknown one, or an optional one not passed, needs a review. */
 function statusOf(checks: readonly VerificationCheck[], risks: readonly string[] = []): VerificationStatus {
   if (checks.some(({ required, status }) => required && status === 'failed')) return 'failed'
   if (checks.some(isPending)) return 'needs_review'

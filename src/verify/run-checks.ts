@@ -19,9 +19,7 @@ export type CheckParts = {
   now(): number
 }
 
-/**
- * Runs the commands one after the other. A failure stops none of the later ones; an abort stops all, and each says so.
- */
+/** Runs the commands one after the other. A failure stops no later one; an abort stops all, and each says so. */
 export async function runChecks(
   commands: readonly CheckCommand[],
   parts: CheckParts,

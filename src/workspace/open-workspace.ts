@@ -108,18 +108,13 @@ export interface Workspace {
   readonly closed: readonly string[]
   /** Resolves all links of a path; undefined when the target is outside the workspace or cannot be determined. */
   realPath(path: string): Promise<string | undefined>
-  /**
-   * Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone.
-   */
+  /** Where an absolute path leads through every link; `follow: false` leaves a link at its end alone. */
   followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** The first file below a directory that fits, or a text that says why the search ended early. */
   findBelow(directory: string, fits: (path: string) => boolean): Promise<string | undefined>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
-  /**
-   * Starts a program that runs next to the session, with its own permissions. It ends with `end`, or with the
-   * workspace.
-   */
+  /** Starts a program next to the session, with its own permissions. It ends with `end`, or with the workspace. */
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Proves each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>

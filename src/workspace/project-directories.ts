@@ -24,9 +24,7 @@ function isOurs(path: string, root: string): boolean {
   return owner !== undefined && [statOf(root)?.uid, process.getuid?.() ?? owner, 0].includes(owner)
 }
 
-/**
- * Without a trip to another thread: the root was resolved a moment ago, and most of what is asked about is not there.
- */
+/** Synchronous: the root was resolved a moment ago, and most of what is asked about is not there. */
 export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })

@@ -14,9 +14,7 @@ import { directoryInside } from './shell/working-directory.js'
 export type ServerProgram = {
   /** Its words; no shell reads them. */
   readonly argv: readonly [string, ...string[]]
-  /**
-   * Relative to the root of the workspace; absent: the root. Inside the workspace, unless the program runs as the user.
-   */
+  /** Relative to the root of the workspace; default: the root. Inside it, unless the program runs as the user. */
   readonly cwd?: string | undefined
   /** The variables of its entry. */
   readonly env?: Readonly<Record<string, string>> | undefined
@@ -37,10 +35,7 @@ export type ServerProgram = {
   readonly readOnly?: readonly string[] | undefined
 }
 
-/**
- * A server is a principal of its own: what it is granted comes from its configuration alone, not from what commands may
- * do.
- */
+/** A server is a principal of its own: its grants come from its configuration, not from what commands may do. */
 export async function startServerProgram(
   base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'> & {
     readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>

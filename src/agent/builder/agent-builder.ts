@@ -93,19 +93,14 @@ export class AgentBuilder {
     return this
   }
 
-  /**
-   * Offers the current tools of a set with each request, so that tools can be added and removed. The set is not
-   * changed.
-   */
+  /** Offers the current tools of a set with each request, so that tools can be added and removed. */
   useToolSet(set: ToolSet): this {
     if (!(set instanceof ToolSet)) throw new TypeError('useToolSet takes a ToolSet; for a list use tools().')
     this.#liveSets.push(set)
     return this
   }
 
-  /**
-   * Offers the tools that a search of the index finds for the prompt. An offered tool stays for the rest of the run.
-   */
+  /** Offers the tools that a search of the index finds for the prompt. An offered tool stays until the run ends. */
   dynamicTools(index: DynamicToolIndex, options: DynamicToolsOptions): this {
     if (!isDynamicToolIndex(index))
       throw new TypeError(
@@ -151,10 +146,7 @@ export class AgentBuilder {
     return this.#ask({ outputSchema: isStandardSchema(schema) ? parametersOf(schema, 'output') : schema })
   }
 
-  /**
-   * Sets the maximum number of turns with tool calls in a prompt; one more answer without calls is always allowed
-   * (default: 20).
-   */
+  /** Sets the maximum number of turns with tool calls; one more answer without calls is allowed (default: 20). */
   defaultMaxTurns(turns: number): this {
     this.#maxTurns = wholeNumber('defaultMaxTurns', turns, 0)
     return this
@@ -180,17 +172,13 @@ export class AgentBuilder {
     return this.middlewares(middlewares)
   }
 
-  /**
-   * Sets the handler that decides about calls whose tool needs approval. Without a handler, such a call ends the run.
-   */
+  /** Sets the handler that decides about calls that need approval. Without a handler, such a call ends the run. */
   approvals(options: ToolApprovalsOptions): this {
     this.#given = { ...this.#given, approvals: options }
     return this
   }
 
-  /**
-   * Sets the hook that observes the steps of each prompt and decides whether it continues. A later hook replaces it.
-   */
+  /** Sets the hook that observes the steps of each prompt and decides whether it continues. Replaces an earlier one. */
   hook(hook: AgentHook): this {
     this.#given = { ...this.#given, hook }
     return this

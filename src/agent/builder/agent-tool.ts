@@ -24,10 +24,7 @@ type AskedAgent = {
   prompt(text: string): PromptRequest
 }
 
-/**
- * An agent as a tool of another one. It ends with the call, and its calls that need approval use the handler of the
- * caller.
- */
+/** An agent as a tool of another one. It ends with the call; its calls that need approval use the caller's handler. */
 export function agentTool(
   agent: AskedAgent,
   options: AgentToolOptions,

@@ -21,10 +21,7 @@ export type DynamicContext = {
   readonly options: DynamicContextOptions
 }
 
-/**
- * Adds the documents that match the newest message to each request. After a message without text, the previous
- * documents stay.
- */
+/** Adds the documents that match the newest message to each request; those before stay after one without text. */
 export function dynamicContext(
   contexts: readonly DynamicContext[],
   conversation: () => readonly Message[],

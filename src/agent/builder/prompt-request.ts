@@ -108,10 +108,7 @@ export class PromptRequest {
     return this
   }
 
-  /**
-   * Sets metadata that approval policies and tools read as `run.metadata`. It overrides that of the agent and the
-   * session.
-   */
+  /** Sets metadata that approval policies and tools read as `run.metadata`. Overrides that of agent and session. */
   metadata(metadata: JsonObject): this {
     this.#metadata = mergeMetadata(this.#metadata, metadata)
     return this

@@ -154,10 +154,7 @@ async function loadMessages({ store, context }: PromptMemory, { emit }: PromptRe
   }
 }
 
-/**
- * Counts the tokens of a run. A replaced answer counts with its new usage; an answer on which middleware failed, with
- * its own.
- */
+/** Counts the tokens of a run. A replaced answer counts with its new usage, a failed one with its own. */
 class SpentTokens {
   #total = Usage.empty()
   #open: ModelUsage | undefined

@@ -7,9 +7,7 @@ import { agentShape } from './tables/agent-table.js'
 /** The replacement of a secret. */
 const mask = '[hidden]'
 
-/**
- * The minimum length of a secret in headers and variables. Shorter values are common words, which occur in every text.
- */
+/** The minimum length of a secret in headers and variables. Shorter values are common words. */
 const minSecretLength = 8
 
 /** All secrets of a configuration, longest first, so that none is replaced only in part. */

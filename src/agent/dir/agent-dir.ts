@@ -6,10 +6,7 @@ export const overlapPolicies = ['skip', 'queue'] as const
 /** One of {@link overlapPolicies}. */
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
-/**
- * What happens to fires that were due while the directory was not served: none, the last one or all of them are made up
- * for.
- */
+/** Which fires are made up for that were due while the directory was not served: none, the last one or all. */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
 /** One of {@link catchUpPolicies}. */
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
@@ -39,9 +36,7 @@ export type ScheduleDefinition = {
   readonly prompt: string
 }
 
-/**
- * One `tools/*.md`. The arguments and variables of an MCP server are not included, because they can contain secrets.
- */
+/** One `tools/*.md`. Arguments and variables of an MCP server are not included: they can contain secrets. */
 export type AgentDirTool =
   | {
       readonly kind: 'mcp'

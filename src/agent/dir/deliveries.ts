@@ -34,9 +34,7 @@ export class Deliveries {
     }
   }
 
-  /**
-   * Resolves when all reports are delivered, or after the time limit. The shortest limit of several callers applies.
-   */
+  /** Resolves when all reports are delivered, or after the time limit; the shortest limit of several callers. */
   async taken(withinMs: number): Promise<void> {
     const { signal } = this.#patience
     if (withinMs > 0 && this.#open.size > 0)

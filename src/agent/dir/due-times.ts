@@ -21,10 +21,7 @@ export type DueOptions = {
 
 /** A fire that is later than this was missed. A machine that wakes up notices within half of it. */
 const graceMs = 60_000
-/**
- * A clock that goes back by less is being adjusted, and the times in between were handled. By more, it was wrong
- * before.
- */
+/** A clock that goes back by less is being adjusted, and the times in between were handled. */
 export const toleranceMs = 3_600_000
 const maxCatchUp = 50
 

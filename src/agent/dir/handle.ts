@@ -23,10 +23,7 @@ export interface AgentDirHandle {
    * name of the schedule.
    */
   webhook(request: Request): Promise<Response>
-  /**
-   * Reads the directory again. Returns true if something has changed. Rejects if it has problems, and continues
-   * unchanged.
-   */
+  /** Reads the directory again. Returns true if something has changed. Rejects if it has problems, unchanged. */
   reload(): Promise<boolean>
   /** Starts no further fire, waits up to `drainMs` for running fires, and closes the sessions. */
   stop(options?: { readonly drainMs?: number }): Promise<void>

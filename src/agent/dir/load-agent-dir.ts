@@ -10,10 +10,7 @@ export type LoadAgentDirOptions = {
   readonly workspace?: string
   /** The time zone of schedules that do not name one (default: UTC). */
   readonly timeZone?: string
-  /**
-   * The names of the host's tools: scripts can be allowed to use them, and the directory cannot define tools with these
-   * names.
-   */
+  /** The names of the host's tools: scripts can be allowed to use them, and the directory cannot define them. */
   readonly toolNames?: readonly string[]
 }
 

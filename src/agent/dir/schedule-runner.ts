@@ -171,10 +171,7 @@ export class ScheduleRunner {
     this.look()
   }
 
-  /**
-   * Starts no further fire, waits for the running one, and cancels it after the time limit. A second call can shorten
-   * the limit.
-   */
+  /** Starts no further fire, waits for the running one, and cancels it after the time limit (a later call: shorter). */
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
     this.#changed.abort()

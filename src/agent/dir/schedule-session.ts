@@ -29,9 +29,7 @@ export type Claim = {
   readonly outcome: 'claimed' | 'made' | 'elsewhere' | 'stopped'
 }
 
-/**
- * How long another node can hold the session before a fire counts as made there. Longer than the lease of a dead node.
- */
+/** How long another node can hold the session before a fire counts as made there: longer than a dead node's lease. */
 const patienceMs = 45_000
 const firstPauseMs = 100
 const maxPauseMs = 1_000

@@ -165,10 +165,7 @@ function protectAgentDir(
   return { ...policy, deny: [...(policy.deny ?? []), ...own] }
 }
 
-/**
- * Converts a name to a pattern. Special characters match any character, so that too much is denied rather than too
- * little.
- */
+/** Converts a name to a pattern. Special characters match any character: rather too much is denied than too little. */
 function plain(name: string): string {
   return name.replace(/[^\p{L}\p{N}._ -]/gu, '?')
 }

@@ -259,10 +259,7 @@ export class ServedDir implements AgentDirHandle {
     const pause =
       reload === false ? idleMs : ((reload === true ? undefined : reload.intervalMs) ?? defaultReloadMs)
     let before = this.#edition.read.digest
-    /**
-     * The last error. Reading is tried again, because the cause can be in the workspace, and each error is reported
-     * once.
-     */
+    /** The last error. Reading is tried again: the cause can be in the workspace. Each error is reported once. */
     let lastError: string | undefined
     while (!signal.aborted) {
       await clock.sleep(pause, signal)

@@ -29,9 +29,7 @@ export type OpenerSetup = {
   readonly secrets: readonly string[]
 }
 
-/**
- * Opens a session, or resumes the stored one with its id. The stored messages are restored, the stored options are not.
- */
+/** Opens a session, or resumes the stored one with its id: the messages are restored, the options are not. */
 export type SessionOpener = (
   options: SessionOptions & { readonly sessionId: string },
 ) => Promise<OpenedSession>

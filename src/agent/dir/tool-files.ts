@@ -97,10 +97,7 @@ function refuseKind(fields: FileFields): void {
   fields.fail(`unknown kind${shown}: ${hint}`, 'kind')
 }
 
-/**
- * Reports a name that another tool has, and allowed tools that do not exist, which would fail the script at its first
- * call.
- */
+/** Reports a name that another tool has, and allowed tools that do not exist: the script would fail with them. */
 function checkNames(
   { name, allowedTools }: Pick<ScriptToolDefinition, 'name' | 'allowedTools'>,
   fields: FileFields,

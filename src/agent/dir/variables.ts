@@ -50,10 +50,7 @@ function replaced(
   return result
 }
 
-/**
- * Whether a value is a directory such as the home directory, which is not a secret: redacting it would hide every path
- * below it.
- */
+/** Whether a value is a directory such as the home directory: redacting it would hide every path below it. */
 function isPlace(value: string): boolean {
   return isAbsolute(value) && existsSync(value)
 }

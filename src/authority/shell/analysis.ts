@@ -21,10 +21,7 @@ export type CommandUnit = {
   readonly assignments: readonly { readonly name: string; readonly value: Word }[]
   /** The redirections of this command. Those of a group or loop are a separate unit without words. */
   readonly redirections: readonly Redirection[]
-  /**
-   * The directory it runs in: relative to the start directory of the whole command, or absolute; undefined when it is
-   * not known.
-   */
+  /** The directory it runs in: absolute, or relative to where the whole command starts; undefined when not known. */
   readonly cwd: string | undefined
   /** Why no pattern can allow this unit, one sentence each; empty when a pattern can. */
   readonly doubts: readonly string[]
@@ -67,10 +64,7 @@ export type NamedPath = {
   readonly ifDirectory?: true
 }
 
-/**
- * A command that another program may start, because its words are arguments of that program. Only restrictions apply
- * to it.
- */
+/** A command that another program may start, because its words are arguments. Only restrictions apply to it. */
 export type PossibleCommand = {
   readonly unit: CommandUnit
   /** It was read from a text that may also be a message. */

@@ -44,10 +44,7 @@ function unparsed(text: string, doubts: readonly string[]): CommandAnalysis {
   return { text, units: crudeUnits(text, doubts[0] ?? ''), doubts, possible: [], paths: [], hosts: [] }
 }
 
-/**
- * After a function, an alias or a new PATH, a name can mean anything, also earlier in the text: in a loop or in a
- * trap.
- */
+/** After a function, an alias or a new PATH, a name can mean anything, also earlier in the text (in a loop or trap). */
 function withRenamed({ units, renamed }: Findings): readonly CommandUnit[] {
   if (renamed.size === 0) return units
   return units.map((unit) => ({ ...unit, doubts: [...new Set([...unit.doubts, ...renamed])] }))

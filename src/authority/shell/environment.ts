@@ -8,10 +8,7 @@ export function assignmentDoubt(name: string, value: Word): string | undefined {
   return undefined
 }
 
-/**
- * Setting one of these variables changes what every later name means: no unit of the same text can be trusted by its
- * name.
- */
+/** Setting one of these variables changes what every later name means: no unit of the text can be trusted by name. */
 export function changesNames(variable: string): boolean {
   return /^(PATH|BASH_ENV|ENV|IFS|CDPATH|BASH_ALIASES|BASH_CMDS|FUNCNEST|EXECIGNORE|POSIXLY_CORRECT|SHELLOPTS|BASHOPTS|LD_.*|DYLD_.*|PROMPT_COMMAND|PS[0-4]|HOME|OLDPWD|PWD|GLOBIGNORE)$/.test(
     variable,

@@ -114,9 +114,7 @@ function movesTrees(word: Word | undefined): boolean {
   return /^(mv|ln|cp|install)$/.test(commandName(word) ?? '')
 }
 
-/**
- * What an unknown program may start is judged only by restrictions, and recorded separately from what certainly runs.
- */
+/** What an unknown program may start is judged by restrictions only, and recorded apart from what certainly runs. */
 function recordPossible(draft: Draft, scope: Scope, findings: Findings): void {
   for (const { run, prose } of possibleCommands(draft.words)) {
     if (findings.possible.length >= MAX_COLLECTED) return
@@ -237,10 +235,7 @@ function expandScript(text: string, scope: Scope, places: Places, findings: Find
   )
 }
 
-/**
- * Every suffix of the outer command's words was already examined; repeating that for each would take exponential
- * time.
- */
+/** Every suffix of the outer command's words was already examined; doing it again would take exponential time. */
 function withoutSuffixes(unwrapped: Unwrapped): Unwrapped {
   return {
     ...unwrapped,

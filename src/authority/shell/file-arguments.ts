@@ -102,9 +102,7 @@ function gitFiles(args: readonly Word[]): FileArgument[] {
   return files
 }
 
-/**
- * Outside of a repository, or if one of the files is outside, `git diff` compares any two files without `--no-index`.
- */
+/** Outside of a repository, or with a file outside, `git diff` compares any two files without `--no-index`. */
 function comparedFiles(args: readonly Word[], operands: readonly Word[]): FileArgument[] {
   const any = args.some((word) => word.value === '--no-index')
   return operands

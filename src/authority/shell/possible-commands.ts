@@ -34,10 +34,7 @@ export function possibleCommands(words: readonly Word[]): Possible[] {
   return found
 }
 
-/**
- * Returns why an unknown program is asked about although a rule allows it: one of its arguments is clearly another
- * command.
- */
+/** Returns why an unknown program is asked about although a rule allows it: an argument is clearly another command. */
 export function startsAnother(words: readonly Word[]): string | undefined {
   const [first] = words
   for (const { run } of possibleCommands(words)) {

@@ -10,10 +10,7 @@ import { isLoader, OPAQUE_WRAPPERS, SHELLS, WRAPPERS } from './wrapper-table.js'
  * listed may read and write every path in its arguments, and may run every command in them.
  */
 
-/**
- * Returns the name of a command in the tables; undefined for a program in another directory, which only has the same
- * name.
- */
+/** Returns the name of a command in the tables; undefined for a program of the same name in another directory. */
 export function knownName(word: Word | undefined): string | undefined {
   const path = word?.value
   return path === undefined || (path.includes('/') && !isSystemPath(path) && !isLoader(path))

@@ -103,10 +103,7 @@ function number(value: number): Buffer {
   return bytes
 }
 
-/**
- * Removes caches of other versions that were not used for a month. The current time is that of the file that was just
- * written.
- */
+/** Removes caches of other versions that were not used for a month, by the time of the file just written. */
 function sweep(directory: string): void {
   const parent = dirname(directory)
   const now = statSync(directory).mtimeMs

@@ -23,9 +23,7 @@ type Wrapper = (
   importModule: (specifier: string) => Promise<unknown>,
 ) => void
 
-/**
- * A file name with a content hash. V8 checks only the length of the source, so cached code is used only for such names.
- */
+/** A file name with a content hash. V8 checks only the length of the source, so only such names use cached code. */
 const hashedName = /-[\w-]{8}\.js$/
 const parameters = 'exports, require, module, __filename, __dirname, importModule'
 

@@ -2,10 +2,7 @@ import type { Command, CommandEntry, OptionSpec } from '../command.js'
 
 type Known = CommandEntry & { readonly command: Command }
 
-/**
- * Builds the script that completes commands, actions and options. The script is static: completion never starts the
- * command.
- */
+/** Builds the static script that completes commands, actions and options: it never starts the command. */
 export async function completionScript(
   shell: 'bash' | 'zsh' | 'fish',
   commands: readonly CommandEntry[],
@@ -158,9 +155,7 @@ function optionsOf({ options }: Command): string[] {
   return [...options.map(({ name }) => `--${name}`), '--help']
 }
 
-/**
- * Quotes a word with single quotes. Apostrophes are replaced, because fish and POSIX shells escape them differently.
- */
+/** Quotes a word with single quotes. Replaces apostrophes: fish and POSIX shells escape them differently. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`
 }

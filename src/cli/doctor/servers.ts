@@ -10,9 +10,7 @@ import type { Io } from '../io.js'
 import type { ConfigPlace } from '../setup/workspace-config.js'
 import type { Finding } from './check-machine.js'
 
-/**
- * Reports the MCP servers of the configuration and of `.mcp.json`, and which of them are confined. Starts none of them.
- */
+/** Reports the MCP servers of the configuration and of `.mcp.json`, and which are confined. Starts none of them. */
 export async function serverFindings(
   config: Pick<AgentConfig, 'mcpServers'>,
   place: ConfigPlace,

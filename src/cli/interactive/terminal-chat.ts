@@ -63,10 +63,7 @@ export class TerminalChat {
     })
   }
 
-  /**
-   * Runs until the user exits. The input is shown at once; prompts that are sent before the session is ready wait for
-   * it.
-   */
+  /** Runs until the user exits. Prompts that are sent before the session is ready wait for it. */
   async run(prepare: () => Promise<Prepared>): Promise<ExitCode> {
     const onSignal = (): void =>
       this.#leave?.(this.#io.signal.reason === 'SIGINT' ? exitCodes.cancelled : exitCodes.terminated)

@@ -1,10 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/**
- * Reads the lines that a user types. A line that was typed before a question is a prompt, never the answer to the
- * question.
- */
+/** Reads the lines that a user types. A line that was typed before a question is a prompt, never the answer. */
 export class TypedLines {
   readonly #prompts: string[] = []
   #answer: ((line: string | undefined) => void) | undefined

@@ -41,10 +41,7 @@ export async function chooseModel(request: ModelRequest): Promise<ChosenModel> {
   return fromEnvironment(request) ?? (await fromThisMachine(request)) ?? offline()
 }
 
-/**
- * The protocol of a provider that is found by its key: the provider's own, if its package is installed, else chat
- * completions.
- */
+/** The protocol of a provider that is found by its key: its own if its package is installed, else chat completions. */
 function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }

@@ -9,10 +9,7 @@ export type LocalModel = LocalServer & { readonly model: string; readonly others
 
 const maxTextBytes = 8 * 1024 * 1024
 
-/**
- * The first server on loopback that lists a model, in the given order. All are queried at the same time, with a short
- * timeout.
- */
+/** The first server on loopback that lists a model, in the given order. All are queried at once, with a timeout. */
 export async function findLocalModel(
   servers: readonly LocalServer[],
   timeoutMs = 400,
@@ -63,10 +60,7 @@ function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolea
   })
 }
 
-/**
- * Uses Node's HTTP client, which loads faster than `fetch`. Redirects are not followed, so no other machine is
- * contacted.
- */
+/** Uses Node's HTTP client, which loads faster than `fetch`, without redirects: no other machine is contacted. */
 async function readJson(url: string, timeoutMs: number): Promise<unknown> {
   const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -2,10 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { Io } from '../io.js'
 
-/**
- * Asks for one line. Lines that were typed before the question are dropped. Returns an empty text at the end of the
- * input.
- */
+/** Asks for one line. Lines typed before the question are dropped. Returns an empty text at the end of the input. */
 export async function askLine(question: string, io: Io): Promise<{ readonly text: string } | 'interrupted'> {
   await dropTyped(io.stdin)
   const lines = createInterface({ input: io.stdin, output: io.stdout })

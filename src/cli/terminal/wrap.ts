@@ -9,10 +9,7 @@ export function wrapText(text: string, columns: number, indent = ''): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
 }
 
-/**
- * Wraps a line of a two-column list (`  name   description`). The description stays in its column, or moves below a
- * long name.
- */
+/** Wraps a line of a two-column list (`  name   description`). After a long name the description moves below. */
 export function wrapRow(line: string, columns: number): string[] {
   const [, left = '', right] = /^((?: {2}|\* ) *\S.*? {2,})(\S.*)$/.exec(line) ?? []
   if (right === undefined || widthOf(line) <= columns) return wrapText(line, columns, '    ')

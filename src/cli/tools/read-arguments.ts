@@ -2,10 +2,7 @@ import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { UsageError } from '../errors.js'
 
-/**
- * Reads the arguments of a tool from a command line: one JSON object, or `name=value` words whose values are JSON or
- * plain text.
- */
+/** Reads the arguments of a tool from a command line: one JSON object, or `name=value` with JSON or plain text. */
 export function readArguments(words: readonly string[]): Record<string, unknown> {
   const [first, ...more] = words
   if (first === undefined) return {}

@@ -2,10 +2,7 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
 import { itemLimits, type MemoryItem, type MemoryType, memoryTypes } from '../memory-item.js'
 
-/**
- * An item as its file holds it: what is known about it as YAML between two lines, then its content, all for people to
- * read.
- */
+/** An item as its file holds it: what is known about it as YAML between two lines, then its content. */
 export function itemText({
   content,
   createdAtMs,

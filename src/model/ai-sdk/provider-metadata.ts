@@ -32,9 +32,7 @@ export function metadataOf(value: unknown): AiSdkProviderOptions {
   return Object.fromEntries(own)
 }
 
-/**
- * Merges metadata. Later values win, null never does: providers announce a field as null before they know its value.
- */
+/** Merges metadata. Later values win, null never does: providers announce a field as null before they know it. */
 export function mergeMetadata(
   before: AiSdkProviderOptions | undefined,
   after: AiSdkProviderOptions,

@@ -142,9 +142,7 @@ type CallSlot = {
 
 /** The maximum number of calls that have no name yet; calls are counted when they get a name. */
 const maxSlots = 1_000
-/**
- * A server that repeats the name with each piece does so early; checking long arguments forever would take too long.
- */
+/** A server that repeats the name with each piece does so early; checking long arguments forever is too slow. */
 const maxLooks = 100
 
 /** Returns arguments as JSON text; some servers send the object itself. */

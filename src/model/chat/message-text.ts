@@ -67,10 +67,7 @@ type Block = {
 
 const maxBlockLength = 64
 
-/**
- * A block of results contains nothing else, because what waits follows after it; and cached messages are not written
- * again.
- */
+/** A block of results contains nothing else: what waits follows after it. Cached messages are not written again. */
 function continues(first: Message, message: Message, style: WireStyle): boolean {
   return (first.role !== 'tool' || message.role === 'tool') && blocks.get(message)?.style !== style
 }

@@ -1,8 +1,6 @@
 /** How the requests of a model are sent. */
 export type ConnectionOptions = {
-  /**
-   * The URL of an HTTP proxy, or `off`. Default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment decide.
-   */
+  /** The URL of an HTTP proxy, or `off`. Default: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment. */
   readonly proxy?: string | undefined
   /** A file with certificates (PEM) that are trusted in addition to the usual ones. */
   readonly caFile?: string | undefined

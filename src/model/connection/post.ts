@@ -57,10 +57,7 @@ async function directTo(url: string): Promise<OpenRequest> {
 type Client = Pick<typeof import('node:http'), 'request'>
 const clients: { http?: Promise<Client>; https?: Promise<Client> } = {}
 
-/**
- * Loaded with the first request, so that importing the package does not load it; and once, because each import has a
- * cost.
- */
+/** Loaded with the first request, so that importing the package does not load it; and once: imports are costly. */
 function clientFor(url: string): Promise<Client> {
   if (!url.startsWith('https:')) {
     clients.http ??= import('node:http')

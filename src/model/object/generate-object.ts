@@ -49,10 +49,7 @@ export async function generateObject<Value = unknown>(
   }
 }
 
-/**
- * The state of a generation: how the model is asked (and the remaining ways), the messages since the first one, the
- * usage.
- */
+/** The state of a generation: how the model is asked (and the remaining ways), the messages so far, the usage. */
 type State = {
   ways: readonly ObjectWay[]
   readonly said: Message[]

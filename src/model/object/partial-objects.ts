@@ -11,10 +11,7 @@ export type PartialObjects = {
 }
 
 const everyMs = 100
-/**
- * A longer text is parsed again only when it has grown by an eighth, so that the total work stays proportional to its
- * length.
- */
+/** A longer text is parsed again only when it has grown by an eighth: total work stays proportional to its length. */
 const longText = 16_384
 const maxTextLength = 2_000_000
 

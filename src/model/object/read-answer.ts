@@ -46,10 +46,7 @@ export function readObjectAnswer(
 const cutOff =
   'Your answer was cut off by the output limit before the JSON was complete. Write the whole answer again, shorter.'
 
-/**
- * Returns where the JSON may be in a text: all of it, a fenced block, or from the first bracket to the one that
- * closes it.
- */
+/** Returns where the JSON may be in a text: all of it, a fenced block, or from the first bracket to its end. */
 function candidatesIn(text: string): string[] {
   const spoken = text.trim()
   const fenced = [...spoken.matchAll(/```[A-Za-z]*[ \t]*\r?\n([\s\S]*?)```/g)].map(([, inside = '']) =>

@@ -165,10 +165,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   }
 }
 
-/**
- * A resumed program must repeat what it did: anything else could not be distinguished from calls that were already
- * made.
- */
+/** A resumed program must repeat what it did: anything else could be a call that was already made. */
 export function notRepeatable(why: string): Failure {
   return {
     code: 'program_not_repeatable',

@@ -10,9 +10,7 @@ export type Engine = { readonly module: WebAssembly.Module; readonly url: string
 const ownBytes = 16 * 1024 * 1024
 const pageBytes = 64 * 1024
 
-/**
- * Reads and compiles the engine, off the main thread; its memory is limited to the script's limit plus its own needs.
- */
+/** Reads and compiles the engine, off the main thread; its memory is the script's limit plus its own needs. */
 export async function loadEngine(memoryBytes: number): Promise<Engine> {
   const { resolve } = createRequire(import.meta.url)
   const binary = new Uint8Array(await readFile(resolve('quickjs-wasi/quickjs.wasm')))

@@ -30,10 +30,7 @@ export type CallOptions = {
  */
 export interface ProgramHost {
   call(invocation: Invocation, options: CallOptions): Promise<Envelope>
-  /**
-   * Reads a file's text, or some of its lines, judged like the tool `read`. Absent: derived from the output of
-   * `read`.
-   */
+  /** Reads a file's text, or some of its lines, judged like the tool `read`. Absent: from the output of `read`. */
   readText?(request: TextRequest, options: CallOptions): Promise<Envelope>
   /** Returns the matching paths as an array, judged like the tool `glob`. Absent: derived from the output of `glob`. */
   globPaths?(request: PathsRequest, options: CallOptions): Promise<Envelope>

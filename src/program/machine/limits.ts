@@ -2,10 +2,7 @@ import { ProgramError } from './errors.js'
 
 /** The limits of a program. */
 export type ProgramLimits = {
-  /**
-   * The time limit of the program, including its calls. Default: 30000; 600000 for a program that delegates to
-   * subagents.
-   */
+  /** The time limit of the program and its calls. Default: 30000; 600000 for a program that delegates to subagents. */
   readonly timeoutMs: number
   /** The maximum number of calls, including failed, denied and unawaited ones. */
   readonly maxToolCalls: number

@@ -25,10 +25,7 @@ export type Program = {
   allows?(tool: string): boolean
   readonly host: ProgramHost
   readonly signal?: AbortSignal | undefined
-  /**
-   * The start of the script's clock, in milliseconds; it also seeds the random numbers. The clock is paused between
-   * answers.
-   */
+  /** The start of the script's clock, in milliseconds, and the seed of random numbers. It pauses between answers. */
   readonly startedAt: number
   /** The host's clock, in milliseconds, which sets the script's. Default: the time since the start. */
   readonly now?: (() => number) | undefined

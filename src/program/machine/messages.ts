@@ -1,7 +1,4 @@
-/**
- * The messages between a thread and its host. Values are sent as JSON text: neither side can touch objects of the
- * other.
- */
+/** The messages between a thread and its host: JSON text, so that neither side can touch objects of the other. */
 export type ThreadSetup = {
   readonly engineUrl: string
   readonly module: WebAssembly.Module

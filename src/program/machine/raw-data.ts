@@ -93,10 +93,7 @@ export async function globPaths(
   return outputEnvelope({ paths, truncated }, metadata)
 }
 
-/**
- * Parses the tool's page for a model: one path per line, unusual ones quoted as JSON, then an empty line and the
- * count.
- */
+/** Parses the tool's page for a model: one path per line, unusual ones as JSON, an empty line and the count. */
 function listedPaths(page: string): string[] {
   if (page.startsWith('No files found matching pattern:')) return []
   const [list = ''] = page.split(/\n\n(?=\d+ of (?:at least )?\d+ file\(s\) shown)/)

@@ -103,10 +103,7 @@ type ThreadEnvironment = {
   readonly breaking: Promise<RunEnd>
 }
 
-/**
- * Starts the program and waits for its end, for its time to be up, or for the signal. A thread that does not stop is
- * terminated.
- */
+/** Starts the program and waits for its end, its time limit or the signal. Terminates a thread that does not stop. */
 async function untilEnd(
   { thread, signal }: ThreadRun,
   start: ToThread,

@@ -22,10 +22,7 @@ export type ThreadEnd =
   | Extract<FromThread, { kind: 'result' | 'failed' }>
   | { readonly kind: 'died'; readonly cause?: Error }
 
-/**
- * The stack for recursion inside the engine; the thread's own stack is large enough for it with every native
- * function.
- */
+/** The stack for recursion inside the engine; the thread's stack is large enough for it with every native function. */
 const stackBytes = 256 * 1024
 const threadLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 }
 

@@ -7,10 +7,7 @@ import { QueueError } from '../errors.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { Queue } from './ask-queue.js'
 
-/**
- * Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be
- * tried again.
- */
+/** Does one task. Returns the output of the tool; when it throws, the task may be tried again. */
 export type TaskHandler = (
   payload: JsonObject,
   context: {
@@ -33,10 +30,7 @@ export type QueueWorkerOptions = {
   readonly signal?: AbortSignal
 } & (
   | { readonly url: string; readonly token: string }
-  /**
-   * What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has
-   * started.
-   */
+  /** What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker of the host. */
   | WorkerStreams
 )
 

@@ -82,10 +82,7 @@ export class FileChanges {
     return sets.slice(sets.findIndex((set) => set.id === id) + 1).findLast(({ files }) => files.has(path))?.id
   }
 
-  /**
-   * Notes a change that is about to be made. `look` is asked for the file as it is when its run touches it for the
-   * first time.
-   */
+  /** Notes a change that is about to be made. `look` reads the file when its run touches it for the first time. */
   async note(
     owner: ChangeOwner,
     path: string,
@@ -196,9 +193,7 @@ export class FileChanges {
   }
 }
 
-/**
- * Whether a file was changed and not put back. A file that was only written with the content it had was not changed.
- */
+/** Whether a file was changed and not put back. Writing the content that it had is not a change. */
 export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
   if (undone) return false
   if (before.kind === 'unknown') return true

@@ -28,10 +28,7 @@ function unreadWrite(path: string): CapstanError {
   )
 }
 
-/**
- * What the model knows of a file: the version it saw, or (from before the session was resumed) when it saw or what it
- * wrote.
- */
+/** What the model knows of a file: the version it saw, or (before a resume) when it saw or what it wrote. */
 type Known =
   | { readonly version: string }
   | { readonly readAtMs: number | undefined; readonly wrote: string | undefined }
@@ -63,9 +60,7 @@ export class SeenFiles {
 
 /** A file that was forgotten counts as one that was never read. */
 const maxKnown = 10_000
-/**
- * Larger files are shown in parts and hardly ever rewritten: reading all of one for its version would cost too much.
- */
+/** Larger files are shown in parts and hardly ever rewritten: reading one for its version would cost too much. */
 const maxTrackedBytes = 8 * 1024 * 1024
 
 export type SeenUse = {

@@ -47,10 +47,7 @@ export function differenceAt(
 
 type Place = { readonly path: string; readonly expected: unknown; readonly found: unknown }
 
-/**
- * What a message says: providers generate new ids and proofs each time, and may think differently before they say the
- * same.
- */
+/** What a message says: providers generate new ids and proofs each time, and may think differently before it. */
 function plain(message: Message): unknown {
   if (message.role !== 'assistant') return message
   return {

@@ -60,10 +60,7 @@ function expectedBefore(recording: readonly StoredMessage[], end: number): reado
   return lowerHistory(viewOf(recording.slice(0, end)).map(({ message }) => message))
 }
 
-/**
- * An answer that said nothing left no message: the next one recorded is of the user, and this is what was asked before
- * it.
- */
+/** An empty answer left no message: the next recorded one is of the user, and this is what was asked before it. */
 function silentAt(
   recording: readonly StoredMessage[],
   from: number,

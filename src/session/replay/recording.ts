@@ -10,9 +10,7 @@ import { serializeToolOutput } from '../../tool/serialize.js'
 /** A session from its log, or the messages of one. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
-/**
- * What was said and not taken back, compactions among it. Throws for what is neither a session nor a list of messages.
- */
+/** What was said and not taken back, with compactions. Throws for what is neither a session nor a list of messages. */
 export function recordingOf(source: RecordedSource): readonly StoredMessage[] {
   assertSource(source)
   if ('order' in source) return source.order.filter(({ hidden }) => !hidden)

@@ -23,10 +23,7 @@ export function createRedactingStream(finder: WordFinder, mark: string): TextStr
     held += piece
   }
 
-  /**
-   * Passes on everything before a position. A word that begins there goes as its mark, and what is left of it is
-   * dropped.
-   */
+  /** Passes on everything before a position. A word that begins there goes as its mark, and its rest is dropped. */
   const pass = (until: number): string => {
     let result = ''
     const open: Span[] = []

@@ -24,9 +24,7 @@ export function formsOf(secret: string): string[] {
   return [...new Set(forms)].filter((form) => form.length >= minSecretLength)
 }
 
-/**
- * What base64 has of these bytes wherever they begin: characters that also hold bits of their neighbours are left out.
- */
+/** What base64 has of these bytes wherever they begin: without characters that hold bits of their neighbours. */
 function insideBase64(bytes: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')

@@ -24,9 +24,7 @@ type State = {
   longest: number
 }
 
-/**
- * The automaton of Aho and Corasick. Each character is looked at a bounded number of times, on average less than twice.
- */
+/** The automaton of Aho and Corasick. Each character is looked at less than twice on average. */
 export function createWordFinder(given: Iterable<string>): WordFinder {
   const words = [...given]
   const root = buildStates(words)

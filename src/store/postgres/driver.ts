@@ -40,9 +40,7 @@ export async function openClient(options: ConnectionOptions): Promise<Client> {
   return client
 }
 
-/**
- * Keeps the process alive while connections are closed: they do not do so themselves, and Node would end before.
- */
+/** Keeps the process alive while connections are closed: they do not do so themselves, and Node would end before. */
 export async function keepingAlive<Result>(work: Promise<Result>): Promise<Result> {
   const timer = setInterval(() => undefined, 1_000)
   try {

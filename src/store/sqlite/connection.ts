@@ -8,10 +8,7 @@ import { prepareSchema } from './schema.js'
 
 export type Connection = {
   readonly database: SqlDatabase
-  /**
-   * Runs work in a transaction: all or nothing. With `durable`, it and everything before is on disk when this
-   * returns.
-   */
+  /** Runs work in a transaction: all or nothing. With `durable`, it and everything before is on disk on return. */
   transaction<Result>(durable: boolean, work: () => Result): Result
   /** Runs reads on one snapshot. */
   reading<Result>(work: () => Result): Result
@@ -69,9 +66,7 @@ function unlessThere(make: () => void): void {
   }
 }
 
-/**
- * While the first of several processes sets up a database, SQLite rejects the others at once, whatever their timeout.
- */
+/** While the first of several processes sets up a database, SQLite rejects the others despite their timeout. */
 function insist(work: () => void): void {
   const end = performance.now() + maxWaitMs
   for (;;) {

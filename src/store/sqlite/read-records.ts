@@ -95,9 +95,7 @@ function readAll(
   return slots.whole()
 }
 
-/**
- * Several rows: `[seq, more, crc, type?, …]`, and their records, each on its own line. JSON has no other line breaks.
- */
+/** Several rows: `[seq, more, crc, type?, …]`, and their records, each on its own line. */
 type SomeRows = { readonly facts: string; readonly data: string }
 
 function* rowsOf(

@@ -173,10 +173,7 @@ CREATE TABLE leases (
 );
 `
 
-/**
- * The id of a call has other names in the parts that are calls and results; a part that is stored as a blob has it in
- * its stub.
- */
+/** The id of a call has other names in parts that are calls or results; a part in a blob has it in its stub. */
 const callIds = `
 ALTER TABLE chat_parts DROP COLUMN tool_call_id;
 ALTER TABLE chat_parts ADD COLUMN tool_call_id GENERATED ALWAYS AS (

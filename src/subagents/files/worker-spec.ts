@@ -132,10 +132,7 @@ function rulesFor(
   }
 }
 
-/**
- * Of these rules what is allowed: those about a tool that is allowed as a whole, and for a whole tool what is allowed
- * of it.
- */
+/** What is allowed of these rules: those about a wholly allowed tool; for a whole tool, what is allowed of it. */
 function withinAllows(rules: readonly string[], allowed: readonly string[]): string[] {
   const found = rules.flatMap((rule) => {
     if (allowed.includes(rule) || allowed.includes(toolIn(rule))) return [rule]

@@ -24,10 +24,7 @@ export type ServedStep = ModelStep & {
   readonly dropAfterBytes?: number
   /** `false`: the stream ends without `[DONE]`, `message_stop` or `response.completed`. */
   readonly done?: false
-  /**
-   * Where a chat completion reports the usage: in a separate chunk after the last (default), in the last, in all, or
-   * nowhere.
-   */
+  /** Where a chat completion reports the usage: in a chunk after the last (default), in the last, in all, nowhere. */
   readonly usagePlacement?: 'own' | 'last' | 'every' | 'none'
   /** `data:{…}` without the space. */
   readonly tightData?: boolean

@@ -17,10 +17,7 @@ export const vectorFilter = {
   or: (...filters: VectorFilter[]): VectorFilter => ({ type: 'or', filters }),
 } as const
 
-/**
- * Returns whether metadata matches a filter. Values are compared only within one type: `'10'` is not greater than
- * `9`.
- */
+/** Returns whether metadata matches a filter. Values compare only within one type: `'10'` is not greater than `9`. */
 export function matchesVectorFilter(
   metadata: VectorMetadata | undefined,
   filter: VectorFilter | undefined,

@@ -1,9 +1,6 @@
 const sortAbove = 64
 
-/**
- * Returns the positions with the best scores, best first; ties keep their order. Positions with an undefined score
- * are left out.
- */
+/** Returns the positions with the best scores, best first; ties stay in order, undefined scores are left out. */
 export function selectTop(
   count: number,
   topK: number,

@@ -33,10 +33,7 @@ export type DescribedTool = {
   readonly texts: readonly string[]
 }
 
-/**
- * Embeds tools: one record per tool, with one vector per text. Rejects when a definition or the embedding model
- * fails.
- */
+/** Embeds tools: one record per tool, with one vector per text. Rejects when a definition or the model fails. */
 export async function embedTools(
   model: EmbeddingModel,
   tools: readonly AnyTool[] | ToolSet,

@@ -29,9 +29,7 @@ export interface DynamicToolIndex extends VectorSearchIndex<ToolSearchDocument> 
 /** An index that can be updated; the cost of an update depends only on the tools that are added or removed. */
 export interface UpdatableToolIndex extends DynamicToolIndex {
   readonly size: number
-  /**
-   * Adds tools to the index and to its tool set, replacing tools with the same name. Nothing changes when it rejects.
-   */
+  /** Adds tools to the index and to its tool set, replacing those with the same name. All or nothing. */
   add(tools: readonly AnyTool[] | ToolSet): Promise<void>
   /** Removes a tool from the index and from its tool set. */
   remove(toolName: string): boolean
@@ -49,10 +47,7 @@ export interface ToolRanker {
   /** Does everything that can fail. The function that it returns adds the tools, and does not fail. */
   stage(tools: readonly DescribedTool[]): Promise<() => void>
   drop(toolName: string): void
-  /**
-   * Returns at most `topK` tools, best first, none below the threshold, and only those that `fits` accepts, if it is
-   * given.
-   */
+  /** Returns at most `topK` tools, best first, none below the threshold, and only those that `fits` accepts. */
   rank(
     query: string,
     topK: number,

@@ -16,10 +16,7 @@ export class VectorBlock {
     return this.#dimensions
   }
 
-  /**
-   * Throws when a vector cannot become a row: it is empty, has another length than the rows, or has a number that is
-   * not finite.
-   */
+  /** Throws when a vector cannot become a row: empty, of another length, or with a number that is not finite. */
   assertFits(vector: ArrayLike<number>, label: string, dimensions = this.#dimensions): void {
     if (vector.length === 0) throw new TypeError(`The vector of ${label} is empty.`)
     if (dimensions !== 0 && vector.length !== dimensions) {

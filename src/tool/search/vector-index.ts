@@ -45,10 +45,7 @@ export type VectorSearchToolOptions = {
   filter?: VectorFilter
 }
 
-/**
- * Documents that can be found by meaning or by words. Documents with equal scores stay in the order in which they
- * were added.
- */
+/** Documents that can be found by meaning or by words. Those with equal scores stay in the order of addition. */
 export interface VectorSearchIndex<Document> {
   search(request: VectorSearchRequest): Promise<VectorSearchResult<Document>[]>
   searchIds(request: VectorSearchRequest): Promise<VectorSearchId[]>

@@ -9,10 +9,7 @@ export type GitStatus = {
   readonly changes: readonly string[]
 }
 
-/**
- * Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix, which is where the workspace lies in the
- * repository.
- */
+/** Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix of the workspace in its repository. */
 export function parseStatus(output: string, prefix = ''): GitStatus {
   const changes: string[] = []
   let branch = ''

@@ -10,10 +10,7 @@ export type ReadablePage = {
   readonly cut: boolean
 }
 
-/**
- * Converting blocks the thread: half a second for a million characters, and up to two, whatever their author made of
- * them.
- */
+/** Converting blocks the thread: half a second for a million characters, and at most two. */
 const maxCharacters = 1_000_000
 
 /**

@@ -29,9 +29,7 @@ export function checkKey(name: string, apiKey: string): string {
   return apiKey
 }
 
-/**
- * Asks a service and gives its answer when that is a success. Its own words are not passed on: they may repeat the key.
- */
+/** Asks a service and returns its answer when it succeeds. Its own words are not passed on: they may repeat the key. */
 export async function askProvider(
   { name }: Endpoint,
   url: URL,

@@ -4,9 +4,7 @@ import type { WebSearchProvider } from './provider.js'
 const noJson =
   'this instance does not answer in JSON, or refuses automated queries. Its settings.yml must list "json" under search.formats.'
 
-/**
- * A SearXNG instance. One on a private address has to be named in the session's `network.allowPrivate`, as `host:port`.
- */
+/** A SearXNG instance. One on a private address must be in the session's `network.allowPrivate`, as `host:port`. */
 export function searxngSearch({ baseUrl }: { readonly baseUrl: string }): WebSearchProvider {
   const at = endpoint('searxng', baseUrl, '/search')
   return {

@@ -6,10 +6,7 @@ export type ClientHello = {
   readonly encrypted: boolean
 }
 
-/**
- * Reads the first message of a TLS client, also when it is spread over several records. `more`: the bytes are its
- * beginning.
- */
+/** Reads the first message of a TLS client, also from several records. `more`: the bytes are its beginning. */
 export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'malformed' {
   const parts: Buffer[] = []
   let at = 0

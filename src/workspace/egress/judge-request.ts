@@ -27,10 +27,7 @@ export function judgeRequest(
   return what === undefined ? undefined : { refused: 'read_only', host, port, rule: 'readOnly', detail: what }
 }
 
-/**
- * Whether git asks for objects: the one request of `git fetch` and `git clone` that is a POST. It changes nothing on
- * the server.
- */
+/** Whether git asks for objects: the only POST of `git fetch` and `git clone`. It changes nothing on the server. */
 export function isGitFetch({ method, path, headers }: RequestHead): boolean {
   const [place = ''] = path.split('?')
   return (

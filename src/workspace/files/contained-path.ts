@@ -84,10 +84,7 @@ function below(style: PathStyle, outer: PathParts, inner: PathParts): readonly s
   return same ? inner.names.slice(outer.names.length) : undefined
 }
 
-/**
- * Scratch before others; else the outermost, so that a root inside another does not take a `.git` on the way out of
- * sight.
- */
+/** Scratch before others; else the outermost, so that a root inside another does not hide a `.git` on the way. */
 function isPreferred(root: Root, best: Root): boolean {
   if ((root.kind === 'scratch') !== (best.kind === 'scratch')) return root.kind === 'scratch'
   return root.path.length < best.path.length

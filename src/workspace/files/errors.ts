@@ -127,10 +127,7 @@ export class FileChangedError extends CapstanError {
 /** A path that could not be undone, and the reason. */
 export type Left = { readonly path: string; readonly why: string }
 
-/**
- * One of several changes failed, so none was made, or those in `left` could not be taken back. The first error is in
- * `cause`.
- */
+/** One of several changes failed: none was made, or those in `left` could not be undone. `cause`: the first error. */
 export class FilesNotChangedError extends CapstanError {
   readonly path: string
   /** How many changes had been made before. */
@@ -180,9 +177,7 @@ export class FileAbortedError extends CapstanError {
   }
 }
 
-/**
- * The system refused. `errno` is its name for the reason; the original message is left out, since it holds host paths.
- */
+/** The system refused. `errno` is its name for the reason; its message is left out, since it holds host paths. */
 export class FileSystemError extends CapstanError {
   readonly errno: string
 

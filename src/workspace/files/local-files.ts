@@ -32,10 +32,7 @@ export type LocalFilesOptions = {
   readonly opened?: (() => readonly string[]) | undefined
   /** The session's scratch directory; `path` is undefined until something is written there. */
   readonly scratch?: { readonly path: string | undefined }
-  /**
-   * Names (at any depth) and paths from the root that no tool can write, in addition to `.git`, `.capstan` and
-   * `.mcp.json`.
-   */
+  /** Names (at any depth) and paths from the root that no tool can write, besides `.git`, `.capstan`, `.mcp.json`. */
   readonly protect?: readonly string[] | undefined
   /** `open`: no path is protected. Only for changes that were judged elsewhere. */
   readonly controlFiles?: 'open' | undefined

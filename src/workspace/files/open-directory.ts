@@ -26,9 +26,7 @@ export type OpenDirectory = {
   close(): Promise<void>
 }
 
-/**
- * Opens a directory, following links unless `follow` is false. The caller decides by `realPath` whether it can be used.
- */
+/** Opens a directory, following links unless `follow` is false. The caller decides by `realPath` whether to use it. */
 export async function openDirectory(
   method: OpenMethod,
   path: string,

@@ -229,9 +229,7 @@ async function spelledByDisk(
   return takesSpellings && stat !== undefined && !stat.isSymbolicLink() ? realpath(at) : realPath
 }
 
-/**
- * Targets that are outside and targets that are missing get the same error: a link must not show what exists elsewhere.
- */
+/** Targets that are outside and targets that are missing get the same error: a link must not show what exists. */
 async function linkTarget(access: Access, path: ContainedPath, at: string): Promise<string> {
   const target = await realpath(at).catch(tolerate(['ENOENT', 'EACCES', 'ENOTDIR'], undefined))
   if (target === undefined || rootOfReal(access.area, target) === undefined) {

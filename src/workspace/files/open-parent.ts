@@ -11,10 +11,7 @@ export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents
 
 export const nowhere = 'is a link that leads to nothing inside the workspace'
 
-/**
- * Opens the directory that a path's last name is in. When it is missing and may be made, it is, step by step, each one
- * inside.
- */
+/** Opens the directory of a path's last name. A missing one is made if allowed, step by step, each one inside. */
 export async function openParent(
   access: Access,
   path: ContainedPath,

@@ -51,10 +51,7 @@ export function sameName(style: PathStyle, a: string, b: string): boolean {
   return a === b || (style.foldsCase && foldCase(a) === foldCase(b))
 }
 
-/**
- * One key for all spellings that some file system takes for one file. Too wide is harmless: two writers wait for each
- * other.
- */
+/** One key for all spellings that some file system takes for one file. Too wide is harmless: writers wait. */
 export function foldCase(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

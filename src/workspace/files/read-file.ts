@@ -67,9 +67,7 @@ export function stopIfAborted(signal: AbortSignal | undefined, path: string): vo
 export const chunkBytes = 1024 * 1024
 const readLess = 'Read a part of it by its range.'
 
-/**
- * Reads until the file really ends: it may have grown since its size was asked, and some files do not know their size.
- */
+/** Reads until the file really ends: it may have grown, and some files do not know their size. */
 async function readToEnd(
   file: OpenFile,
   size: number,

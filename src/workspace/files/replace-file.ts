@@ -51,10 +51,7 @@ export async function replaceFile(
   return { created: existing === undefined }
 }
 
-/**
- * Makes a changed name durable. Some file systems cannot, and say so with these codes: then there is nothing to wait
- * for.
- */
+/** Makes a changed name durable. File systems that cannot say so with these codes: there is nothing to wait for. */
 export async function syncDirectory(entry: OpenEntry): Promise<void> {
   await entry.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
 }

@@ -2,9 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { dirname, join, resolve } from 'node:path'
 import { realPathIfReadable } from '../if-readable.js'
 
-/**
- * What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, where there is one.
- */
+/** What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, if it exists. */
 export type GitEntry = {
   readonly path: string
   readonly kind: 'directory' | 'file' | 'link' | 'other'

@@ -7,9 +7,7 @@ import { quarantine } from './quarantine.js'
 import { type FoundRepository, RepositoryScan, type ScanResult } from './repository-scan.js'
 import { harmOf } from './vet-repository.js'
 
-/**
- * The guard of a workspace directory, shared by all sessions of this process: what one of them runs, all of them watch.
- */
+/** The guard of a workspace directory, shared by all sessions of this process: all watch what one of them runs. */
 export function gitGuardOf(root: string, directory: string): GitGuard {
   const key = `${directory}\0${root}`
   const guard = guards.get(key)?.deref() ?? new GitGuard(root, directory)

@@ -130,10 +130,7 @@ function openRepository(
   }
 }
 
-/**
- * It can be committed to; what makes git run programs, or read its configuration elsewhere, can be neither changed nor
- * made.
- */
+/** It can be committed to; what makes git run programs, or read its configuration elsewhere, cannot be changed. */
 function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Held {
   const held = hold(git, isAbsent, [
     ['hooks', 'directory'],
@@ -223,10 +220,7 @@ function stepsTo(directory: string, path: string): string[] | undefined {
   return names.map((_, count) => join(directory, ...names.slice(0, count + 1)))
 }
 
-/**
- * Where there are too many, whole directories at the top of the workspace are read-only instead: those with the most
- * first.
- */
+/** Where there are too many, whole directories at the top of the workspace are read-only: those with the most first. */
 function collapsed(pins: readonly Pin[], roots: readonly string[]): readonly Pin[] {
   if (pins.length <= maxPins) return pins
   const groups = new Map<string, number>()

@@ -52,9 +52,7 @@ const changing = new Set(
   ),
 )
 
-/**
- * A redirection into a file of the project is judged as a write of its own; one into a git directory is not git's work.
- */
+/** A redirection into a file of the project is judged as a separate write; one into a git directory is not git's. */
 function writesToGit({ redirections }: CommandUnit): boolean {
   return redirections.some(
     ({ mode, target }) =>

@@ -7,10 +7,7 @@ import { harmfulSetting, harmlessConfig } from './safe-config.js'
 
 const deepest = 8
 
-/**
- * Every git directory whose configuration a git command in this directory could read: its own, and those of nested
- * repositories.
- */
+/** Every git directory whose configuration a git command here could read: its own, and nested repositories. */
 export function guardedDirectories(cwd: string, found: ScanResult): string[] {
   const directories = new Set<string>()
   const add = (directory: string | undefined, depth: number): void => {

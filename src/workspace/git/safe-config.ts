@@ -66,10 +66,7 @@ export function isHarmless(entry: ConfigEntry): boolean {
   return listed(harmlessNamed, section, key)
 }
 
-/**
- * The file without all that is not known to be harmless. What cannot be read becomes the configuration of a new
- * repository.
- */
+/** The file without all that is not known to be harmless. An unreadable one becomes that of a new repository. */
 export function harmlessConfig(text: string): string {
   const entries = parseConfig(text)
   if (entries === undefined) return formatConfig(newRepository)
@@ -78,10 +75,7 @@ export function harmlessConfig(text: string): string {
   return formatConfig(kept)
 }
 
-/**
- * The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for a file that cannot be
- * read.
- */
+/** The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for an unreadable file. */
 export function harmfulSetting(
   text: string,
   tolerates: (entry: ConfigEntry) => boolean = () => false,

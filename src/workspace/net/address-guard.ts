@@ -1,9 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 export type AddressPolicy = {
-  /**
-   * Loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses may be reached. Metadata addresses never.
-   */
+  /** Loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses are allowed. Metadata addresses never. */
   readonly allowPrivate?: boolean | undefined
 }
 

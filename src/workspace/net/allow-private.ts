@@ -2,10 +2,7 @@ import { parseHost } from '../../authority/host-pattern.js'
 import type { AddressPolicy } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/**
- * Which private addresses may be reached: all, none (the default), or those of exactly these hosts, each `host` or
- * `host:port`.
- */
+/** Which private addresses may be reached: all, none (the default), or exactly these hosts, `host` or `host:port`. */
 export type AllowPrivate = boolean | readonly string[]
 
 /**

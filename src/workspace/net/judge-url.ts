@@ -2,10 +2,7 @@ import { isIP } from 'node:net'
 import { type AddressPolicy, refuseAddress, refuseName } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/**
- * Says why a host may not be reached, or undefined. The host is lower case, without trailing dot, IPv6 without
- * brackets.
- */
+/** Returns why a host may not be reached. The host is lower case, without trailing dot, IPv6 without brackets. */
 export type PermitHost = (host: string, port: number) => string | undefined
 
 /** Where one hop goes: a URL that passed every check that needs no name resolution. */

@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import { changeFile } from './change-file.js'
 import { readIfThere } from './read-if-there.js'
 
-/**
- * What the user has confirmed of the files that came with one workspace, each by a digest of its place and its text.
- */
+/** What the user has confirmed of the files that came with one workspace, by a digest of place and text. */
 export interface Confirmations {
   /** The user's own directory for this workspace. */
   readonly directory: string

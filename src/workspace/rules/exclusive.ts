@@ -4,10 +4,7 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readIfThere } from './read-if-there.js'
 
-/**
- * How long the holder of a lock may take, and how long others wait for it. Reading and writing a rule file takes
- * milliseconds.
- */
+/** How long the holder of a lock may take, and how long others wait. A rule file takes milliseconds. */
 export type LockTimes = { readonly staleAfterMs: number; readonly giveUpAfterMs: number }
 
 const usualTimes: LockTimes = { staleAfterMs: 10_000, giveUpAfterMs: 20_000 }
@@ -110,10 +107,7 @@ function isGone(content: string): boolean {
   }
 }
 
-/**
- * Two may find the same stale lock, and the slower must not remove the lock that the faster has made since: it is put
- * back.
- */
+/** Two may find the same stale lock, and the slower must not remove the new lock of the faster: it is put back. */
 async function takeAway(lock: string, staleAfterMs: number): Promise<void> {
   const aside = `${lock}.${randomUUID()}`
   try {

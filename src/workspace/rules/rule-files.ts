@@ -41,10 +41,7 @@ export interface RuleFiles {
    * `scope`; absent: the workspace itself.
    */
   add(rule: Rule, scope?: Scope): Promise<void>
-  /**
-   * Removes the rules of the user's own file that `isRemoved` picks, and returns them. Comments and all other rules
-   * stay.
-   */
+  /** Removes the rules of the user's own file that `isRemoved` picks, and returns them. All other lines stay. */
   remove(isRemoved: (rule: Rule) => boolean, scope?: Scope): Promise<Rule[]>
   /** The user has read the workspace's file as it is now, and its rules count from here on. */
   confirm(confirmation: string): Promise<void>
@@ -66,9 +63,7 @@ export class RuleFileError extends CapstanError {
 
 markErrorClass(RuleFileError, 'RuleFileError')
 
-/**
- * Opens the rule files of the user and of a workspace.
- */
+/** Opens the rule files of the user and of a workspace. */
 export async function openRuleFiles({ root, userDir, isRemote }: RuleFilesOptions): Promise<RuleFiles> {
   const confirmations = openConfirmations({ root, userDir })
   const userFile = join(confirmations.directory, 'rules')
@@ -133,10 +128,7 @@ function placeOf(root: string): Scope {
   }
 }
 
-/**
- * The words of a rule may come from a model: what is written is read again first, and must be the old rules and this
- * one.
- */
+/** The words of a rule may come from a model: the text is read again first, and must be the old rules and this one. */
 function withRule(text: string, rule: Rule, scope: Scope): string {
   if (rule.untrusted) throw new Error('a rule that is not confirmed does not belong there')
   const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])
@@ -151,10 +143,7 @@ function withRule(text: string, rule: Rule, scope: Scope): string {
   return next
 }
 
-/**
- * The text without some rules and the lines that say more about them. It is read again first, and must be the other
- * rules.
- */
+/** The text without some rules and the lines about them. It is read again first, and must be the other rules. */
 function withoutRules(
   text: string,
   rules: readonly Rule[],

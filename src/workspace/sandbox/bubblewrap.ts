@@ -13,10 +13,7 @@ export type SandboxProfile = {
   readonly home: string
   /** Directories that look empty inside, files that look like `/dev/null`. */
   readonly hidden: readonly PathOfKind[]
-  /**
-   * The workspace, and what else is shown although what is around it may be hidden. Of two for one path the later
-   * holds.
-   */
+  /** The workspace, and what else is shown although its surroundings are hidden. Of two for a path the later holds. */
   readonly shown: readonly Shown[]
   /** Places inside what is writable that are held, in this order: a directory before what is inside it. */
   readonly pins: readonly Pin[]
@@ -24,10 +21,7 @@ export type SandboxProfile = {
   readonly masked?: readonly PathOfKind[] | undefined
   /** Files that have other content inside: `source` is shown at `path`. */
   readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
-  /**
-   * An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a
-   * change.
-   */
+  /** An empty file that cannot be opened: a program notices that, and git does not take it for a change. */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
   readonly sockets: readonly string[]
@@ -105,10 +99,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
 export const seccompDescriptor = 3
 /** Where the guard reports what it refused. */
 export const reportDescriptor = 4
-/**
- * Where bubblewrap finds the guard. Copied into the sandbox, so the file on the host needs no permission to be
- * executed.
- */
+/** Where bubblewrap finds the guard. Copied into the sandbox: the file on the host need not be executable. */
 export const guardDescriptor = 5
 
 /** As process 1 the guard cannot be killed from inside, and its end is the end of every process. */

@@ -69,9 +69,7 @@ function as(how: Shown['how'], paths: readonly string[]): Shown[] {
   return paths.map((path) => ({ path, how }))
 }
 
-/**
- * Never more than the workspace, whatever a command made of the path since the grant was read: a link leads elsewhere.
- */
+/** Never more than the workspace, even if a command replaced the path by a link since the grant was read. */
 function isGrantable(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(root, path)) && isRealDirectory(path)
 }

@@ -28,10 +28,7 @@ export type SandboxOptions = {
    * command; one that is made later is seen by the next command.
    */
   readonly scratch?: () => string | undefined
-  /**
-   * The directory of all sessions' scratch directories, which is hidden. Made if missing, so that it is hidden from the
-   * start.
-   */
+  /** The directory of all scratch directories, which is hidden. Made if missing, to be hidden from the start. */
   readonly scratchBase?: string | undefined
   /**
    * Names in the workspace to protect in addition to `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the

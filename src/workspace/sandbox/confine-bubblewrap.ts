@@ -242,10 +242,7 @@ async function guardGit(
   }
 }
 
-/**
- * Without this `git add .` would add the placeholders. In the place where git looks for what a person ignores
- * everywhere.
- */
+/** Without this `git add .` would add the placeholders. It is where git looks for what a user ignores everywhere. */
 function describeGit(home: string, ignored: readonly string[]): void {
   const directory = join(home, '.config', 'git')
   // Small and at once: by way of the thread pool it would take ten times as long.

@@ -37,10 +37,7 @@ const privatePlaces = [
   '/sys/fs/pstore',
 ]
 
-/**
- * What is hidden from every command: the private places that exist, the home of the host's user, and what the host
- * adds.
- */
+/** What is hidden from every command: the private places that exist, the home of the user, and what the host adds. */
 export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
   const hidden = new Map<string, PathOfKind>()
   for (const place of [...privatePlaces, ...homes(), ...extra]) {

@@ -48,9 +48,7 @@ export type Protection = {
   readonly pins: readonly Pin[]
   /** What the guard keeps from being made; undefined where placeholders do. */
   readonly rules: GuardRules | undefined
-  /**
-   * Files in the way of git, which would take them for new ones: nothing but placeholders, named from their repository.
-   */
+  /** Files that git would take for new ones: nothing but placeholders, named from their repository. */
   readonly ignored: readonly string[]
   /** Repositories outside the workspace that a worktree in it belongs to. */
   readonly repositories: readonly { readonly worktree: string; readonly directory: string }[]

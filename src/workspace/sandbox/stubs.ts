@@ -30,9 +30,7 @@ export function isAbsent(path: string, ledger: Ledger): boolean {
   return empty && stubsOfOthers(ledger.directory, ledger.token).has(path)
 }
 
-/**
- * Waits until no placeholder is being removed. To be called before looking at what is there and holding it, in one go.
- */
+/** Waits until no placeholder is being removed. Call it before looking at what is there and holding it, in one go. */
 export async function stubsSettled(): Promise<void> {
   for (let waited: Promise<void> | undefined; waited !== removing; ) {
     waited = removing

@@ -10,9 +10,7 @@ export type Owner = {
   /** Machine and user. */
   readonly host: string
   readonly boot: string
-  /**
-   * The namespace that the process id counts in: containers on one machine use the same ids for different processes.
-   */
+  /** The namespace that the process id counts in: containers on one machine use the same ids again. */
   readonly namespace: string
   readonly pid: number
   /** When the process began, in clock ticks since boot; `x` where the system does not tell. Ids are used again. */

@@ -96,10 +96,7 @@ async function removeEmpty(path: string): Promise<boolean> {
   return outcome !== 'full'
 }
 
-/**
- * A directory without write permission can neither be emptied nor moved. Through a handle, since `chmod` would follow a
- * link.
- */
+/** A directory without write permission can neither be emptied nor moved. By a handle: `chmod` follows links. */
 async function makeWritable(path: string): Promise<void> {
   const handle = await open(path, openPathOnly | directoryFlags)
   try {
@@ -109,10 +106,7 @@ async function makeWritable(path: string): Promise<void> {
   }
 }
 
-/**
- * A mount point, a file with special attributes, or something that changed meanwhile: it stays, and so does its
- * directory.
- */
+/** A mount point, a file with special attributes, or something that changed: it stays, and so does its directory. */
 const skipMount = tolerate(
   ['EBUSY', 'ENOTEMPTY', 'EXDEV', 'EROFS', 'EPERM', 'ELOOP', 'ENOTDIR', 'ENOENT'],
   undefined,

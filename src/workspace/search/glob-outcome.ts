@@ -8,10 +8,7 @@ export type GlobCollector = {
   outcome(incomplete: string | undefined): Promise<GlobOutcome>
 }
 
-/**
- * Gathers paths in the order asked for, cut at the limit. By name it keeps about as many as it gives, however many
- * come.
- */
+/** Gathers paths in the order asked for, cut at the limit. By name it stores about as many as it returns. */
 export function createGlobCollector(
   target: NewestTarget,
   request: GlobRequest,

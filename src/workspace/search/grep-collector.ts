@@ -1,9 +1,7 @@
 import type { GrepLine, GrepOutcome, GrepRequest } from '../../tool/runtime.js'
 
 export type GrepCollector = {
-  /**
-   * One file's findings come together, between `open` and `close`; false from `open` means that they are not wanted.
-   */
+  /** One file's findings come together, between `open` and `close`; false from `open`: they are not wanted. */
   open(path: string): boolean
   /** Whether the text of the next match (or of its context) would be kept; if not, counting it is enough. */
   wantsText(): boolean

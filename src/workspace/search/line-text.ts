@@ -5,10 +5,7 @@ const leadBytes = 200
 /** How much of a line is looked at for that. Minified files have lines of megabytes. */
 export const maxHeldBytes = 65_536
 
-/**
- * The text of a line, without its end, cut around the match when it is long. `matchAt` is the byte where the match
- * starts.
- */
+/** The text of a line, without its end, cut around the match when it is long. `matchAt` is the byte of the match. */
 export function lineText(bytes: Buffer, matchAt: number): string {
   const held = bytes.length > maxHeldBytes ? bytes.subarray(0, maxHeldBytes) : bytes
   const line = withoutReturns(held)

@@ -209,10 +209,7 @@ function failed(errorText: string): SearchError {
   return new SearchError('search_failed', `The search failed: ${errorText.trim().slice(0, 300)}`)
 }
 
-/**
- * Reads paths that each end with NUL, chunk by chunk. A name that is not UTF-8 is skipped: no other tool could name
- * it.
- */
+/** Reads paths that each end with NUL, chunk by chunk. Names that are not UTF-8 are skipped: no tool can name them. */
 function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {
   let held: Buffer | undefined
   return (chunk) => {

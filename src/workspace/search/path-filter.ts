@@ -8,9 +8,7 @@ export type PathFilter = {
   readonly names: readonly string[] | undefined
 }
 
-/**
- * What every result has to pass, wherever it comes from: the glob, relative to the searched directory, and the permit.
- */
+/** What every result has to pass: the glob, relative to the searched directory, and the permit. */
 export function createPathFilter(
   target: SearchTarget,
   pattern: string | undefined,

@@ -15,9 +15,7 @@ export type WorkerSetup = {
   readonly exact: boolean
 }
 export type FoundLine = { readonly line: number; readonly at: number; readonly bytes: Uint8Array }
-/**
- * For each file: how many lines match and the first of them (`at` is -1 for context); null when it could not be read.
- */
+/** For each file: how many lines match and the first of them (`at` is -1 for context); null if it is unreadable. */
 export type WorkerAnswer = readonly ({
   readonly count: number
   readonly lines: readonly FoundLine[]

@@ -19,10 +19,7 @@ export type RipgrepEnd = {
   readonly stopped?: 'deadline' | 'aborted' | 'enough' | undefined
 }
 
-/**
- * Runs ripgrep without a shell, without configuration, in a process group of its own, and never longer than the
- * deadline.
- */
+/** Runs ripgrep without a shell and configuration, in its own process group, and never longer than the deadline. */
 export async function runRipgrep(args: readonly string[], options: RipgrepOptions): Promise<RipgrepEnd> {
   if (options.signal?.aborted) return { exitCode: null, errorText: '', stopped: 'aborted' }
   const binary = options.binary ?? (await ripgrepPath())

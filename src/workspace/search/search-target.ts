@@ -13,10 +13,7 @@ export type SearchTarget = {
   /** From the root to the directory, with forward slashes and a final one; empty for the root itself. */
   readonly prefix: string
   readonly fileName: string | undefined
-  /**
-   * The top of the git repository that holds the root, if one does. Ignore rules then apply from there, else from the
-   * root.
-   */
+  /** The top of the git repository that holds the root, if any. Ignore rules apply from there, else from the root. */
   readonly repository: string | undefined
   readonly method: OpenMethod
 }

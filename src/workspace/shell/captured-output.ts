@@ -12,9 +12,7 @@ export type CaptureOptions = {
   readonly onText?: ((text: string) => void) | undefined
 }
 
-/**
- * A command's output while it comes: bounded in memory, whole in a file when it is long, readable from any position.
- */
+/** A command's output while it comes: bounded in memory, whole in a file when long, readable from any position. */
 export class CapturedOutput {
   readonly #options: CaptureOptions
   readonly #decoder = new TextDecoder()

@@ -59,10 +59,7 @@ export type CallConfinement = {
   readonly masked?: readonly string[] | undefined
   /** Which files to hide in the same way, wherever they are in the workspace; looked for before each command. */
   readonly unreadable?: UnreadablePaths | undefined
-  /**
-   * What a command that only runs git may change in the repositories it works in. Absent: every git directory is
-   * read-only.
-   */
+  /** What a command that only runs git may change in its repositories. Absent: every git directory is read-only. */
   readonly git?: GitWork | undefined
 }
 

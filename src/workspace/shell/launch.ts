@@ -99,10 +99,7 @@ export async function drain(running: Running): Promise<boolean> {
 /** In all, for a command that left behind a process which writes without end. */
 const maxWritingMs = 5_000
 
-/**
- * Waits while output is being written to its file, and gives how long that took; what came meanwhile is still in the
- * pipe.
- */
+/** Waits while output is being written to its file, and returns for how long; later output is still in the pipe. */
 async function untilWritten(running: Running, maxMs: number): Promise<number> {
   const began = performance.now()
   while (running.isWriting() && performance.now() - began < maxMs) await withTimeout(running.ended, 10)

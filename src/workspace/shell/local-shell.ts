@@ -67,9 +67,7 @@ export interface WorkspaceShell extends RuntimeShell {
 export interface LocalShell extends WorkspaceShell {
   /** Whether it has run nothing, so that nothing of it has to be closed. */
   readonly isUnused: boolean
-  /**
-   * Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended.
-   */
+  /** Starts a program by its words, without a shell; it is talked to over its streams until it ends. */
   open(
     argv: readonly string[],
     options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
@@ -366,10 +364,7 @@ function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 
   return Array.from(groups, ([pid, startTime]) => ({ pid, startTime }))
 }
 
-/**
- * Fresh for each command, so that no `.gitconfig` or start-up file written by one changes what the next one does
- * (SEC-114).
- */
+/** Fresh for each command: no `.gitconfig` or start-up file of one changes what the next one does (SEC-114). */
 async function removeHome(home: string): Promise<void> {
   await rmdir(home).catch(() => rm(home, { recursive: true, force: true }))
 }

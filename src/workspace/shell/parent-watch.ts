@@ -70,10 +70,7 @@ function unref(stream: object): void {
   if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/**
- * A watcher that could not be started or is gone is handled where it exits; the ledger is swept at the next start
- * anyway.
- */
+/** A watcher that did not start or is gone is handled where it exits; the next start sweeps the ledger anyway. */
 function ignoreBrokenPipe(_error: Error): void {
   return
 }

@@ -28,9 +28,6 @@ export type PipedProcess = {
   readonly sandbox: string
   /** The program itself is gone; what it started may not be. */
   readonly exit: Promise<{ readonly exitCode: number | null; readonly signal?: string }>
-  /**
-   * Closes its input, and when it does not end by itself ends it with everything it started. Every caller gets the same
-   * end.
-   */
+  /** Closes its input; if it does not end by itself, ends it and all it started. Every caller gets the same end. */
   end(): Promise<void>
 }

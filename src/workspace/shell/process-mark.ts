@@ -8,9 +8,7 @@ import { readFileSync } from 'node:fs'
  */
 const perHost = 1_000_000
 
-/**
- * Draws the number of a host. Undefined where marks cannot be set: no `/proc`, or the limit is too low to leave room.
- */
+/** Draws the number of a host. Undefined where marks cannot be set: no `/proc`, or the limit is too low. */
 export function newHostMark(): number | undefined {
   const own = lockLimit('self')
   if (own === undefined) return undefined

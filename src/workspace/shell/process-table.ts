@@ -19,10 +19,7 @@ export type ProcessEntry = {
   readonly startTime: string
 }
 
-/**
- * The processes of one moment, as the kernel lists them. What else is asked about them is read when it is asked, and
- * once.
- */
+/** The processes of one moment, as the kernel lists them. Other facts are read once, when they are asked for. */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
   /** A process ended between being listed and being read: a child that it forked in between is missing. */
@@ -78,9 +75,7 @@ export class ProcessSnapshot {
 
 let next: Promise<ProcessSnapshot> | undefined
 
-/**
- * A snapshot taken after this call, shared by all who ask in the same turn: ending many runs at once costs one look.
- */
+/** A snapshot taken after this call, shared by all callers of the same turn: ending many runs costs one look. */
 export function nextSnapshot(): Promise<ProcessSnapshot> {
   next ??= new Promise((resolve) => {
     setImmediate(() => {

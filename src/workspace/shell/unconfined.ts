@@ -12,10 +12,7 @@ export type UnconfinedOptions = {
   readonly asUser?: boolean | undefined
 }
 
-/**
- * No sandbox: the command has every right of the host's user. Its environment is kept apart, unless it runs as the user
- * does.
- */
+/** No sandbox: the command has every right of the host's user. Its environment is separate, unless `asUser`. */
 export function unconfined(options: UnconfinedOptions): Confinement {
   const { limits } = options
   return {

@@ -1,6 +1,4 @@
-/**
- * A position in a text: line and column start at 1, `offset` and `end` at 0 (`end` is the first character after it).
- */
+/** A position in a text: line and column start at 1, `offset` and `end` at 0 (`end` is the character after it). */
 export type Span = {
   readonly line: number
   readonly column: number

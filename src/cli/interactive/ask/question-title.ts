@@ -3,10 +3,7 @@ import { isRecord } from '../../../tool/json.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { callTitle } from '../run/tool-lines.js'
 
-/**
- * The question about one call, with its tool and subject: `Run "rm -rf src"?`, `Edit "a.txt"?`. It is clear without
- * other lines.
- */
+/** The question about one call, with its tool and subject: `Run "rm -rf src"?`, clear without other lines. */
 export function questionTitle(request: AskRequest): string {
   const { toolName, args, subjects } = request
   const asker = request.run?.agentId

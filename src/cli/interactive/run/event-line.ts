@@ -5,9 +5,7 @@ import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
 
-/**
- * The lines for an event that is neither part of an answer nor a call. Returns undefined for events that are not shown.
- */
+/** The lines for an event that is neither part of an answer nor a call; undefined for events that are not shown. */
 export function eventLine(event: AgentEvent, colors: Colors, columns: number): string[] | undefined {
   const { dim, yellow, red, green } = colors
   const lines = (paint: (text: string) => string, text: string): string[] =>

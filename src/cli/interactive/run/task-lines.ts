@@ -6,10 +6,7 @@ import { counted } from './figures.js'
 
 type Task = { readonly name: string; readonly description: string; progress: string }
 
-/**
- * Shows what subagents do. Each line has the name of the agent and its task, because several agents of one name can run
- * at once.
- */
+/** Shows what subagents do, each line with agent and task: several agents of one name can run at once. */
 export class TaskLines {
   readonly #tasks = new Map<string, Task>()
 

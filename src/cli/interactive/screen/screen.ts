@@ -78,10 +78,7 @@ export class Screen {
     this.#cursor = at
   }
 
-  /**
-   * Moves to the first live row. A terminal that became narrower has wrapped the live lines, so the cursor is further
-   * down.
-   */
+  /** Moves to the first live row. A terminal that became narrower has wrapped the live lines. */
   #toTop(): string {
     const columns = Math.max(1, this.#size.columns())
     const above = this.#live.slice(0, this.#cursor.row)

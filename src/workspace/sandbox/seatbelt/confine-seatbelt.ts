@@ -36,10 +36,7 @@ export function seatbeltConfinement(options: SeatbeltOptions): Confinement {
   })
 }
 
-/**
- * The profile with all paths as the kernel writes them. What does not exist is found by the directory that it would be
- * in.
- */
+/** The profile with all paths as the kernel writes them. What does not exist is found by its directory. */
 export function asKernel(profile: MountlessProfile, real: (path: string) => string): MountlessProfile {
   const placed = <Entry extends { readonly path: string }>(entries: readonly Entry[]): Entry[] =>
     entries.map((entry) => ({ ...entry, path: real(entry.path) }))
