@@ -3,7 +3,7 @@ import type { Ledger } from '../shell/ledger.js'
 import type { PathOfKind } from './bubblewrap.js'
 import { maskedPaths } from './call-mounts.js'
 import { TooManyMasksError } from './errors.js'
-import { hardLinks } from './hard-links.js'
+import { hardLinks, linkedFiles } from './hard-links.js'
 import { hostSockets, socketsOfCommands } from './host-sockets.js'
 import { indexTree, type TreeIndex } from './tree-index.js'
 
@@ -35,13 +35,17 @@ export function findCovers({
   }
   const listening = hostSockets()
   const otherNames = hardLinks(trees)
+  const linkedInside = linkedFiles()
   return async (call, scratch) => {
     const { unreadable } = call ?? {}
     const places = [...trees, ...(scratch === undefined ? [] : [scratch]), ...(unreadable?.outside ?? [])]
     const found = await Promise.all(places.map((place) => indexOf(place)(unreadable)))
     const outside = (unreadable?.outside ?? []).filter((place) => unreadable?.denies(place) === true)
     const denied = [...(call?.masked ?? []), ...outside, ...found.flatMap((each) => each.denied)]
-    const masked = maskedPaths([...denied, ...(await otherNames(denied))])
+    // Not what is denied outside: that may be a whole home directory.
+    const hidden = found.slice(0, trees.length).flatMap((each) => each.denied)
+    const linked = await linkedInside(hidden)
+    const masked = maskedPaths([...denied, ...(await otherNames([...denied, ...linked]))])
     const sockets = new Set(await listening())
     const files = found.flatMap((each) => each.sockets).filter((path) => !sockets.has(path))
     const own = files.length === 0 ? new Set<string>() : socketsOfCommands(ledger.leaders())

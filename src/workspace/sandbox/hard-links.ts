@@ -1,7 +1,10 @@
-import { type BigIntStats, lstatSync } from 'node:fs'
+import { type BigIntStats, type Dirent, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { entriesIfReadable, ifReadable } from '../if-readable.js'
+import { entriesIfReadable, ifReadable, realPathIfReadable } from '../if-readable.js'
+import { type Listed, treeWalk } from '../tree-walk.js'
+import { TreeTooLargeError } from './errors.js'
+import { maxDirectories, settledMs } from './tree-index.js'
 
 /** Finds the other names of files in some directory trees. */
 export type HardLinks = (files: readonly string[]) => Promise<string[]>
@@ -48,6 +51,42 @@ async function namesOf(wanted: ReadonlyMap<string, unknown>, roots: readonly str
     }
   }
   return names
+}
+
+/**
+ * Finds the files with several names in directories that are hidden whole. Commands cannot link what is hidden from
+ * them. A link that another program makes to a file in there is seen after the next change of the file's directory.
+ */
+export function linkedFiles(): (directories: readonly string[]) => Promise<string[]> {
+  const walks = new Map<string, () => Promise<ReadonlyMap<string, Linked>>>()
+  return async (directories) => {
+    const found: string[] = []
+    for (const given of directories) {
+      const directory = realPathIfReadable(given) ?? given
+      const walk =
+        walks.get(directory) ??
+        treeWalk(directory, {
+          read: linkedIn,
+          limit: maxDirectories,
+          tooLarge: (limit) => new TreeTooLargeError(directory, limit),
+          settledMs,
+          unreachable: 'leave out',
+        })
+      walks.set(directory, walk)
+      for (const { linked } of (await walk()).values()) found.push(...linked)
+    }
+    return found
+  }
+}
+
+type Linked = Listed & { readonly linked: readonly string[] }
+
+function linkedIn(directory: string, entries: readonly Dirent[] = []): Linked {
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(directory, name))
+  return {
+    children: entries.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+    linked: files.filter((file) => (statOf(file)?.nlink ?? 1n) > 1n),
+  }
 }
 
 function identity({ dev, ino }: BigIntStats): string {

@@ -16,9 +16,9 @@ export type TreeFindings = {
 export type TreeIndex = (unreadable: UnreadablePaths | undefined) => Promise<TreeFindings>
 
 /** How many directories are looked at. Beyond, commands are refused: what was not looked at could not be covered. */
-const maxDirectories = 250_000
+export const maxDirectories = 250_000
 /** On some file systems a second change this soon would show the same time. */
-const settledMs = 2500
+export const settledMs = 2500
 
 /** Finds what a sandbox must cover below a directory, at any depth. */
 export function indexTree(root: string): TreeIndex {

@@ -74,6 +74,22 @@ describeWithBubblewrap('files that a rule keeps from being read', () => {
     expect(output).not.toContain(secret)
   })
 
+  it('are hidden under their other names when a rule denies their directory', async () => {
+    const { session, root } = await openSession(
+      ['done'],
+      {
+        sandbox: 'required',
+        permissionPolicy: { allow: ['bash(*)'], deny: ['read(vault/**)', 'read(safe)'] },
+      },
+      { 'vault/deep/key': secret, 'safe/deep/key': secret },
+    )
+    linkSync(join(root, 'vault/deep/key'), join(root, 'of-vault'))
+    linkSync(join(root, 'safe/deep/key'), join(root, 'of-safe'))
+    const output = await session.bash('cat vault/deep/key of-vault; cat safe/deep/key of-safe; echo looked')
+    expect(output).toContain('looked')
+    expect(output).not.toContain(secret)
+  })
+
   it('stay hidden from the commands of the host', async () => {
     const { session } = await openSession(['done'], { sandbox: 'required', ...policy }, files)
     const output = await session.bash('bash read.sh; echo looked')

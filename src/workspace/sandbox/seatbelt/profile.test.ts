@@ -213,6 +213,10 @@ function fold(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }
 const isSame = (held: string, path: string): boolean => isInside(fold(held), fold(path))
+/** The names on the way from a directory to a path inside it, as they are spelled in the path. */
+function namesBelow(directory: string, path: string): string[] {
+  return isSame(directory, path) ? path.split('/').slice(directory.split('/').length) : []
+}
 /** After a character outside ASCII, which can stand for letters, any letter of the name can be missing. */
 function isLike(name: string, found: string, isLax = false): boolean {
   const mayMiss = isLax && /^[a-z]/i.test(name) && isLike(name.slice(1), found, true)
@@ -245,23 +249,11 @@ function isGranted(grant: MountlessProfile, access: 'read' | 'write', path: stri
     return false
   for (const { directory, name } of grant.rules.names) {
     const held = `${directory}/${name}`
-    const [first = ''] = fold(path).startsWith(`${fold(directory)}/`)
-      ? fold(path)
-          .slice(fold(directory).length + 1)
-          .split('/')
-      : []
+    const [first = ''] = namesBelow(directory, path)
     if (first !== '' && isLike(name, first) && !isOpenIn(held)) return false
   }
   const bases = grant.rules.gitRoots.length === 0 ? [] : [...grant.rules.gitRoots, ...opened]
-  return !bases.some(
-    (base) =>
-      fold(path).startsWith(`${fold(base)}/`) &&
-      fold(path)
-        .slice(fold(base).length + 1)
-        .split('/')
-        .some((name) => isLike('.git', name)) &&
-      !isOpenIn(base),
-  )
+  return !bases.some((base) => namesBelow(base, path).some((name) => isLike('.git', name)) && !isOpenIn(base))
 }
 
 function pathsIn(filter: SbplFilter): string[] {
