@@ -16,7 +16,7 @@ function endStage(name) {
   for (const file of files) seen.add(file)
   stages[name] = files
     .map((file) => basename(file))
-    .filter((file) => !/-entry\.cjs$|^scripts\.cjs$/.test(file))
+    .filter((file) => !/^[^~]*-entry\.cjs$|^scripts\.cjs$/.test(file))
 }
 
 const workspace = join(place, 'workspace')
@@ -52,7 +52,12 @@ const agent = await Agent.create(
 )
 agent.session(workspace)
 endStage('on-session')
-const session = agent.session(workspace, { sessionStore: new FileSessionStore(join(place, 'sessions')) })
+// As a careful host opens it.
+const session = agent.session(workspace, {
+  sessionStore: new FileSessionStore(join(place, 'sessions')),
+  permissionPolicy: { deny: ['write(**/.env*)'], ask: ['bash(git push*)'], allow: ['read(*)'] },
+  hooks: [{ id: 'watch', event: 'pre_tool_use', handler: () => undefined }],
+})
 endStage('on-record')
 await session.send('Answer.')
 endStage('on-run')

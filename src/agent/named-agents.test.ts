@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { compilePolicy } from '../authority/policy.js'
-import { builtinToolNames } from '../session/builtin-tools.js'
+import { builtinToolNames } from '../session/tool-names.js'
 import { scriptedModel } from '../testing/scripted-model.js'
 import { CapstanError } from '../tool/errors.js'
 import { Agent } from './agent.js'
 import { AgentNotFoundError, builtinAgents, findAgent } from './named-agents.js'
 
-const toolNames = builtinToolNames()
+const toolNames = builtinToolNames
 
 describe('an agent by name', () => {
   it.each([

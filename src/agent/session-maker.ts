@@ -14,6 +14,7 @@ import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import type { SessionSetup } from '../session/setup.js'
+import { builtinToolNames } from '../session/tool-names.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { ChildMaker } from '../subagents/child-maker.js'
@@ -176,7 +177,7 @@ export class SessionMaker {
 
   /** The options of a session for a named agent: those of the agent, overridden by the given ones. */
   asAgent(agent: AgentDefinition, options: SessionOptions): SessionOptions {
-    const tools = agent.tools?.filter((name) => this.#machinery.builtinToolNames().includes(name))
+    const tools = agent.tools?.filter((name) => builtinToolNames.includes(name))
     return {
       role: agent.prompt,
       ...omitUndefined({ builtinTools: tools, maxToolRounds: agent.maxSteps, model: agent.model }),

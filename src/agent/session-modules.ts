@@ -8,8 +8,7 @@ export type SessionModules = Pick<typeof import('../session/session.js'), 'Sessi
       'createProgramMachine' | 'createProgramTool'
     >
   } & Pick<typeof import('./files/look-up-agent.js'), 'lookUpAgent'> &
-  Pick<typeof import('../subagents/files/worker-spec.js'), 'workerAgent'> &
-  Pick<typeof import('../session/builtin-tools.js'), 'builtinToolNames'>
+  Pick<typeof import('../subagents/files/worker-spec.js'), 'workerAgent'>
 
 /** Loads tools, rules, gate and workspace with the first agent, so that importing the package stays cheap. */
 export async function loadSessionModules(): Promise<SessionModules> {
@@ -22,10 +21,9 @@ export async function loadSessionModules(): Promise<SessionModules> {
       import('./child-session.js'),
       import('./files/look-up-agent.js'),
       import('../subagents/files/worker-spec.js'),
-      import('../session/builtin-tools.js'),
     ])
   const { childMaker } = children
-  const [{ lookUpAgent }, { workerAgent }, { builtinToolNames }] = agents
+  const [{ lookUpAgent }, { workerAgent }] = agents
   return {
     Session,
     checkOptions,
@@ -36,6 +34,5 @@ export async function loadSessionModules(): Promise<SessionModules> {
     childMaker,
     lookUpAgent,
     workerAgent,
-    builtinToolNames,
   }
 }

@@ -13,7 +13,8 @@ export function isFineAsJson(value: unknown, isFine: (json: string) => boolean):
   try {
     const json = JSON.stringify(value)
     // A value that is too deep has at least as many objects and lists.
-    return json.split('{').length + json.split('[').length <= deepest && isFine(json)
+    const isShallow = json.length < 2 * deepest || json.split('{').length + json.split('[').length <= deepest
+    return isShallow && isFine(json)
   } catch {
     // Deeper than JSON can be written.
     return false

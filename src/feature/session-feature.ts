@@ -49,8 +49,6 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   optionWarnings?(options: Options): readonly string[]
   /** The tools of the feature, among the built-in ones. */
   tools?(options: Options): readonly AnyTool[]
-  /** Tools that the feature adds to a session whose options ask for them. Rules can name them in any session. */
-  optionalTools?(): readonly AnyTool[]
   /** Those of them that a model is not shown until they are offered. */
   dormantTools?(): readonly AnyTool[]
   /** A host calls a tool that the session does not have: the feature can bring it, such as by connecting a server. */

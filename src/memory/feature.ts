@@ -56,7 +56,6 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     const { memory, memoryStore } = session.options
     if (memory?.tools && memoryStore !== undefined) session.tools.addAll(memoryTools)
   },
-  optionalTools: () => memoryTools,
   contextPart: (text) => (isRecalledSection(text) ? 'memory' : undefined),
   services: { memory: memoryService },
   delaysPrompt: ({ options }) => options.memoryStore !== undefined,

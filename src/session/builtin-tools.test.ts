@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { memoryTools } from '../memory/memory-tools.js'
 import { createProgramMachine } from '../program/machine/machine.js'
 import { createProgramTool } from '../program/program-tool.js'
 import { compileJsonSchema } from '../tool/json-schema.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { builtinTools } from './builtin-tools.js'
 import { dataForms, hostTools } from './host-tools.js'
+import { builtinToolNames, optionalToolNames } from './tool-names.js'
 
 // They are made without a look at their schemas (`builtInTool`), so that no session waits for it.
 const tools = [
@@ -14,6 +16,12 @@ const tools = [
   ...hostTools.values(),
   ...dataForms.values(),
 ]
+
+it('has the names of the tools that can be chosen, and of those that options add', () => {
+  const made = [...builtinTools({}, []).map(({ name }) => name), 'program']
+  expect([...builtinToolNames].sort()).toEqual(made.sort())
+  expect(optionalToolNames).toEqual(memoryTools.map(({ name }) => name))
+})
 
 describe('the schema of every tool of our own', () => {
   it.each(tools.map((tool) => [tool.name, tool] as const))('is one: %s', (_, tool) => {

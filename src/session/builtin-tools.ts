@@ -8,6 +8,7 @@ import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import type { SessionOptions } from './options.js'
 import { shownLimits } from './shown-limits.js'
+import { builtinToolNames } from './tool-names.js'
 import { ToolRegistry } from './tool-registry.js'
 
 /** The tools that a session starts with. */
@@ -31,24 +32,12 @@ export function builtinTools(options: SessionOptions, more: readonly AnyTool[]):
   return [...(chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))), ...added]
 }
 
-/** The names that the option `builtinTools` takes. */
-export function builtinToolNames(): string[] {
-  const tools = [...createToolbox(), ...featureTools({}), toolSearchTool]
-  return tools.map(({ name }) => name).concat('program')
-}
-
-/** The tools that features add where the options of a session ask for them. */
-export function optionalTools(): readonly AnyTool[] {
-  return featuresWith('optionalTools').flatMap((feature) => feature.optionalTools())
-}
-
 /** Whether a tool of this name comes with the package. */
 function isBuiltinName(name: string): boolean {
-  names ??= new Set([...builtinToolNames(), ...extensionToolNames])
   return names.has(name)
 }
 
-let names: ReadonlySet<string> | undefined
+const names: ReadonlySet<string> = new Set([...builtinToolNames, ...extensionToolNames])
 
 /** The tools that a host gave. */
 export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {

@@ -31,13 +31,14 @@ import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
 import { sandboxBackends } from '../workspace/sandbox/backends.js'
-import { builtinToolNames, optionalTools, ownTools } from './builtin-tools.js'
+import { ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import { features } from './features.js'
 import { featuresWith } from './features-with.js'
 import type { SessionOptions } from './options.js'
 import { isSessionId, sessionIdRule } from './session-id.js'
 import { titleProblem } from './title.js'
+import { builtinToolNames, optionalToolNames } from './tool-names.js'
 
 /**
  * Checks the options of a session. A value of the wrong type is refused by the name of its option, since a limit or a
@@ -95,8 +96,8 @@ function idleRules(options: SessionOptions): readonly string[] {
     policy === undefined || policy.enabled === false ? [] : [policy],
   )
   if (policies.length === 0) return []
-  const tools = [...ownTools(options), ...optionalTools()]
-  const known = [...builtinToolNames(), ...tools.map(({ name }) => name)]
+  const own = ownTools(options).map(({ name }) => name)
+  const known = [...builtinToolNames, ...optionalToolNames, ...own]
   return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 
@@ -148,7 +149,7 @@ const toolSet: Check = (value) =>
     ? each(tool)(value.values())
     : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
-const builtinTool: Check = (value) => oneOfTools(value, builtinToolNames(), 'no built-in tool')
+const builtinTool: Check = (value) => oneOfTools(value, builtinToolNames, 'no built-in tool')
 const extensionTool: Check = (value) => oneOfTools(value, extensionToolNames, 'no extension tool')
 
 function oneOfTools(value: unknown, names: readonly string[], what: string): string | undefined {

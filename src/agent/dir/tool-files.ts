@@ -1,5 +1,5 @@
 import { serverLabel } from '../../mcp/names.js'
-import { builtinToolNames } from '../../session/builtin-tools.js'
+import { builtinToolNames } from '../../session/tool-names.js'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
 import type { McpServerConfig } from '../config/config.js'
 import type { Environment } from '../config/reading.js'
@@ -104,7 +104,7 @@ function checkNames(
   scripts: readonly string[],
   hostTools: readonly string[],
 ): void {
-  const others = [...builtinToolNames(), ...hostTools]
+  const others = [...builtinToolNames, ...hostTools]
   if (others.includes(name) || name.startsWith('mcp__'))
     fields.fail(
       `duplicate tool name: ${name} is the name of another tool of the session; rename it`,

@@ -9,9 +9,9 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { stricterLimits } from '../../workspace/limits/resource-limits.js'
 import { sandboxBackends } from '../../workspace/sandbox/backends.js'
-import { builtinToolNames } from '../builtin-tools.js'
 import { limitNames } from '../limit-names.js'
 import type { SessionOptions } from '../options.js'
+import { builtinToolNames } from '../tool-names.js'
 
 /**
  * What a log may say about the authority of the session that continues it. Tools, or a person who can write to the
@@ -109,7 +109,7 @@ export const restrictions = {
   ceiling: (value: unknown, own: unknown) => (isRecord(value) && own === undefined ? value : undefined),
   builtinTools: (value: unknown, own: unknown) => {
     if (value === false) return false
-    const names = new Set(own === false ? [] : Array.isArray(own) ? textsIn(own) : builtinToolNames())
+    const names = new Set(own === false ? [] : Array.isArray(own) ? textsIn(own) : builtinToolNames)
     return Array.isArray(value) ? textsIn(value).filter((name) => names.has(name)) : undefined
   },
   requireReadBeforeWrite: onlyTrue,
