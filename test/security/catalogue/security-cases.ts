@@ -659,7 +659,7 @@ export const securityCases: readonly SecurityCase[] = [
   {
     number: 224,
     attack: "approval response for an unknown, expired, already used, or other session's request id",
-    test: ['test/persistence/kept-approvals.test.ts', 'is over when its time is: a yes is not taken'],
+    test: ['test/persistence/kept-approvals.test.ts', 'expires at its time limit: an approval is not taken'],
   },
   { number: 225, attack: 'timeout with `timeoutAction: reject`' },
   { number: 226, attack: 'two approvals pending; user approves one' },
