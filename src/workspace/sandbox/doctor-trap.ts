@@ -6,6 +6,7 @@ import { chmod, mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { textIfReadable } from '../if-readable.js'
 import type { UnreadablePaths } from '../shell/confinement.js'
 import { newToken } from '../shell/run-marker.js'
@@ -91,8 +92,11 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     home,
     script,
     unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
-    judge: async (output, survivors) =>
-      judge({ place, root, outside, output, survivors, reached, guarded, namespaces, bystander }),
+    async judge(output, survivors) {
+      // The end of the script can be handled before a connection or datagram that the kernel delivered earlier.
+      for (let turn = 0; turn < 2; turn++) await nextTurn()
+      return judge({ place, root, outside, output, survivors, reached, guarded, namespaces, bystander })
+    },
     async close() {
       bystander.kill('SIGKILL')
       for (const server of [tcp, unixOutside, unixInside, unixRenamed, unixAbstract]) server.close()
