@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root as packageRoot } from '../house/run.js'
+import { commandLines } from '../support/command-lines.js'
 import { openPlace, type Place } from './drive.js'
 
 /** The command as it is installed: a process of its own, with pipes. */
@@ -61,7 +62,7 @@ describe('the built command', () => {
 
   it('ends without an error message when its reader closes the pipe', async () => {
     const place = await openPlace()
-    const { flags } = await place.model(() => ({ text: 'word '.repeat(20_000), deltas: 20 }))
+    const { flags } = await place.model(() => ({ text: 'word '.repeat(8_000), deltas: 20 }))
     const child = start(place, ['run', ...flags, '--no-stdin', '--json', 'Talk'])
     child.stdout?.once('data', () => child.stdout?.destroy())
     const { stderr } = await ended(child)
@@ -72,7 +73,11 @@ describe('the built command', () => {
     const place = await openPlace()
     const { flags } = await place.model((_, n) =>
       n < 30
-        ? { text: 'word '.repeat(2_000), toolCalls: [{ name: 'glob', args: { pattern: `*.${n}` } }] }
+        ? {
+            text: 'word '.repeat(2_000),
+            deltas: 10_000,
+            toolCalls: [{ name: 'glob', args: { pattern: `*.${n}` } }],
+          }
         : 'Done.',
     )
     expect((await ended(start(place, ['run', ...flags, '--no-stdin', '-s', 'long', 'Go']))).code).toBe(0)
@@ -156,8 +161,7 @@ function printed(child: ChildProcess, wanted: string): Promise<void> {
 
 /** Whether a process with this argument is running. */
 function isRunning(word: string): boolean {
-  const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
-  return stdout.split('\n').some((line) => line.trim() === `sleep ${word}`)
+  return commandLines().includes(`sleep ${word}`)
 }
 
 async function until(holds: () => boolean): Promise<void> {

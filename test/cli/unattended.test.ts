@@ -24,16 +24,19 @@ async function runBuilt(
   return { code: child.exitCode ?? -1, stdout, stderr }
 }
 
+/** The same in this process, which takes a fraction of the time. */
+const runHere: typeof runBuilt = (place, argv, env = {}) => place.run(argv, { env })
+
 const schedule = { 'agents/a/instructions.md': 'Help.', 'agents/a/schedules/daily.md': daily() }
 
 describe('without a configured model', { timeout: 120_000 }, () => {
   it.each([
-    ['run', ['run', '--no-stdin', 'Hello']],
-    ['run --json', ['run', '--no-stdin', '--json', 'Hello']],
-    ['serve', ['serve', 'agents/a', '--run', 'daily']],
-  ])('%s exits with 5 and names what to configure', async (_, argv) => {
+    ['run', ['run', '--no-stdin', 'Hello'], runBuilt],
+    ['run --json', ['run', '--no-stdin', '--json', 'Hello'], runHere],
+    ['serve', ['serve', 'agents/a', '--run', 'daily'], runBuilt],
+  ])('%s exits with 5 and names what to configure', async (_, argv, run) => {
     const place = await openPlace(schedule)
-    const { code, stdout, stderr } = await runBuilt(place, argv)
+    const { code, stdout, stderr } = await run(place, argv)
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
     expect(stderr).toContain('No language model is configured.')
     expect(stderr).toMatch(/ANTHROPIC_API_KEY.*--model.*capstan init.*--model offline/s)
@@ -41,12 +44,12 @@ describe('without a configured model', { timeout: 120_000 }, () => {
 
   it('the offline model answers if the flag or the variable names it', async () => {
     const place = await openPlace(schedule)
-    expect(await runBuilt(place, ['run', '--no-stdin', '--model', 'offline', 'Hello'])).toMatchObject({
+    expect(await runHere(place, ['run', '--no-stdin', '--model', 'offline', 'Hello'])).toMatchObject({
       code: 0,
     })
     const variable = { CAPSTAN_MODEL: 'offline' }
     expect(await runBuilt(place, ['run', '--no-stdin', 'Hello'], variable)).toMatchObject({ code: 0 })
-    const served = await runBuilt(place, ['serve', 'agents/a', '--run', 'daily', '--model', 'offline'])
+    const served = await runHere(place, ['serve', 'agents/a', '--run', 'daily', '--model', 'offline'])
     expect(served).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') })
   })
 
@@ -70,7 +73,7 @@ describe('with a capstan.acl that came with the directory and is not confirmed',
       ['run', '--no-stdin', 'Hello'],
       ['serve', 'agents/a', '--run', 'daily'],
     ]) {
-      const { code, stdout, stderr } = await runBuilt(place, argv, env)
+      const { code, stdout, stderr } = await runHere(place, argv, env)
       expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
       expect(stderr).toMatch(/capstan\.acl came with this directory and is not used/)
       expect(stderr).toContain('capstan trust --yes')
@@ -79,11 +82,11 @@ describe('with a capstan.acl that came with the directory and is not confirmed',
     expect(server.requests).toHaveLength(0)
     // Each thing that the error names helps.
     const run = ['run', '--no-stdin', 'Hello']
-    expect(await runBuilt(place, [...run, '--config', config], env)).toMatchObject({ code: 0 })
-    expect(await runBuilt(place, [...run, ...flags], env)).toMatchObject({ code: 0 })
-    expect(await runBuilt(place, [...run, '--model', 'offline'], env)).toMatchObject({ code: 0 })
-    expect(await runBuilt(place, ['trust', '--yes'], env)).toMatchObject({ code: 0 })
-    expect(await runBuilt(place, run, env)).toMatchObject({ code: 0, stdout: 'Never.\n' })
+    expect(await runHere(place, [...run, '--config', config], env)).toMatchObject({ code: 0 })
+    expect(await runHere(place, [...run, ...flags], env)).toMatchObject({ code: 0 })
+    expect(await runHere(place, [...run, '--model', 'offline'], env)).toMatchObject({ code: 0 })
+    expect(await runHere(place, ['trust', '--yes'], env)).toMatchObject({ code: 0 })
+    expect(await runHere(place, run, env)).toMatchObject({ code: 0, stdout: 'Never.\n' })
   })
 
   it('the configuration of the user chooses the model, except in CI', async () => {
@@ -92,9 +95,9 @@ describe('with a capstan.acl that came with the directory and is not confirmed',
     await configAt(place, 'http://127.0.0.1:9')
     await writeFile(join(place.home, 'config.acl'), configText(server.url))
     const run = ['run', '--no-stdin', 'Hello']
-    expect(await runBuilt(place, run)).toMatchObject({ code: 0, stdout: 'Mine.\n' })
-    expect(await runBuilt(place, run, { CI: 'false' })).toMatchObject({ code: 0 })
-    expect(await runBuilt(place, run, { CI: '1' })).toMatchObject({ code: 5, stdout: '' })
+    expect(await runHere(place, run)).toMatchObject({ code: 0, stdout: 'Mine.\n' })
+    expect(await runHere(place, run, { CI: 'false' })).toMatchObject({ code: 0 })
+    expect(await runHere(place, run, { CI: '1' })).toMatchObject({ code: 5, stdout: '' })
   })
 })
 

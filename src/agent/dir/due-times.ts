@@ -32,6 +32,9 @@ const maxCatchUp = 50
 export function dueTimes({ times, cursor: before, now, catchUp }: DueOptions): DueTimes {
   const cursor = soundCursor(before, now)
   if (cursor >= now) return { fires: [], cursor }
+  // The next time is found much faster than the last ones, and at most moments nothing is due.
+  const next = times.next(cursor)
+  if (next === undefined || next > now) return { fires: [], cursor: now }
   const wanted = catchUp === 'all' ? maxCatchUp : 1
   const due = times.last(now, wanted + 1).filter((time) => time > cursor)
   const isOnTime = ([latest]: readonly number[]): boolean => latest !== undefined && now - latest <= graceMs

@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runNode } from '../../house/run.js'
+import { commandLines } from '../../support/command-lines.js'
 import { openPlace } from '../drive.js'
 import { hasScript, lineOf, main, open, openLine } from './real-terminal.js'
 import { keys } from './virtual-terminal.js'
@@ -213,8 +214,7 @@ describe.runIf(hasScript)('other commands in a real terminal', () => {
 })
 
 function isRunning(fits: (line: string) => boolean): boolean {
-  const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
-  return stdout.split('\n').some((line) => fits(line.trim()))
+  return commandLines().some(fits)
 }
 
 async function until(holds: () => boolean): Promise<void> {

@@ -51,11 +51,12 @@ function userEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: base, GIT_CONFIG_NOSYSTEM: '1', GIT_ALLOW_PROTOCOL: 'file' }
 }
 
+/** One shell starts git: starting a process from a test costs more than git does. */
 function repository(directory: string): void {
   mkdirSync(directory, { recursive: true })
-  git(directory, 'init', '-q', '-b', 'main')
-  git(directory, 'add', '.')
-  git(directory, 'commit', '-q', '--allow-empty', '-m', 'first')
+  const git = 'git -c user.name=Ann -c user.email=ann@example.test'
+  const script = `git init -q -b main && git add . && ${git} commit -q --allow-empty -m first`
+  execFileSync('sh', ['-c', script], { cwd: directory, stdio: 'pipe', env: userEnvironment() })
 }
 
 const canary = (): string => join(base, 'PWN')
@@ -64,11 +65,12 @@ const evilConfig = (trace = canary()): string =>
   `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${trace}'; false"\n`
 
 /**
- * Looks around as a person or an editor does, everywhere that a repository could be. One shell does it: starting git
- * from here is slow.
+ * Looks around as a person or an editor does, everywhere that a repository could be: a directory without `.git` and
+ * without `HEAD` belongs to the repository above it. One shell does it: starting git from here is slow.
  */
 function userLooksAround(): void {
   const script = `find "$1" -type d -not -path '*/objects/*' | while IFS= read -r place; do
+    [ "$place" = "$1" ] || [ -e "$place/.git" ] || [ -L "$place/.git" ] || [ -e "$place/HEAD" ] || [ -L "$place/HEAD" ] || continue
     for words in status 'add -A --dry-run' diff 'stash list' branch; do
       git -c user.name=Ann -c user.email=ann@example.test -C "$place" $words
     done
