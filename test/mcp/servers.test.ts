@@ -1,10 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of a configuration file look like that
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { AgentEvent } from '../../src/loop/events.js'
 import { FixedClock } from '../../src/loop/host-env.js'
+import type { SessionOptions } from '../../src/session/options.js'
 import {
   calls,
   eventsOf,
@@ -21,11 +22,6 @@ import { badEntry, badServer, entryOf } from './support.js'
 const limit = 120_000
 const allow = { permissionPolicy: { allow: ['mcp__*'] } }
 const everything = { name: 'every', command: process.execPath, args: [entryOf('everything'), 'stdio'] }
-
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0)) await close()
-})
 
 describe('a server over stdio', { timeout: limit }, () => {
   it('is added by position, called, and removed', async () => {
@@ -118,23 +114,14 @@ describe('a server over stdio', { timeout: limit }, () => {
     await agent.refreshMcpTools()
   })
 
-  it('reports progress', async () => {
-    const args = { duration: 1, steps: 4 }
+  it('reports progress, receives the cancellation of a call, and answers the next one', async () => {
+    const name = 'mcp__every__trigger-long-running-operation'
     const { session } = await openSession(
-      [calls(['mcp__every__trigger-long-running-operation', args]), 'done'],
+      [calls([name, { duration: 0.2, steps: 4 }]), 'done', calls([name, { duration: 60, steps: 600 }])],
       { ...allow, builtinTools: false, mcpServers: [everything] },
     )
     const deltas = ofType(await eventsOf(session, 'go'), 'tool_output_delta').map(({ text }) => text)
     expect(deltas.join('')).toMatch(/1\/4[\s\S]*4\/4/)
-  })
-
-  it('receives the cancellation of a call, and answers the next one', async () => {
-    const args = { duration: 60, steps: 600 }
-    const { session } = await openSession(
-      [calls(['mcp__every__trigger-long-running-operation', args])],
-      allow,
-    )
-    await session.addMcp(everything)
     const events: AgentEvent[] = []
     for await (const event of await session.stream('go')) {
       events.push(event)
@@ -146,9 +133,16 @@ describe('a server over stdio', { timeout: limit }, () => {
     )
   })
 
-  it('gives resources, and prompts as commands for the model', async () => {
+  it('gives resources, pictures as pictures, and prompts as commands for the model', async () => {
     const { session, server } = await openSession(['a poem'])
     await session.addMcp(everything)
+    // What only a user or a model of the host could answer is not offered without them.
+    expect(session.toolNames()).not.toContain('mcp__every__trigger-elicitation-request')
+    expect(session.toolNames()).not.toContain('mcp__every__trigger-sampling-request')
+    const { envelope } = await session.tool('mcp__every__get-tiny-image')
+    expect(envelope).toMatchObject({
+      data: [{ type: 'text' }, { type: 'image', mediaType: 'image/png' }, { type: 'text' }],
+    })
     const list = await session.tool('mcp__every__list_resources')
     const [first] = JSON.parse(list.output) as { uri: string }[]
     const read = await session.tool('mcp__every__read_resource', { uri: first?.uri })
@@ -161,40 +155,23 @@ describe('a server over stdio', { timeout: limit }, () => {
     await expect(session.send('/mcp__every__args-prompt')).rejects.toThrow('needs: city')
   })
 
-  it('has its questions answered by the user, and cancelled when there is no user', async () => {
-    const { session } = await openSession([], { onQuestion: (all) => ({ answers: all.map(() => ['Ada']) }) })
+  it('has its questions answered by the user, and a model asked only by a host that says so', async () => {
+    const asked: unknown[] = []
+    const sampling = async (request: unknown) => {
+      asked.push(request)
+      return { model: 'mine', text: 'sampled' }
+    }
+    const onQuestion: SessionOptions['onQuestion'] = (all) => ({ answers: all.map(() => ['Ada']) })
+    const { session } = await openSession([], { onQuestion, mcp: { sampling } })
     await session.addMcp(everything)
     expect(session.toolNames()).toContain('mcp__every__trigger-elicitation-request')
     const answered = await session.tool('mcp__every__trigger-elicitation-request')
     expect(answered.output).toMatch(/Ada|accept/i)
     const roots = await session.tool('mcp__every__get-roots-list')
     expect(roots.output).toContain(`file://${session.workspace}`)
-    const { session: alone } = await openSession([])
-    await alone.addMcp(everything)
-    expect(alone.toolNames()).not.toContain('mcp__every__trigger-elicitation-request')
-    expect(alone.toolNames()).not.toContain('mcp__every__trigger-sampling-request')
-  })
-
-  it('has a model asked only by a host that says so', async () => {
-    const asked: unknown[] = []
-    const sampling = async (request: unknown) => {
-      asked.push(request)
-      return { model: 'mine', text: 'sampled' }
-    }
-    const { session } = await openSession([], { mcp: { sampling } })
-    await session.addMcp(everything)
     const result = await session.tool('mcp__every__trigger-sampling-request', { prompt: 'hm', maxTokens: 5 })
     expect(result.output).toContain('sampled')
     expect(asked).toMatchObject([{ server: 'every', maxTokens: 5 }])
-  })
-
-  it('keeps pictures as pictures', async () => {
-    const { session } = await openSession([])
-    await session.addMcp(everything)
-    const { envelope } = await session.tool('mcp__every__get-tiny-image')
-    expect(envelope).toMatchObject({
-      data: [{ type: 'text' }, { type: 'image', mediaType: 'image/png' }, { type: 'text' }],
-    })
   })
 
   it('is let go of when it is idle, and connected again by the next call', async () => {
@@ -241,9 +218,20 @@ describe('disconnectIdleMcp', () => {
 })
 
 describe('a server over HTTP', { timeout: limit }, () => {
+  let servers: Record<'streamableHttp' | 'sse', Awaited<ReturnType<typeof startEverything>>>
+  beforeAll(async () => {
+    const [streamableHttp, sse] = await Promise.all([
+      startEverything('streamableHttp'),
+      startEverything('sse'),
+    ])
+    servers = { streamableHttp, sse }
+  })
+  afterAll(async () => {
+    for (const { close } of Object.values(servers)) await close()
+  })
+
   it.each(['streamableHttp', 'sse'] as const)('is reached by %s', async (kind) => {
-    const server = await startEverything(kind)
-    open.push(server.close)
+    const server = servers[kind]
     const { session } = await openSession([])
     const count = await session.addMcpServer(
       'web',
@@ -260,15 +248,13 @@ describe('a server over HTTP', { timeout: limit }, () => {
   })
 
   it('falls back to event streams where the server knows nothing else', async () => {
-    const server = await startEverything('sse')
-    open.push(server.close)
     const { session } = await openSession([])
-    expect(await session.addMcp({ name: 'web', url: server.url })).toBeGreaterThan(5)
+    expect(await session.addMcp({ name: 'web', url: servers.sse.url })).toBeGreaterThan(5)
     expect((await session.tool('mcp__web__echo', { message: 'old' })).output).toBe('Echo: old')
   })
 
   it('is idle, lost and found like any other', async () => {
-    const server = await startEverything('streamableHttp')
+    const server = servers.streamableHttp
     const { session } = await openSession([])
     await session.addMcp({ name: 'web', url: server.url })
     expect(await session.disconnectIdleMcp(0)).toEqual(['web'])
