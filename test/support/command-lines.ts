@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The command line of each process, with one space between words. Linux lists them as files: starting `ps` takes longer,
- * and tests look many times.
+ * The command line of each process, with one space between words. Linux lists them as files: starting `ps` takes
+ * longer, and tests look many times.
  */
 export function commandLines(): string[] {
   if (process.platform !== 'linux')
