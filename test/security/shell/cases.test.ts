@@ -8,8 +8,10 @@ import {
   patternDenies,
   patternWarnings,
 } from '../../../src/authority/shell/command-pattern.js'
-import { decide, policy } from './policy.js'
+import { policy, sharedDecide } from './policy.js'
 import { reasons, unitNames } from './seen.js'
+
+const decide = sharedDecide()
 
 /** [number, command, decisions that are right]. The numbers are those of the catalogue of attacks. */
 type Case = readonly [number: string, command: string, right: string]
