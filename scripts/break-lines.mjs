@@ -12,14 +12,20 @@ const maxLength = 160
  */
 export function breakLines(path) {
   const text = readFileSync(path, 'utf8')
+  if (!text.split('\n').some(isLong)) return
   const places = breakPlaces(path, text)
   const lines = []
   let start = 0
   for (const line of text.split('\n')) {
-    lines.push(line.length > maxLength ? broken(line, start, places) : line)
+    lines.push(isLong(line) ? broken(line, start, places) : line)
     start += line.length + 1
   }
   writeFileSync(path, lines.join('\n'))
+}
+
+/** @param {string} line */
+function isLong(line) {
+  return line.length > maxLength
 }
 
 /**

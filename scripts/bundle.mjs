@@ -240,7 +240,6 @@ export async function bundleLibrary(modules, target, { oneByOne = false } = {}) 
   asScripts(files, { isHot, immutable: [neutral.partName] })
   for (const file of files) {
     writeFileSync(file, neutral.linked(readFileSync(file, 'utf8')))
-    stableShapes(file)
     breakLines(file)
   }
   const scriptEntries = scripts.flatMap(({ fileName, facadeModuleId }) => {
@@ -290,10 +289,7 @@ export async function bundleCommand(modules, target) {
   })
   const files = command.map(({ fileName }) => join(target, 'cli', fileName))
   asScripts(files, { importWith: 'importModule' })
-  for (const file of files) {
-    stableShapes(file)
-    breakLines(file)
-  }
+  for (const file of files) breakLines(file)
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
   return [...command, ...(await buildInspector(join(target, 'inspector')))]
 }

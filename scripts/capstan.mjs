@@ -42,7 +42,7 @@ async function start(args) {
 /** Runs everything, or the tests whose files match. The tests that need a build make it (test/support/global-setup.mjs). @param {string[]} args */
 async function test(args) {
   ensureInstalled()
-  if (args.length > 0) return run(process.execPath, [vitest, 'run', ...args])
+  if (args.length > 0) return runTests(args)
   const { runChecks } = await import('./checks.mjs')
   return runChecks()
 }
@@ -50,7 +50,16 @@ async function test(args) {
 /** Runs the tests of `src/`, without a build. */
 async function testUnit() {
   ensureInstalled()
-  return run(process.execPath, [vitest, 'run', '--project', 'unit'])
+  return runTests(['--project', 'unit'])
+}
+
+/** @param {string[]} args of vitest */
+async function runTests(args) {
+  const { withMemoryDirectory } = await import('./memory-directory.mjs')
+  return withMemoryDirectory((words, env) => {
+    const [command = '', ...rest] = [...words, process.execPath, vitest, 'run', ...args]
+    return run(command, rest, root, env)
+  })
 }
 
 async function build() {

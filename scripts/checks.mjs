@@ -2,9 +2,11 @@
 // failed`.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { ensureBuiltInClone, rememberChecked, sourceDigest, tsc } from './build.mjs'
+import { ensureBuiltInClone, rememberChecked, sourceDigest, tsc, tscEnvironment } from './build.mjs'
+import { withMemoryDirectory } from './memory-directory.mjs'
 import { installUserPackages } from './user-packages.mjs'
 
+const vitest = 'node_modules/vitest/vitest.mjs'
 const report = '.build/tiers.json'
 const checks = [
   {
@@ -42,17 +44,7 @@ export async function runChecks() {
   // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
   spawnSync(process.execPath, ['scripts/ensure-bubblewrap.mjs'], { stdio: 'inherit' })
   rmSync(report, { force: true })
-  const vitest = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--reporter=default',
-    '--reporter=./scripts/tier-reporter.mjs',
-  ]
-  const tests = spawn(process.execPath, vitest, {
-    stdio: 'inherit',
-    env: { ...process.env, TIERS: 'together' },
-  })
-  const status = await new Promise((resolve) => tests.on('close', resolve))
+  const status = await withMemoryDirectory(runTests)
   for (const { name, ms, code, output } of await checked) {
     console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds(ms)})`)
     if (code === 0) passed++
@@ -78,12 +70,23 @@ export async function runChecks() {
 }
 
 /**
+ * @param {readonly string[]} words that begin the command @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<number | null>}
+ */
+function runTests(words, env) {
+  const reporters = ['--reporter=default', '--reporter=./scripts/tier-reporter.mjs']
+  const [command = '', ...args] = [...words, process.execPath, vitest, 'run', ...reporters]
+  const tests = spawn(command, args, { stdio: 'inherit', env: { ...env, TIERS: 'together' } })
+  return new Promise((resolve) => tests.on('close', resolve))
+}
+
+/**
  * @param {{ name: string, args: string[] }} check
  * @returns {Promise<{ name: string, ms: number, code: number | null, output: string }>}
  */
 function runCheck({ name, args }) {
   const started = performance.now()
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: tscEnvironment() })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   return new Promise((resolve) =>

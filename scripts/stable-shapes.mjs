@@ -24,17 +24,25 @@ export function withStableShapes(path, text) {
   /** @type {number[]} */
   const places = []
   new Visitor({
-    ObjectExpression({ properties }) {
-      const [first, second] = properties
-      // A copy of one object alone has the hidden class of that object.
-      if (first?.type === 'SpreadElement' && second !== undefined) places.push(first.start)
+    ObjectExpression(object) {
+      const at = placeForNothing(object)
+      if (at !== undefined) places.push(at)
     },
   }).visit(program)
   const pieces = []
   let from = 0
   for (const place of places.toSorted((a, b) => a - b)) {
-    pieces.push(text.slice(from, place), '...null, ')
+    pieces.push(text.slice(from, place), nothing)
     from = place
   }
   return [...pieces, text.slice(from)].join('')
+}
+
+/** What comes before the first copy. */
+export const nothing = '...null, '
+
+/** Where it comes in an object that begins with a copy of another. @param {import('@oxc-project/types').ObjectExpression} object */
+export function placeForNothing({ properties: [first, second] }) {
+  // A copy of one object alone has the hidden class of that object.
+  return first?.type === 'SpreadElement' && second !== undefined ? first.start : undefined
 }
