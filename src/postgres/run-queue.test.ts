@@ -61,7 +61,7 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
 
   it('shares one row, one heartbeat and its connections with the store of its process', async () => {
     const { url: admin, schema } = await postgresSchema()
-    const role = `r_${schema}`
+    const role = `queue_user_${schema}`
     await runSql(admin, `create role ${role} superuser login`)
     onTestFinished(async () => {
       await runSql(admin, `drop role ${role}`)

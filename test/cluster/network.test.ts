@@ -21,7 +21,7 @@ describe.skipIf(!hasPostgres() || !hasNetworks())('FT-45: a worker that is cut o
         if (host === undefined) throw new Error('there is no such host')
         const place = {
           under: host.under,
-          databaseUrl: `postgres://capstan@${host.databaseAddress}:${databasePort}/postgres`,
+          databaseUrl: `postgres://capstan@${host.databaseAddress}:${databasePort}${new URL(url).pathname}`,
           modelUrl: `http://${host.otherAddress}:${otherPort}`,
         }
         return workerAt(place, '--mode', 'full', '--slots', '4')

@@ -51,7 +51,7 @@ async function startPooler(serverUrl: string): Promise<string> {
   writeFileSync(
     config,
     `[databases]
-postgres = ${target} port=${server.port || 5432}
+${server.pathname.slice(1)} = ${target} port=${server.port || 5432}
 [pgbouncer]
 listen_port = 5432
 unix_socket_dir = ${directory}
@@ -81,5 +81,5 @@ max_client_conn = 100
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`PgBouncer did not start: ${log}`)
     await wait(20)
   }
-  return `postgres://${server.username}@localhost/postgres?host=${encodeURIComponent(directory)}`
+  return `postgres://${server.username}@localhost${server.pathname}?host=${encodeURIComponent(directory)}`
 }

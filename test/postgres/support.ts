@@ -93,7 +93,7 @@ export async function startProxy(serverUrl: string) {
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   return {
-    url: `postgres://capstan@127.0.0.1:${port}/postgres`,
+    url: `postgres://capstan@127.0.0.1:${port}${new URL(serverUrl).pathname}`,
     /** Passes nothing on after a statement with this text: for the server the clients are paused. Resolves then. */
     pauseAfter: (text: string) =>
       new Promise<void>((resolve) => {

@@ -101,8 +101,13 @@ export function createServer(directory, settings = {}) {
     // A test ends processes, not the machine.
     fsync: 'off',
     max_connections: 200,
-    shared_buffers: '32MB',
-    autovacuum_naptime: '10s',
+    shared_buffers: '128MB',
+    // Nothing lives long enough to be cleaned up or planned again.
+    autovacuum: 'off',
+    full_page_writes: 'off',
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    jit: 'off',
     timezone: 'UTC',
     ...settings,
   }

@@ -143,7 +143,7 @@ describe.skipIf(!hasPostgres())('the Postgres store', () => {
     const missing = new PostgresSessionStore({ url, schema: 'nothing_here' })
     await expect(missing.list()).rejects.toThrow(/run 'capstan migrate'/)
     await missing.close()
-    const role = `r_${schema}`
+    const role = `store_user_${schema}`
     await runSql(url, `create role ${role} login; grant usage on schema ${schema} to ${role}`)
     const poor = new PostgresSessionStore({ url: url.replace('//capstan@', `//${role}@`), schema })
     await expect(poor.list()).rejects.toMatchObject({ code: 'store_unwritable' })
