@@ -206,7 +206,7 @@ export const providers: readonly WellKnown[] = [
     cache: 'automatic',
   },
   {
-    names: ['lmstudio'],
+    names: ['lmstudio', 'lm-studio'],
     protocol: 'chat',
     baseUrl: 'http://127.0.0.1:1234/v1',
     env: 'LMSTUDIO_API_KEY',
@@ -222,7 +222,7 @@ export const providers: readonly WellKnown[] = [
     cache: 'automatic',
   },
   {
-    names: ['llamacpp'],
+    names: ['llamacpp', 'llama.cpp'],
     protocol: 'chat',
     baseUrl: 'http://127.0.0.1:8080/v1',
     env: 'LLAMACPP_API_KEY',

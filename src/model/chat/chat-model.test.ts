@@ -325,8 +325,8 @@ describe('a request', () => {
         { type: 'text', text: 'yes' },
       ],
     }
-    const thinking = { ...facts, reasoning: true }
-    await answer(modelAt(baseUrl, { provider: 'deepseek', facts: thinking }), ask({ chatHistory: [said] }))
+    // Also of a model that is not known to reason: it did.
+    await answer(modelAt(baseUrl, { provider: 'deepseek' }), ask({ chatHistory: [said] }))
     await answer(modelAt(baseUrl), ask({ chatHistory: [said] }))
     expect(bodyOf(seen[0])['messages']).toEqual([
       { role: 'assistant', content: 'yes', reasoning_content: 'because' },

@@ -49,7 +49,7 @@ export type ChatModelOptions = ConnectionOptions & {
  */
 export function createChatModel(options: ChatModelOptions): Model {
   const { provider, id, facts } = options
-  const dialect = { ...dialectOf(provider, id, facts), ...options.dialect }
+  const dialect = { ...dialectOf(provider, id), ...options.dialect }
   const url = options.endpoint ?? chatEndpoint(options.baseUrl)
   const secrets = secretsIn(options, url)
   const place: ModelPlace = { provider, id, url, secrets }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ReasoningEffort } from '../effort.js'
-import type { ModelFacts, PromptCache } from '../model.js'
+import type { PromptCache } from '../model.js'
 import { type EffortForm, wellKnownProvider } from '../well-known.js'
 
 /** Differences between servers that implement chat completions. */
@@ -23,7 +23,7 @@ export type ChatDialect = {
 }
 
 /** Returns the known differences by the provider's name and the model's id. */
-export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 'reasoning'>): ChatDialect {
+export function dialectOf(provider: string, id: string): ChatDialect {
   const name = provider.toLowerCase()
   const effort = wellKnownProvider(name)?.effort
   return {
@@ -32,11 +32,10 @@ export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 
         maxTokensField: 'max_completion_tokens',
       }),
     ...(name === 'mistral' && { streamUsage: false, shortCallIds: true }),
-    // These two reject a tool round without its reasoning.
-    ...(/deepseek|kimi|moonshot/.test(`${name} ${id.toLowerCase()}`) &&
-      facts.reasoning && {
-        reasoningField: 'reasoning_content',
-      }),
+    // These two reject a tool round without its reasoning. Whether a model reasons is known by what it has sent.
+    ...(/deepseek|kimi|moonshot/.test(`${name} ${id.toLowerCase()}`) && {
+      reasoningField: 'reasoning_content',
+    }),
     ...(effort !== undefined && effort !== 'own' && { effort }),
     ...(/^(openai|gpt)$/.test(name) && { cache: 'prompt_cache_retention' }),
     ...(name === 'openrouter' && /^~?anthropic\//.test(id) && { cache: 'cache_control' }),
