@@ -31,7 +31,7 @@ try {
     console.log(
       `${outcome} ${name}: ${found?.median.toFixed(3)} (${found?.low.toFixed(3)} to ${found?.high.toFixed(3)}) ${unit}, target at most ${most}`,
     )
-  const areas = [...tracing.areas, pacing.area, calibrationArea(calibrations)]
+  const areas = [...tracing.areas, ...pacing.areas, calibrationArea(calibrations)]
   console.log(`written to ${writeResults('production', { quick, targets, areas })}`)
   process.exitCode = targets.every(({ outcome }) => outcome === 'met    ') ? 0 : 1
 } finally {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Agent } from 'capstan'
 import { printTable } from '../report.mjs'
 
@@ -15,17 +16,19 @@ const answer = `data: ${JSON.stringify({
   choices: [{ index: 0, delta: { content: 'Done.' }, finish_reason: 'stop' }],
 })}\n\ndata: [DONE]\n\n`
 
-/** @returns {Promise<{ area: object, refused: number }>} */
+/** @returns {Promise<{ areas: object[], refused: number }>} */
 export async function measurePacing() {
   const cold = await refusedOf({ warm: false, says: 'requests' })
   const warm = await refusedOf({ warm: true, says: 'requests' })
   const tokens = await refusedOf({ warm: true, says: 'tokens' })
   const silent = await refusedOf({ warm: true, says: 'nothing' })
+  const silentCold = await refusedOf({ warm: false, says: 'nothing' })
   const rows = [
     { name: 'limits not known before the first response', ...cold },
     { name: 'limits known from a response', ...warm },
     { name: 'a limit of tokens, known from a response', ...tokens },
     { name: 'a provider that does not say them', ...silent },
+    { name: 'the same, without an earlier response', ...silentCold },
   ]
   const title = 'Pacing'
   const explanation = `${runs} runs of one agent at once; the provider accepts ${most} requests, or the tokens of as many, in ${windowMs} ms, so ${runs} need at least ${Math.ceil(runs / most) - 1} windows of waiting.`
@@ -35,7 +38,61 @@ export async function measurePacing() {
     ['', 'refused', 'seconds'],
     rows.map(({ name, refused, seconds }) => [name, String(refused), seconds.toFixed(2)]),
   )
-  return { area: { title, explanation, rows }, refused: warm.refused + tokens.refused }
+  return {
+    areas: [{ title, explanation, rows }, await measureStart()],
+    refused: warm.refused + tokens.refused,
+  }
+}
+
+const responseMs = 300
+const answerMs = 700
+
+/** What the first requests of an agent wait where there is no limit. */
+async function measureStart() {
+  const unpaced = { requestsPerMinute: 1_000_000 }
+  /** @type {{ name: string, seconds: number, ratio: number }[]} */
+  const rows = []
+  for (const [name, rounds] of /** @type {const} */ ([
+    ['runs of 1 round', 1],
+    ['runs of 5 rounds', 5],
+  ])) {
+    const { seconds } = await secondsOf(rounds, undefined)
+    const free = await secondsOf(rounds, unpaced)
+    rows.push({ name, seconds, ratio: seconds / free.seconds })
+  }
+  const title = 'Pacing of a provider without a limit'
+  const explanation = `${runs} runs of a new agent at once; each response begins after ${responseMs} ms and takes ${answerMs} ms more. Ratio to the same without pacing.`
+  printTable(
+    title,
+    explanation,
+    ['', 'seconds', 'ratio'],
+    rows.map(({ name, seconds, ratio }) => [name, seconds.toFixed(2), ratio.toFixed(2)]),
+  )
+  return { title, explanation, rows }
+}
+
+/** @param {number} rounds @param {import('capstan/model').RateLimit | undefined} rateLimit */
+async function secondsOf(rounds, rateLimit) {
+  const call = `data: ${JSON.stringify({
+    id: 'c',
+    choices: [
+      {
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id: 'call_1', function: { name: 'ls', arguments: '{}' } }] },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  })}\n\ndata: [DONE]\n\n`
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    const isLast = body.split('"role":"tool"').length === rounds
+    await setTimeout(responseMs)
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    await setTimeout(answerMs)
+    response.end(isLast ? answer : call)
+  })
+  return timedRuns(server, { warm: false, rateLimit })
 }
 
 /** @param {{ warm: boolean, says: 'requests' | 'tokens' | 'nothing' }} options what the responses say is left */
@@ -68,19 +125,29 @@ async function refusedOf({ warm, says }) {
       response.end(isServed ? answer : '{"error":{"message":"too many"}}')
     })
   })
+  const { seconds } = await timedRuns(server, { warm })
+  return { refused, seconds }
+}
+
+/**
+ * How long the runs take against a server.
+ * @param {import('node:http').Server} server
+ * @param {{ warm: boolean, rateLimit?: import('capstan/model').RateLimit | undefined }} options
+ */
+async function timedRuns(server, { warm, rateLimit }) {
   await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)))
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   const root = mkdtempSync(join(tmpdir(), 'capstan-bench-pacing-'))
   const baseUrl = `http://127.0.0.1:${port}/v1`
   const agent = await Agent.create(
-    { defaultModel: 'p/m', providers: { p: { baseUrl, models: ['m'] } } },
+    { defaultModel: 'p/m', providers: { p: { baseUrl, models: ['m'], ...(rateLimit && { rateLimit }) } } },
     { userDir: join(root, 'user') },
   )
   try {
     if (warm) await agent.session(root).send('Go.')
     const start = performance.now()
     await Promise.all(Array.from({ length: runs }, () => agent.session(root).send('Go.')))
-    return { refused, seconds: (performance.now() - start) / 1000 }
+    return { seconds: (performance.now() - start) / 1000 }
   } finally {
     await agent.close()
     server.closeAllConnections()

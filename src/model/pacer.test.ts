@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { ModelEvent } from './model.js'
-import { Pacer, type RateLimit } from './pacer.js'
+import { type Pace, Pacer, type RateLimit } from './pacer.js'
 
 /** A clock that moves only when something sleeps. */
 function clock(): { now(): number; sleep(ms: number): Promise<void> } {
@@ -21,6 +21,21 @@ const call = (on: (event: ModelEvent) => void = () => undefined) => ({
   on,
 })
 const headers = (given: Record<string, string>) => ({ get: (name: string) => given[name] ?? null })
+
+/** A clock that does not move. */
+const stopped = { now: () => 0, sleep: () => new Promise<void>(() => undefined) }
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+/** Those that were admitted by now. */
+async function sentOf(all: readonly (Pace | Promise<Pace>)[]): Promise<Pace[]> {
+  const sent: Pace[] = []
+  for (const one of all) void Promise.resolve(one).then((pace) => sent.push(pace))
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  return sent
+}
 
 /** When each of so many requests of this size is sent. */
 async function sentAt(limit: RateLimit, count: number, tokens = 0): Promise<number[]> {
@@ -100,7 +115,7 @@ describe('requests to a model with a rate limit', () => {
   })
 
   it('are few until a response has said what the model accepts, and then as many as it says', async () => {
-    const pacer = new Pacer({}, clock())
+    const pacer = new Pacer({}, stopped)
     const events: ModelEvent[] = []
     const all = Array.from({ length: 50 }, () =>
       pacer.admit(
@@ -109,9 +124,76 @@ describe('requests to a model with a rate limit', () => {
       ),
     )
     const sent = await Promise.all(all.filter((one) => !(one instanceof Promise)))
-    expect(sent).toHaveLength(16)
+    expect(sent).toHaveLength(8)
     sent[0]?.heard(headers({ 'x-ratelimit-remaining-requests': '30', 'x-ratelimit-reset-requests': '9s' }))
-    expect(events).toHaveLength(34)
+    expect(events).toHaveLength(42)
+    await turns(50)
+    expect(await sentOf(all)).toHaveLength(31)
+  })
+
+  it.each([
+    ['twice as many with each round of responses', 500, [8, 24, 56, 100]],
+    ['as many at a time as before where responses are fast', 5, [8, 16, 24, 32]],
+  ])('of a provider that says nothing are %s', async (_name, responseMs, expected) => {
+    let now = 0
+    const pacer = new Pacer({}, { ...stopped, now: () => now })
+    // Requests one after the other say nothing about many at once.
+    for (let at = 0; at < 20; at++) {
+      const pace = await pacer.admit(() => 0, call())
+      now += responseMs
+      pace.heard(headers({}))
+    }
+    const all = Array.from({ length: 100 }, () => pacer.admit(() => 0, call()))
+    const counts: number[] = []
+    for (let heard = 0; counts.length < 4; heard = counts.at(-1) ?? 0) {
+      const sent = await sentOf(all)
+      counts.push(sent.length)
+      now += responseMs
+      for (const pace of sent.slice(heard)) pace.heard(headers({}))
+      await turns(100)
+    }
+    expect(counts).toEqual(expected)
+  })
+
+  it('that try again wait for what others were refused for since', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const [first, second] = [call(), call()]
+    const early = await pacer.admit(() => 0, first)
+    early.limited(1_000)
+    early.ended(undefined)
+    const late = await pacer.admit(() => 0, second)
+    expect(time.now()).toBe(1_000)
+    late.limited(5_000)
+    late.ended(undefined)
+    await pacer.admit(() => 0, first)
+    expect(time.now()).toBe(6_000)
+  })
+
+  it('make place for another when they end without a response', async () => {
+    const pacer = new Pacer({}, stopped)
+    const all = Array.from({ length: 10 }, () => pacer.admit(() => 0, call()))
+    const [first, second] = await sentOf(all)
+    first?.ended(undefined)
+    second?.ended(undefined)
+    await turns(10)
+    expect(await sentOf(all)).toHaveLength(10)
+  })
+
+  it('that are refused together make those after them fewer once, and one that tries again does not wait', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const calls = Array.from({ length: 8 }, () => call())
+    for (const pace of await Promise.all(calls.map((one) => pacer.admit(() => 0, one)))) {
+      pace.limited(1_000)
+      pace.ended(undefined)
+    }
+    const again = calls.map((one) => pacer.admit(() => 0, one))
+    expect(again.map((one) => one instanceof Promise)).toEqual([
+      ...Array(4).fill(false),
+      ...Array(4).fill(true),
+    ])
+    expect(time.now()).toBe(0)
   })
 
   it('are few at a time after a provider that does not say its limits has refused one', async () => {
@@ -127,7 +209,8 @@ describe('requests to a model with a rate limit', () => {
       sent.push(time.now())
     })
     for (let turn = 0; turn < 100; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
-    expect(sent).toEqual([1_000, 1_000, 1_000, 1_000])
+    // Without a response for five seconds they hold back no others.
+    expect(sent.slice(0, 9)).toEqual([...Array(4).fill(1_000), ...Array(4).fill(6_000), 11_000])
     expect(waiting).toHaveLength(20)
   })
 

@@ -41,10 +41,12 @@ export class Pacer {
   readonly #unheard = new Set<Sent>()
   readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
   #pausedUntil = 0
-  /** How many requests may be without a response: what is not known yet is asked of few. */
+  /** How many requests may be without a response while the provider has not said what it accepts. */
   #maxUnheard: number
-  /** Calls whose last request was refused because of the rate. */
-  readonly #refused = new WeakSet<PacedCall>()
+  /** The last request that was admitted before a refusal; 0: no request was refused. */
+  #lastBeforeRefusal = 0
+  /** Calls whose last request was refused because of the rate, with `#lastBeforeRefusal` at that time. */
+  readonly #refused = new WeakMap<PacedCall, number>()
   #queue: Promise<unknown> | undefined
   #count = 0
   #awaited: Promise<void> | undefined
@@ -57,7 +59,7 @@ export class Pacer {
     this.#limit = limit
     this.#time = time
     const { requestsPerMinute, tokensPerMinute } = limit
-    this.#maxUnheard = (requestsPerMinute ?? tokensPerMinute) === undefined ? firstBurst : unlimited
+    this.#maxUnheard = (requestsPerMinute ?? tokensPerMinute) === undefined ? firstRequests : unlimited
   }
 
   /**
@@ -67,12 +69,13 @@ export class Pacer {
   admit(tokens: () => number, call: PacedCall, own?: RetryTiming | undefined): Pace | Promise<Pace> {
     const isLimited = this.#limit.tokensPerMinute !== undefined || this.#left.tokens !== undefined
     const size = isLimited ? tokens() : 0
-    // One that was refused has waited by itself.
-    const hasWaited = this.#refused.delete(call)
-    const waitMs = this.#waitMs(size, hasWaited)
+    // One that was refused has waited by itself, unless others were refused since.
+    const waited = this.#refused.get(call)
+    this.#refused.delete(call)
+    const waitMs = this.#waitMs(size, waited)
     if (this.#queue === undefined && waitMs <= 0) return this.#start(size, call)
     call.on({ type: 'rate_limit_wait', waitMs: Math.max(0, Math.ceil(waitMs)) })
-    const turn = this.#wait(this.#queue, size, call, hasWaited, call.retry?.sleep ?? own?.sleep)
+    const turn = this.#wait(this.#queue, size, call, waited, call.retry?.sleep ?? own?.sleep)
     const settled = turn.catch(() => undefined)
     this.#queue = settled
     void settled.then(() => {
@@ -85,14 +88,14 @@ export class Pacer {
     before: Promise<unknown> | undefined,
     size: number,
     call: PacedCall,
-    hasWaited: boolean,
+    waited: number | undefined,
     sleep: Sleep | undefined,
   ): Promise<Pace> {
     const { signal } = call
     if (before !== undefined) await unlessAborted(before, signal)
     for (;;) {
       signal.throwIfAborted()
-      const wait = this.#waitMs(size, hasWaited)
+      const wait = this.#waitMs(size, waited)
       if (wait <= 0) return this.#start(size, call)
       if (sleep !== undefined) {
         await unlessAborted(sleep(wait, signal), signal)
@@ -140,10 +143,13 @@ export class Pacer {
       limited: (retryAfterMs = defaultPauseMs) => {
         const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
-        // A provider that does not say what is left is found out about with few requests at a time.
-        if (this.#left.requests === undefined && this.#left.tokens === undefined)
-          this.#maxUnheard = burstAfterRefusal
-        this.#refused.add(call)
+        // Several requests that were sent together are refused for one reason.
+        if (sent.number > this.#lastBeforeRefusal) {
+          if (this.#isUnstated())
+            this.#maxUnheard = Math.max(1, Math.min(requestsAfterRefusal, Math.floor(this.#maxUnheard / 2)))
+          this.#lastBeforeRefusal = this.#count
+        }
+        this.#refused.set(call, this.#lastBeforeRefusal)
       },
       ended: (used) => {
         this.#unheard.delete(sent)
@@ -158,10 +164,25 @@ export class Pacer {
     if (left !== undefined) left.amount -= amount
   }
 
+  /** Whether no response has said yet how much is left. */
+  #isUnstated(): boolean {
+    return this.#left.requests === undefined && this.#left.tokens === undefined
+  }
+
+  /**
+   * Lets more requests through after a response, if as many were on their way as are allowed: until the first refusal
+   * twice as many with each round of responses, then one more. Requests one after the other say nothing about many at
+   * once, and where responses are fast the same number at a time is many in a second.
+   */
+  #widen(sent: Sent): void {
+    if (this.#time.now() - sent.at < fastResponseMs) return
+    if (this.#queue === undefined && this.#unheard.size < Math.floor(this.#maxUnheard)) return
+    this.#maxUnheard += this.#lastBeforeRefusal === 0 ? 1 : 1 / this.#maxUnheard
+  }
+
   #heard(sent: Sent, headers: { get(name: string): string | null }): void {
+    this.#widen(sent)
     this.#unheard.delete(sent)
-    // Before a refusal one response is enough; after it, each lets one more through.
-    this.#maxUnheard = this.#maxUnheard === firstBurst ? unlimited : this.#maxUnheard + 1
     // Whether the provider has counted the requests without a response yet is not known.
     let tokens = 0
     for (const other of this.#unheard) tokens += other.tokens * estimateMargin
@@ -186,15 +207,24 @@ export class Pacer {
   }
 
   /** How long a request of this size has to wait now; 0 or less: not at all. */
-  #waitMs(size: number, hasWaited: boolean): number {
+  #waitMs(size: number, waited: number | undefined): number {
     const now = this.#time.now()
     return Math.max(
-      this.#unheard.size < this.#maxUnheard ? 0 : lookAgainMs,
-      hasWaited ? 0 : this.#pausedUntil - now,
+      this.#hasRoom(now) ? 0 : lookAgainMs,
+      waited === this.#lastBeforeRefusal ? 0 : this.#pausedUntil - now,
       this.#waitForLeft('requests', 1, now),
       this.#waitForLeft('tokens', size * estimateMargin, now),
       this.#waitForWindow(size, now),
     )
+  }
+
+  /** A request that has been without a response for long says nothing about the rate, and holds back no other. */
+  #hasRoom(now: number): boolean {
+    const max = Math.floor(this.#maxUnheard)
+    if (this.#unheard.size < max) return true
+    let recent = 0
+    for (const { at } of this.#unheard) if (now - at < maxOnTheWayMs) recent++
+    return recent < max
   }
 
   #waitForLeft(kind: Kind, amount: number, now: number): number {
@@ -265,9 +295,11 @@ const lookAgainMs = 1_000
 const maxOnTheWayMs = 5_000
 /** What the provider counts can be more than the estimate. Its responses correct what is left. */
 const estimateMargin = 1.2
-/** So many requests are sent before the first response of a model says what it accepts. */
-const firstBurst = 16
-const burstAfterRefusal = 4
+/** So many requests are on their way at most before the first response of a model says what it accepts. */
+const firstRequests = 8
+/** The same after a refusal by a provider that does not say what is left. */
+const requestsAfterRefusal = 4
+const fastResponseMs = 100
 const unlimited = Number.POSITIVE_INFINITY
 const defaultPauseMs = 1_000
 
