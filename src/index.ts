@@ -5,7 +5,7 @@ export { matchesArg, matchesCommand, unionRequirements } from './authority/requi
 export * from './authority/variables.js'
 export type { CommandContext, CommandHandler, CommandInfo } from './commands/index.js'
 export { CommandError } from './commands/index.js'
-export type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from './feature/task.js'
+export type { RuntimeTasks, TaskAgent, TaskChanges, TaskOutcome, TaskRequest } from './feature/task.js'
 export type { RuntimeTrace } from './feature/trace.js'
 export type {
   HookAnswer,
@@ -89,7 +89,13 @@ export type * from './store/verification.js'
 export { AgentFileError } from './subagents/files/errors.js'
 export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.js'
 export { TaskLimitError } from './subagents/limits.js'
-export type { ParallelOutcome, PipelineStage, StepOutcome, StepSpec } from './subagents/orchestrate.js'
+export type {
+  ParallelOutcome,
+  PipelineStage,
+  StepConflict,
+  StepOutcome,
+  StepSpec,
+} from './subagents/orchestrate.js'
 export type { SubagentTaskSnapshot, TaskProgress, TaskStatus } from './subagents/task-record.js'
 export * from './supervise/index.js'
 export type { SupervisorStatus } from './supervise/supervisor.js'

@@ -1,7 +1,8 @@
-import type { TaskOutcome, TaskRequest } from '../feature/task.js'
+import type { TaskChanges, TaskOutcome, TaskRequest } from '../feature/task.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { sharedFiles } from './task-text.js'
 
 /** One step of a workflow that a host puts together. */
 export type StepSpec = {
@@ -13,6 +14,8 @@ export type StepSpec = {
   readonly maxSteps?: number
   /** The answer must be JSON that fits; else the step has failed. */
   readonly outputSchema?: JsonSchema
+  /** `worktree`: the agent works in a checkout of the last commit, and the outcome has its changes. */
+  readonly isolation?: 'worktree'
 }
 
 /** How a step ended. */
@@ -25,7 +28,14 @@ export type StepOutcome = {
   readonly error?: string
   /** The answer as data, where there was a schema. */
   readonly structured?: unknown
+  /** What was changed in the worktree of the step; absent for a step that works in the workspace. */
+  readonly changes?: TaskChanges
+  /** Files that other steps, which ran at the same time, also changed in their worktrees. */
+  readonly conflicts?: readonly StepConflict[]
 }
+
+/** A file that several steps changed in their worktrees, with the `taskId` of each: one patch is sure to fit. */
+export type StepConflict = { readonly path: string; readonly taskIds: readonly string[] }
 
 /** The outcomes of steps that share a budget of tokens. */
 export type ParallelOutcome = {
@@ -63,29 +73,42 @@ function problemOf(spec: unknown): string | undefined {
   for (const name of ['taskId', 'agent', 'prompt'] as const)
     if (typeof given[name] !== 'string' || given[name] === '')
       return `${name} must be a string that says something.`
+  if (given.isolation !== undefined && given.isolation !== 'worktree') return 'isolation must be "worktree".'
   return undefined
 }
 
 export function requestFor(spec: StepSpec): TaskRequest {
-  const { taskId, agent, description = taskId, prompt, maxSteps, outputSchema } = spec
+  const { taskId, agent, description = taskId, prompt, maxSteps, outputSchema, isolation } = spec
   return {
     agent,
     description,
     prompt,
-    ...omitUndefined({ maxSteps, outputSchema }),
+    ...omitUndefined({ maxSteps, outputSchema, isolation }),
   }
 }
 
 export function stepOutcome(spec: StepSpec, outcome: TaskOutcome): StepOutcome {
-  const { sessionId, agent, output, success, error, structured } = outcome
+  const { sessionId, agent, output, success, error, structured, changes } = outcome
   return {
     taskId: spec.taskId,
     sessionId,
     agent,
     output,
     success,
-    ...omitUndefined({ error, structured }),
+    ...omitUndefined({ error, structured, changes }),
   }
+}
+
+/** Adds to each outcome the files that other steps changed too. */
+export function withConflicts(outcomes: readonly StepOutcome[]): StepOutcome[] {
+  const shared = sharedFiles(outcomes).map(({ path, tasks }) => ({
+    path,
+    taskIds: tasks.flatMap((at) => outcomes[at]?.taskId ?? []),
+  }))
+  return outcomes.map((outcome) => {
+    const conflicts = shared.filter(({ taskIds }) => taskIds.includes(outcome.taskId))
+    return conflicts.length === 0 ? outcome : { ...outcome, conflicts }
+  })
 }
 
 /** A step that was not begun. */

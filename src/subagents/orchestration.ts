@@ -13,6 +13,7 @@ import {
   type StepOutcome,
   type StepSpec,
   stepOutcome,
+  withConflicts,
 } from './orchestrate.js'
 import type { RunTasksOptions } from './tasks.js'
 
@@ -25,12 +26,12 @@ export async function parallel(
   session.assertOpen()
   assertSteps(specs)
   const run = stepRunner(session)
-  if (limitTokens === undefined) return Promise.all(specs.map((spec) => run(spec)))
+  if (limitTokens === undefined) return withConflicts(await Promise.all(specs.map((spec) => run(spec))))
   if (!Number.isInteger(limitTokens) || limitTokens < 1)
     throw new TypeError(`budgetTokens must be a whole number above 0, not ${limitTokens}.`)
   const budget = { limitTokens, consumedTokens: 0 }
   const outcomes = await Promise.all(specs.map((spec) => run(spec, { budget })))
-  return { outcomes, budget }
+  return { outcomes: withConflicts(outcomes), budget }
 }
 
 /** Runs steps at the same time, and remembers those that succeeded under the workflow's id until all have. */
@@ -56,7 +57,7 @@ export async function parallelResumable(
     }),
   )
   if (outcomes.every(({ success }) => success)) await tasks.endWorkflow(workflowId)
-  return outcomes
+  return withConflicts(outcomes)
 }
 
 export async function pipeline<Item>(
@@ -96,8 +97,12 @@ function stepRunner(
 }
 
 /** A step whose text has changed is another step. */
-function digestOf({ taskId, agent, prompt, maxSteps, outputSchema }: StepSpec): string {
-  const facts = JSON.stringify([taskId, agent, prompt, maxSteps ?? null, outputSchema ?? null])
+function digestOf({ taskId, agent, prompt, maxSteps, outputSchema, isolation }: StepSpec): string {
+  const facts = JSON.stringify([
+    ...[taskId, agent, prompt, maxSteps ?? null, outputSchema ?? null],
+    // Digests of steps without it stay as they were.
+    ...(isolation === undefined ? [] : [isolation]),
+  ])
   return createHash('sha256').update(facts).digest('hex')
 }
 

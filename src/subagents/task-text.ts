@@ -33,7 +33,7 @@ export function outcomesText(outcomes: readonly TaskOutcome[]): string {
 
 /** The files that more than one task changed in its own worktree, with the positions of those tasks. */
 export function sharedFiles(
-  outcomes: readonly TaskOutcome[],
+  outcomes: readonly Pick<TaskOutcome, 'changes'>[],
 ): readonly { readonly path: string; readonly tasks: readonly number[] }[] {
   const tasksOf = new Map<string, number[]>()
   for (const [at, { changes }] of outcomes.entries())

@@ -274,7 +274,10 @@ export class Tasks implements RuntimeTasks {
         close: async () => {
           try {
             await child.close()
-            return tree && (await collectChanges(engine, tree))
+            const changes = tree && (await collectChanges(engine, tree))
+            // Its patch ends with the session, so a workflow that is resumed runs this step again.
+            if (changes !== undefined && changes.files.length > 0) this.#steps.delete(record.id)
+            return changes
           } finally {
             await tree?.remove()
           }

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { removeDeadTrees } from '../../src/workspace/git/isolated-tree.js'
 import { processScope, readProcess } from '../../src/workspace/shell/process-table.js'
 import { calls, makeRepository, openSession, type Script, toolResults } from './open-session.js'
@@ -117,6 +118,56 @@ describe('a task with isolation: worktree', () => {
     await task
     // A call that was aborted is answered before git has ended, on a slow machine.
     await expect.poll(ownTrees).toEqual([])
+  })
+})
+
+describe('steps of a host with isolation: worktree', () => {
+  const steps = ['one', 'two', 'three'].map((taskId) => ({
+    taskId,
+    agent: 'general',
+    prompt: `do the isolated work: ${taskId}`,
+    isolation: 'worktree' as const,
+  }))
+  /** The first two change the same file. */
+  const script: Script = ({ body }) => {
+    const text = JSON.stringify(body)
+    if (text.includes('"role":"tool"')) return 'Done.'
+    const file_path = text.includes('work: three') ? 'other.txt' : 'a.txt'
+    return calls(['write', { file_path, content: 'changed\n' }])
+  }
+
+  it('have their changes in their outcomes, and the files that other steps changed too', async () => {
+    const { session, root } = await openSession(script, allowed, files)
+    makeRepository(root)
+    const shared = [{ path: 'a.txt', taskIds: ['one', 'two'] }]
+    const { outcomes } = await session.parallel(steps, 1_000_000)
+    expect(outcomes.map(({ taskId, changes, conflicts }) => [taskId, changes?.files, conflicts])).toEqual([
+      ['one', [{ path: 'a.txt', status: 'modified' }], shared],
+      ['two', [{ path: 'a.txt', status: 'modified' }], shared],
+      ['three', [{ path: 'other.txt', status: 'added' }], undefined],
+    ])
+    expect(readFileSync(outcomes[0]?.changes?.patchPath ?? '', 'utf8')).toContain('+changed')
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n')
+    const odd = [{ ...steps[0], isolation: 'copy' }]
+    await expect(session.parallel(odd as never)).rejects.toThrow('isolation must be "worktree"')
+  })
+
+  it('run again when a workflow is resumed, because their patches end with the session', async () => {
+    let works = 0
+    const failing: Script = (request) => {
+      const text = JSON.stringify(request.body)
+      if (text.includes('fail here')) return { status: 400, message: 'no' }
+      if (!text.includes('"role":"tool"')) works++
+      return script(request, 0)
+    }
+    const sessionStore = new MemorySessionStore()
+    const { session, root } = await openSession(failing, { ...allowed, sessionStore }, files)
+    makeRepository(root)
+    const plan = [steps[0], { taskId: 'last', agent: 'general', prompt: 'fail here' }] as typeof steps
+    await session.parallelResumable(plan, 'flow')
+    const [first] = await session.parallelResumable(plan, 'flow')
+    expect(works).toBe(2)
+    expect(first?.changes?.files).toEqual([{ path: 'a.txt', status: 'modified' }])
   })
 })
 
