@@ -165,7 +165,7 @@ export class ScheduleRunner {
   /** Replaces the schedule. With `reopen`, the session is opened again before the next fire. */
   update(parts: ScheduleRunnerParts, reopen: boolean): void {
     this.#parts = parts
-    this.#files = watchOf(parts)
+    this.#files = watchOf(parts, this.#files)
     this.#reopen ||= reopen
     this.#begin()
     this.look()
@@ -428,9 +428,9 @@ export class ScheduleRunner {
   }
 }
 
-function watchOf({ schedule, place }: ScheduleRunnerParts): FileWatch | undefined {
+function watchOf({ schedule, place }: ScheduleRunnerParts, earlier?: FileWatch): FileWatch | undefined {
   const { watch } = schedule.definition
-  return watch && new FileWatch(place, watch)
+  return watch && new FileWatch(place, watch, earlier)
 }
 
 function earliest(...times: readonly (number | undefined)[]): number | undefined {

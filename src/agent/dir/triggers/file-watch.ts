@@ -12,9 +12,12 @@ export class FileWatch {
   readonly #fits: (path: string) => boolean
   #base: ReadonlyMap<string, string> | undefined
   #before: ReadonlyMap<string, string> | undefined
+  #earlier: FileWatch | undefined
 
-  constructor(root: string, patterns: readonly string[]) {
+  /** With an `earlier` watch, files that it covered are compared with what it knew: no change is lost between both. */
+  constructor(root: string, patterns: readonly string[], earlier?: FileWatch | undefined) {
     this.#root = root
+    this.#earlier = earlier
     const globs = patterns.map((pattern) => compileGlob(pattern))
     this.#fits = (path) => globs.some((glob) => glob.matches(path))
   }
@@ -26,12 +29,14 @@ export class FileWatch {
         ? await this.#list()
         : new Map([...(await this.#list())].filter(([, facts]) => Number(facts.split(':')[0]) <= sinceMs))
     this.#before = undefined
+    this.#earlier = undefined
   }
 
   /** The changed paths, once two looks have seen the same; they count as known then. Undefined when there are none. */
   async look(): Promise<string[] | undefined> {
     if (this.#base === undefined) {
-      await this.start()
+      this.#base = this.#known(await this.#list(), this.#fits)
+      this.#earlier = undefined
       return undefined
     }
     const now = await this.#list()
@@ -41,6 +46,13 @@ export class FileWatch {
     if (changed.length === 0 || !isSettled) return undefined
     this.#base = now
     return changed
+  }
+
+  /** The files that are there now, with those that this watch covers as it last knew them. */
+  #known(now: ReadonlyMap<string, string>, fits: (path: string) => boolean): ReadonlyMap<string, string> {
+    if (this.#base === undefined) return this.#earlier === undefined ? now : this.#earlier.#known(now, fits)
+    const others = [...now].filter(([path]) => !this.#fits(path))
+    return new Map([...others, ...[...this.#base].filter(([path]) => fits(path))])
   }
 
   async #list(): Promise<Map<string, string>> {
