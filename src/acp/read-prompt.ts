@@ -22,7 +22,11 @@ export function readPrompt(blocks: readonly Params[]): Pick<SendRequest, 'prompt
         texts.push(linkText(block))
         break
       case 'image':
-        attachments.push({ data: base64In(block, 'data'), mediaType: textIn(block, 'mimeType') })
+        attachments.push({
+          data: base64In(block, 'data'),
+          encoding: 'base64',
+          mediaType: textIn(block, 'mimeType'),
+        })
         break
       case 'resource':
         readResource(block, texts, embedded, attachments)
@@ -50,6 +54,7 @@ function readResource(block: Params, texts: string[], embedded: string[], attach
   }
   attachments.push({
     data: base64In(resource, 'blob'),
+    encoding: 'base64',
     mediaType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream',
     name: basename(pathOf(uri)),
   })

@@ -25,6 +25,7 @@ export function readUploads(uploads: readonly Upload[], max: number): readonly A
     return {
       data: checkedData(data, type),
       mediaType: type,
+      encoding: 'base64' as const,
       ...(name !== undefined && { name: visibleLine(name, maxNameLength) }),
     }
   })

@@ -34,10 +34,20 @@ describe('what is sent', () => {
     ['base64', Buffer.from('Grüße').toString('base64')],
     ['the text', 'Grüße'],
     ['a word that could be base64', 'test', 'test'],
+    ['a word that is base64 of control characters', 'AQID', 'AQID'],
   ])('takes a file of text from %s', (_name, data, text = 'Grüße') => {
     const [, part] = readRequest('x', { attachments: [{ data, mediaType: 'text/plain', name: 'a.txt' }] })
       .message.content
     expect(part).toEqual({ type: 'document', data: text, mediaType: 'text/plain', name: 'a.txt' })
+  })
+
+  it('reads a text that is also valid base64 as the caller says', () => {
+    const data = Buffer.from('Grüße').toString('base64')
+    const read = (encoding: 'utf8' | 'base64') =>
+      readRequest('x', { attachments: [{ data, mediaType: 'text/plain', encoding }] }).message.content[1]
+    expect(read('utf8')).toMatchObject({ data })
+    expect(read('base64')).toMatchObject({ data: 'Grüße' })
+    expect(() => read('latin1' as never)).toThrow('encoding of an attachment must be "utf8" or "base64"')
   })
 
   it('takes bytes as they are, and what is not an image as a document with its name', () => {

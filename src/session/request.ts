@@ -12,6 +12,11 @@ export type Attachment = {
   /** Its bytes, base64 or a URL. Of a text type also the text itself. */
   readonly data: Uint8Array | string
   readonly mediaType: string
+  /**
+   * What a string of a text type is: `utf8` the text itself, `base64` its bytes. Default: a string that is base64 of
+   * readable text is decoded, any other is the text itself.
+   */
+  readonly encoding?: 'utf8' | 'base64'
   readonly name?: string
 }
 
@@ -68,22 +73,33 @@ function isHistory(value: readonly HistoryMessage[] | SendOptions): value is rea
   return Array.isArray(value)
 }
 
-function attached({ data, mediaType, name }: Attachment): UserContent {
+function attached({ data, mediaType, encoding, name }: Attachment): UserContent {
+  if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
+    throw new TypeError('encoding of an attachment must be "utf8" or "base64".')
   const kind = mediaKind(mediaType)
-  if (kind === 'text') return { type: 'document', data: textOf(data), mediaType, ...omitUndefined({ name }) }
+  if (kind === 'text')
+    return { type: 'document', data: textOf(data, encoding), mediaType, ...omitUndefined({ name }) }
   const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
   return kind === 'image'
     ? { type: 'image', data: base64, mediaType }
     : { type: 'document', data: base64, mediaType, ...omitUndefined({ name }) }
 }
 
-/** The text of an attachment: what is base64 of UTF-8 is decoded, any other string is the text itself. */
-function textOf(data: Uint8Array | string): string {
+function textOf(data: Uint8Array | string, encoding: Attachment['encoding']): string {
   if (typeof data !== 'string') return new TextDecoder().decode(data)
-  if (data === '' || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return data
+  if (encoding === 'utf8') return data
+  if (encoding === 'base64') return new TextDecoder().decode(Buffer.from(data, 'base64'))
+  return decodedText(data) ?? data
+}
+
+/** The text that a string is base64 of. Undefined when it is not base64, or not of UTF-8 without control characters. */
+function decodedText(data: string): string | undefined {
+  if (data === '' || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'))
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a text has none of them.
+    return /[\u0000-\u0008\u000b\u000e-\u001f\u007f]/.test(text) ? undefined : text
   } catch {
-    return data
+    return undefined
   }
 }
