@@ -1,7 +1,8 @@
 import type { ContextPart, ContextUsage } from '../feature/context-usage.js'
 import type { Goal } from '../feature/goal.js'
+import type { ServerState } from '../feature/shared-services.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
-import type { CommandInfo, CommandServer, CommandSession } from './command.js'
+import type { CommandInfo, CommandSession } from './command.js'
 
 /** A command that every session has. It may do what the session can, and takes the time that takes. */
 export type BuiltinCommand = CommandInfo & {
@@ -197,12 +198,12 @@ function tools(session: CommandSession): string {
   ].join('\n')
 }
 
-function mcp(servers: readonly CommandServer[]): string {
+function mcp(servers: readonly ServerState[]): string {
   if (servers.length === 0) return 'MCP servers: none are connected.'
   return [`MCP servers: ${servers.length}`, ...servers.map((server) => `  ${serverLine(server)}`)].join('\n')
 }
 
-function serverLine({ name, connected, toolCount, state, confined, error }: CommandServer): string {
+function serverLine({ name, connected, toolCount, state, confined, error }: ServerState): string {
   const tools = `${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`
   const how = connected ? tools : error === undefined ? state : `${state}: ${error}`
   return `${name}: ${how}${confined ? ' (confined to the workspace)' : ''}`

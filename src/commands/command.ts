@@ -1,5 +1,6 @@
 import type { ContextUsage } from '../feature/context-usage.js'
 import type { Goal } from '../feature/goal.js'
+import type { ServerState } from '../feature/shared-services.js'
 
 /** The state of the session that a command gets. */
 export type CommandContext = {
@@ -13,16 +14,6 @@ export type CommandContext = {
   readonly totalCost?: number
   readonly toolNames: readonly string[]
   readonly mcpServers: readonly { readonly name: string; readonly toolCount: number }[]
-}
-
-/** An MCP server as `/mcp` lists it, also one that did not start. */
-export type CommandServer = {
-  readonly name: string
-  readonly connected: boolean
-  readonly toolCount: number
-  readonly state: string
-  readonly confined: boolean
-  readonly error?: string
 }
 
 /** `args` is the text after the name, trimmed. `signal` is aborted when the caller does not wait any longer. */
@@ -52,7 +43,7 @@ export interface CommandSession {
   }[]
   isBuiltinTool(name: string): boolean
   /** Every MCP server, once those that are configured had their time to start. */
-  mcpServers(signal: AbortSignal): Promise<readonly CommandServer[]>
+  mcpServers(signal: AbortSignal): Promise<readonly ServerState[]>
   /** Takes `provider/id`. */
   setModel(name: string): void | Promise<void>
   /** Undefined when there was nothing to make smaller. */

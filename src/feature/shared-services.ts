@@ -69,6 +69,7 @@ export interface ServerOverview {
   list(signal: AbortSignal): Promise<readonly ServerState[]>
 }
 
+/** An MCP server as `/mcp` lists it, also one that did not start. */
 export type ServerState = {
   readonly name: string
   readonly connected: boolean

@@ -6,6 +6,7 @@ import type { ToolKind } from '../tool/contract.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
 import type { JsonValue } from '../tool/json.js'
 import type { Question } from '../tool/session-services.js'
+import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import type { AskAnswer } from './ask.js'
 import type { CallDecision } from './gate-parts.js'
 import type { Usage } from './usage.js'
@@ -287,25 +288,8 @@ export type NetworkRequestEvent = {
   /** The call whose command it is. */
   readonly toolId: string
   readonly toolName: string
-  /** `CONNECT` for a connection whose content the proxy does not see. */
-  readonly method: string
-  readonly scheme: 'http' | 'https' | 'tunnel'
-  readonly host: string
-  readonly port: number
-  readonly verdict: 'allowed' | 'refused'
-  /** Why it was refused, or why it failed. */
-  readonly code?: string | undefined
-  /** What decided: the entry of `allowHosts`, or the option `readOnly` or `gitFetch`. */
-  readonly rule?: string | undefined
-  readonly status?: number | undefined
-  readonly bytesUp: number
-  readonly bytesDown: number
-  readonly durationMs: number
-  /** The header that the proxy added from `secrets`. */
-  readonly secretHeader?: string | undefined
-  /** How many requests it sums up; absent: one. */
-  readonly count?: number | undefined
-} & ToolFacts
+} & NetworkRequest &
+  ToolFacts
 
 export type ConfirmationEvent =
   | ({

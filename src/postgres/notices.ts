@@ -1,4 +1,5 @@
 import type { WakeReason } from '../run-queue/run-queue.js'
+import { RunWatchers } from '../run-queue/run-watchers.js'
 import type { Database, Run } from '../store/postgres/database.js'
 import type { ConnectionOptions } from '../store/postgres/driver.js'
 import { decodeText } from '../store/postgres/text.js'
@@ -23,7 +24,7 @@ export class Notices {
   readonly nodes = new Set<Woken>()
   readonly #options: NoticesOptions
   readonly #listener: Listener
-  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #watchers = new RunWatchers()
   readonly #changed = new Set<string>()
   #notifying: NodeJS.Timeout | undefined
 
@@ -49,14 +50,8 @@ export class Notices {
 
   /** Calls back when a run has new events or another state. */
   watch(runId: string, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(runId) ?? new Set()
-    this.#watchers.set(runId, watchers)
-    watchers.add(onChange)
     void this.start()
-    return () => {
-      watchers.delete(onChange)
-      if (watchers.size === 0 && this.#watchers.get(runId) === watchers) this.#watchers.delete(runId)
-    }
+    return this.#watchers.add(runId, onChange)
   }
 
   /** Wakes all nodes, or one, when the transaction is committed. */
@@ -85,11 +80,10 @@ export class Notices {
   #receive(payload: string): void {
     const { runs, node, reason } = noticeIn(payload) ?? {}
     if (payload === 'all') {
-      for (const watchers of this.#watchers.values()) for (const watcher of [...watchers]) watcher()
+      this.#watchers.notify()
       for (const one of this.nodes) for (const each of wakeReasons) one.wake(each)
     }
-    for (const runId of runs ?? [])
-      for (const watcher of [...(this.#watchers.get(decodeText(runId)) ?? [])]) watcher()
+    for (const runId of runs ?? []) this.#watchers.notify(decodeText(runId))
     if (reason !== undefined)
       for (const one of this.nodes) if (node === undefined || node === one.node) one.wake(reason)
   }

@@ -25,6 +25,7 @@ import { Database, type Run } from '../store/postgres/database.js'
 import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { openJobs } from '../store/postgres/jobs.js'
 import { checkSchema, quoted } from '../store/postgres/schema.js'
+import type { DatabaseOptions } from '../store/postgres/shared-pool.js'
 import { encodeText } from '../store/postgres/text.js'
 import { readStatus } from './cluster-status.js'
 import { Counters } from './counters.js'
@@ -35,23 +36,7 @@ import { Notices } from './notices.js'
 import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
 /** The settings of a {@link PostgresRunQueue}. */
-export type PostgresRunQueueOptions = {
-  /** The database: `postgres://user:password@host:5432/name`. */
-  readonly url: string
-  /** The same database without a pooler in between. Needed when `url` leads to PgBouncer in transaction mode. */
-  readonly directUrl?: string | undefined
-  /** The schema of the tables. Default: `capstan`. */
-  readonly schema?: string | undefined
-  /**
-   * The maximum number of connections, without those for notifications and for a node. Default: 4. A session store with
-   * the same URL and schema in this process uses the same connections.
-   */
-  readonly pool?: number | undefined
-  /** Whether statements are prepared on their connections. Default: true, and false with a `directUrl`. */
-  readonly prepare?: boolean | undefined
-  /** How long an operation waits for a database that cannot be reached. Default: 60,000 ms. */
-  readonly maxWaitMs?: number | undefined
-}
+export type PostgresRunQueueOptions = DatabaseOptions
 
 /**
  * A queue of runs in a Postgres database, for any number of nodes. Needs the packages `pg` and `pg-boss`; `migrate`

@@ -30,6 +30,7 @@ import type {
   TenantScope,
 } from './run-queue.js'
 import { isOpenRun } from './run-queue.js'
+import { RunWatchers } from './run-watchers.js'
 
 /** The options of {@link InProcessRunQueue}. */
 export type InProcessRunQueueOptions = {
@@ -58,7 +59,7 @@ export class InProcessRunQueue implements RunQueue {
   #isClosed = false
   readonly #nodes = new LocalNodes()
   readonly #live = new Map<string, LiveEvent[]>()
-  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #watchers = new RunWatchers()
   #order = 0
 
   constructor({ store, now = Date.now }: InProcessRunQueueOptions) {
@@ -181,13 +182,7 @@ export class InProcessRunQueue implements RunQueue {
   }
 
   watch(runId: string, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(runId) ?? new Set()
-    this.#watchers.set(runId, watchers)
-    watchers.add(onChange)
-    return () => {
-      watchers.delete(onChange)
-      if (watchers.size === 0 && this.#watchers.get(runId) === watchers) this.#watchers.delete(runId)
-    }
+    return this.#watchers.add(runId, onChange)
   }
 
   async count(name: string, add?: CounterAddition): Promise<CounterTotals> {
@@ -375,7 +370,7 @@ export class InProcessRunQueue implements RunQueue {
   }
 
   #changed(runId: string): void {
-    for (const watcher of [...(this.#watchers.get(runId) ?? [])]) watcher()
+    this.#watchers.notify(runId)
   }
 }
 

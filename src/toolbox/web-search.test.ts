@@ -2,12 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebServer, webContext, webServer } from '../../test/toolbox/web-server.js'
 import type { RunIdentity } from '../tool/contract.js'
 import { type Envelope, isOutputEnvelope } from '../tool/envelope.js'
-import { braveSearch } from './web-search/brave.js'
 import { duckDuckGoSearch } from './web-search/duckduckgo.js'
-import { exaSearch } from './web-search/exa.js'
+import { braveSearch, exaSearch, searxngSearch, tavilySearch } from './web-search/json-services.js'
 import type { WebSearchProvider, WebSearchResult } from './web-search/provider.js'
-import { searxngSearch } from './web-search/searxng.js'
-import { tavilySearch } from './web-search/tavily.js'
 import { createWebSearchTool } from './web-search.js'
 
 let servers: WebServer[] = []

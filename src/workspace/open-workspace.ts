@@ -183,17 +183,12 @@ export function openWorkspace(options: WorkspaceOptions): LocalWorkspace {
     findBelow: (directory, fits) => findBelow(directory, fits),
     runtimeFor: (permit, signal) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
-      search: searchFor(root, withClosed(permit, closed), signal),
+      search: searchFor(createLocalSearch({ root, permit: readBy(withClosed(permit, closed)) }), signal),
       shell: shellFor(shell, root, permit, signal, () =>
         confinementFor(roots, options.network?.allowHosts ?? [], closed.paths, permit),
       ),
       net: netFor(permit, signal, options.network?.allowPrivate),
-      scratch: {
-        write: async (label, data) => {
-          signal.throwIfAborted()
-          return scratch.write(label, data)
-        },
-      },
+      scratch: scratchFor(scratch, signal),
     }),
     startServer(program) {
       const forget = (): unknown => servers.delete(started)
@@ -274,7 +269,7 @@ export function commonShellOptions(
       // One directory of many sessions is hidden whole; a directory that is not ours alone cannot be.
       scratchBase: options.scratchDir ?? defaultScratchBase(),
     },
-    ...(options.onNotice === undefined ? {} : { onNotice: options.onNotice }),
+    onNotice: options.onNotice,
   }
 }
 
@@ -292,13 +287,9 @@ export function openShell(
   return createLocalShell({
     ...common,
     sandboxOptions: { ...common.sandboxOptions, ...(network && { network }) },
-    scratchFile: async (label) => {
-      const { path, file } = await scratch.create(label)
-      await file.close()
-      return path
-    },
-    ...(options.env === undefined ? {} : { env: options.env }),
-    ...(options.path === undefined ? {} : { path: options.path }),
+    scratchFile: (label) => scratchFile(scratch, label),
+    env: options.env,
+    path: options.path,
   })
 }
 
@@ -308,16 +299,29 @@ export function withClosed(permit: WorkspacePermit, closed: ClosedPaths): Worksp
 }
 
 /** The files, shell and network of a call stop working when the call ends or is cancelled. */
-function searchFor(
-  root: string,
-  permit: WorkspacePermit,
-  signal: AbortSignal,
-): NonNullable<ToolRuntime['search']> {
-  const search = createLocalSearch({ root, permit: (realPath) => permit.path('read', realPath) })
+export function searchFor(search: Search, signal: AbortSignal): Search {
   return {
     grep: async (request) => search.grep({ ...request, signal: both(signal, request.signal) }),
     glob: async (request) => search.glob({ ...request, signal: both(signal, request.signal) }),
   }
+}
+
+type Search = NonNullable<ToolRuntime['search']>
+
+export function scratchFor(scratch: Scratch, signal: AbortSignal): NonNullable<ToolRuntime['scratch']> {
+  return {
+    write: async (label, data) => {
+      signal.throwIfAborted()
+      return scratch.write(label, data)
+    },
+  }
+}
+
+/** Creates an empty file in the scratch directory and returns its path. */
+export async function scratchFile(scratch: Scratch, label: string): Promise<string> {
+  const { path, file } = await scratch.create(label)
+  await file.close()
+  return path
 }
 
 /** How long a fetch may take when its tool does not say, and at the most. */
@@ -404,7 +408,12 @@ function directoriesIn(root: string): string[] {
     .map((entry) => join(root, entry.name))
 }
 
-export function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+/** Returns the check of a search: why a path must not be read. */
+export function readBy(permit: WorkspacePermit): (realPath: string) => string | undefined {
+  return (realPath) => permit.path('read', realPath)
+}
+
+function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
   signal.throwIfAborted()
   return other === undefined ? signal : AbortSignal.any([signal, other])
 }

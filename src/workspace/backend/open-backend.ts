@@ -4,13 +4,16 @@ import { followLinksOn } from '../files/follow-links.js'
 import { createGuardedFiles } from '../files/guarded-files.js'
 import { isInside } from '../inside.js'
 import {
-  both,
   commonShellOptions,
   netFor,
   type OpenPlaces,
   openShell,
+  readBy,
   refuseCommit,
   scopeOf,
+  scratchFile,
+  scratchFor,
+  searchFor,
   shellFor,
   type Workspace,
   type WorkspaceOptions,
@@ -66,11 +69,6 @@ function workspaceOn(
     permit: (_, path) => closed.refusal(path),
   })
   const files = withScratch(guarded, scratch)
-  const scratchFile = async (label: string): Promise<string> => {
-    const { path, file } = await scratch.create(label)
-    await file.close()
-    return path
-  }
   const resolve = (path: string): Promise<string> => guarded.resolve(path)
   const copyShell =
     commands === undefined && copiedCommands !== undefined
@@ -97,7 +95,7 @@ function workspaceOn(
       env: options.env,
       sandbox: options.sandbox ?? 'auto',
       onNotice: options.onNotice,
-      scratchFile,
+      scratchFile: (label) => scratchFile(scratch, label),
     })
   const scope = (): Workspace['scope'] => scopeOf([root], noPlaces, scratch.path, [], opened.home)
   let known = scope()
@@ -119,22 +117,14 @@ function workspaceOn(
       const search = createFileSystemSearch({
         fileSystem,
         root,
-        permit: (path) => withClosed(permit, closed).path('read', path),
+        permit: readBy(withClosed(permit, closed)),
       })
       return {
         files: files.forCall({ permit: (access, path) => permit.path(access, path), signal }),
-        search: {
-          grep: async (request) => search.grep({ ...request, signal: both(signal, request.signal) }),
-          glob: async (request) => search.glob({ ...request, signal: both(signal, request.signal) }),
-        },
+        search: searchFor(search, signal),
         shell: shellFor(shell, root, permit, signal, () => copyShell?.confine(permit)),
         net: netFor(permit, signal, options.network?.allowPrivate),
-        scratch: {
-          write: async (label, data) => {
-            signal.throwIfAborted()
-            return scratch.write(label, data)
-          },
-        },
+        scratch: scratchFor(scratch, signal),
       }
     },
     startServer: async () => {
