@@ -4,6 +4,7 @@
 // With a second checkout (git worktree add) the same script measures an earlier commit.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { parseSync, Visitor } from 'rolldown/utils'
 
 const root = resolve(process.argv[2] ?? join(import.meta.dirname, '..'))
 const source = filesBelow(join(root, 'src'), /\.ts$/).filter((file) => !/\.test(-d)?\.ts$/.test(file))
@@ -46,6 +47,14 @@ console.log('\nimports of the files with the most')
 const importers = [...texts].map(([file, text]) => ({ file, imports: importsOf(text).length }))
 for (const { file, imports } of importers.toSorted((a, b) => b.imports - a.imports).slice(0, 6))
   console.log(`${String(imports).padStart(8)}  ${relative(root, file)}`)
+
+console.log('\npublic members of the classes with the most')
+const classes = [...texts].flatMap(([file, text]) => classesIn(file, text))
+for (const { name, members } of classes.toSorted((a, b) => b.members - a.members).slice(0, 4))
+  console.log(`${String(members).padStart(8)}  ${name}`)
+const counts = classes.map(({ members }) => members).sort((a, b) => a - b)
+const half = counts[Math.floor(counts.length / 2)]
+console.log(`${String(half).padStart(8)}  median, p90 ${counts[Math.floor(counts.length * 0.9)]}`)
 
 console.log('\nwords to avoid, in src / tests / docs')
 const avoided = 'whoever|nobody|somebody|told|stands|behind|anew|go on|goes on|beside|kept|the one who'
@@ -95,6 +104,27 @@ function smallWithOneImporter() {
 /** @param {string} text */
 function dynamicImports(text) {
   return [...text.matchAll(/import\('([^']+)'\)/g)].map(([, specifier]) => specifier ?? '')
+}
+
+/**
+ * The classes of a file, each with the number of its members that are not private. Constructors do not count.
+ * @param {string} file @param {string} text
+ */
+function classesIn(file, text) {
+  /** @type {{ name: string, members: number }[]} */
+  const found = []
+  new Visitor({
+    ClassDeclaration({ id, body }) {
+      const names = body.body.flatMap((member) => {
+        if (!('key' in member) || member.key.type === 'PrivateIdentifier') return []
+        const isHidden = member.accessibility === 'private' || member.accessibility === 'protected'
+        const isConstructor = member.type === 'MethodDefinition' && member.kind === 'constructor'
+        return isHidden || isConstructor ? [] : [text.slice(member.key.start, member.key.end)]
+      })
+      found.push({ name: id?.name ?? '', members: new Set(names).size })
+    },
+  }).visit(parseSync(file, text).program)
+  return found
 }
 
 /** Matches in the source, without tests. @param {RegExp} pattern */

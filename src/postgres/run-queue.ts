@@ -24,8 +24,8 @@ import { isOpenRun } from '../run-queue/run-queue.js'
 import { Database, type Run } from '../store/postgres/database.js'
 import { type ConnectionOptions, keepingAlive } from '../store/postgres/driver.js'
 import { openJobs } from '../store/postgres/jobs.js'
+import type { PostgresSessionStoreOptions } from '../store/postgres/postgres-store.js'
 import { checkSchema, quoted } from '../store/postgres/schema.js'
-import type { DatabaseOptions } from '../store/postgres/shared-pool.js'
 import { encodeText } from '../store/postgres/text.js'
 import { readStatus } from './cluster-status.js'
 import { Counters } from './counters.js'
@@ -35,8 +35,8 @@ import { PostgresMember } from './member.js'
 import { Notices } from './notices.js'
 import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
-/** The settings of a {@link PostgresRunQueue}. */
-export type PostgresRunQueueOptions = DatabaseOptions
+/** The settings of a {@link PostgresRunQueue}: how it reaches its database. */
+export type PostgresRunQueueOptions = PostgresSessionStoreOptions
 
 /**
  * A queue of runs in a Postgres database, for any number of nodes. Needs the packages `pg` and `pg-boss`; `migrate`

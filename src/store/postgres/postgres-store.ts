@@ -20,13 +20,31 @@ import { PostgresMailbox } from './mailbox.js'
 import { PostgresLog } from './postgres-log.js'
 import { type RecordRow, storedSession } from './read-records.js'
 import { checkSchema, quoted } from './schema.js'
-import type { DatabaseOptions } from './shared-pool.js'
 import { PresenceUse } from './shared-presence.js'
 import { insertRows } from './statements.js'
 import { decodeText, encodeId, encodeText } from './text.js'
 
 /** The settings of a {@link PostgresSessionStore}. */
-export type PostgresSessionStoreOptions = DatabaseOptions
+export type PostgresSessionStoreOptions = {
+  /** The database: `postgres://user:password@host:5432/name`. */
+  readonly url: string
+  /**
+   * The same database without a pooler in between, for notifications and to show that this process runs. Needed when
+   * `url` leads to PgBouncer in transaction mode; else a process that ended is noticed only after 15 s.
+   */
+  readonly directUrl?: string | undefined
+  /** The schema of the tables. Default: `capstan`. */
+  readonly schema?: string | undefined
+  /**
+   * The maximum number of connections, without those above. Default: 4. Stores and queues with the same URL and schema
+   * in this process use the same connections.
+   */
+  readonly pool?: number | undefined
+  /** Whether statements are prepared on their connections. Default: true, and false with a `directUrl`. */
+  readonly prepare?: boolean | undefined
+  /** How long an operation waits for a database that cannot be reached. Default: 60,000 ms. */
+  readonly maxWaitMs?: number | undefined
+}
 
 /** Which sessions {@link PostgresSessionStore.list} returns. */
 export type SessionFilter = {

@@ -1,27 +1,5 @@
 import { type ConnectionOptions, openPool, type Pool } from './driver.js'
 
-/** How a store or a queue reaches its database. */
-export type DatabaseOptions = {
-  /** The database: `postgres://user:password@host:5432/name`. */
-  readonly url: string
-  /**
-   * The same database without a pooler in between, for notifications and for the connection that shows that this process
-   * runs. Needed when `url` leads to PgBouncer in transaction mode; else a process that ended is noticed after 15 s.
-   */
-  readonly directUrl?: string | undefined
-  /** The schema of the tables. Default: `capstan`. */
-  readonly schema?: string | undefined
-  /**
-   * The maximum number of connections, without those above. Default: 4. Stores and queues with the same URL and schema
-   * in this process use the same connections.
-   */
-  readonly pool?: number | undefined
-  /** Whether statements are prepared on their connections. Default: true, and false with a `directUrl`. */
-  readonly prepare?: boolean | undefined
-  /** How long an operation waits for a database that cannot be reached. Default: 60,000 ms. */
-  readonly maxWaitMs?: number | undefined
-}
-
 /** Which connections can be shared. Statements have names on them, so one name means one set of statements. */
 export type SharedPoolOptions = ConnectionOptions & { readonly share: string }
 

@@ -2,7 +2,7 @@ import { textOfHtml } from '../html-text.js'
 import { askForList, checkKey, endpoint, textIn } from './ask-provider.js'
 import type { WebSearchProvider, WebSearchRequest } from './provider.js'
 
-/** The address and key of a service that is asked with a key. */
+/** The key of a search service, and its address if it is not the usual one. */
 export type KeyedService = { readonly apiKey: string; readonly baseUrl?: string | undefined }
 
 /** The services with this limit give no more in one request. */
