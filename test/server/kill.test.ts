@@ -7,7 +7,7 @@ import { startModelServer } from '../../src/testing/index.js'
 import { type ServerProcess, spawnServer } from './process.js'
 import { directory } from './support.js'
 
-const runs = 100
+const runs = 40
 const kills = 2
 
 describe('a server that is killed', () => {
