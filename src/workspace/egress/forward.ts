@@ -6,6 +6,7 @@ import {
 } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
 import { messageOf } from '../../tool/errors.js'
 import type { Target } from './admission.js'
 import { isGitFetch, judgeRequest, type RequestHead } from './judge-request.js'
@@ -13,13 +14,14 @@ import { maskSecrets, maskText } from './mask-secrets.js'
 import { hiddenTexts } from './network-options.js'
 import type { Refusal } from './network-request.js'
 import type { Exchange, Traffic } from './traffic.js'
+import { trustedContext } from './trusted-certificates.js'
 
 /** What the parts of a proxy share. */
 export type Forwarding = {
   readonly traffic: Traffic
   readonly gitFetch: boolean
-  /** Authorities that servers can have; absent: those of Node. */
-  readonly trusted?: readonly string[] | undefined
+  /** Further authorities that servers can have, as PEM; absent: those of Node alone. */
+  readonly certificates?: string | undefined
 }
 
 export type Route = {
@@ -96,6 +98,19 @@ type Sending = {
   readonly hidden: readonly string[]
 }
 
+/** The options of a connection over TLS. */
+function secured(
+  host: string,
+  certificates: string | undefined,
+): Pick<ConnectionOptions, 'servername' | 'rejectUnauthorized' | 'secureContext'> {
+  return {
+    servername: isIP(host) === 0 ? host : '',
+    // Stated, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment of the host does not turn it off.
+    rejectUnauthorized: true,
+    secureContext: certificates === undefined ? undefined : trustedContext(certificates),
+  }
+}
+
 function send({ parts, exchange, incoming, answer, target, scheme, path, headers, hidden }: Sending): void {
   const { host, port, address } = target
   const { idleMs } = parts.traffic.limits
@@ -114,13 +129,7 @@ function send({ parts, exchange, incoming, answer, target, scheme, path, headers
     upstream =
       scheme === 'http'
         ? requestHttp(options)
-        : requestHttps({
-            ...options,
-            servername: isIP(host) === 0 ? host : '',
-            // Stated, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment of the host does not turn it off.
-            rejectUnauthorized: true,
-            ca: parts.trusted === undefined ? undefined : [...parts.trusted],
-          })
+        : requestHttps({ ...options, ...secured(host, parts.certificates) })
   } catch (error) {
     const detail = maskText(messageOf(error), hidden)
     reject(answer, 502, exchange.refuse({ refused: 'unreachable', host, port, detail }))

@@ -9,7 +9,6 @@ import { type Forwarding, forward, maxHeaderBytes, reject } from './forward.js'
 import { plainHost } from './host-rules.js'
 import type { NetworkRequest } from './network-request.js'
 import { createTraffic } from './traffic.js'
-import { trustedCertificates } from './trusted-certificates.js'
 import { openTunnel, plainAnswer } from './tunnel.js'
 
 export type ProxyOptions = AdmissionOptions & {
@@ -47,7 +46,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
   const forwarding: Forwarding = {
     traffic,
     gitFetch: options.gitFetch === true,
-    trusted: options.certificates === undefined ? undefined : trustedCertificates(options.certificates),
+    certificates: options.certificates,
   }
   const password = options.socket === undefined ? randomBytes(24).toString('base64url') : undefined
   const sockets = new Set<Duplex>()
