@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../test/support/any-character.js'
 import { propertyRuns } from '../../test/support/property-runs.js'
 import { parsePolicyString } from './policy.js'
 import {
@@ -133,7 +134,7 @@ describe('parseProjectRules', () => {
 
   it('writes only what is parsed as the same rules, whatever they contain', () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.string({ unit: anyCharacter, minLength: 1 }),
       fc.stringMatching(/^[a()'"\\ \n#]{1,8}$/),
     )
     const rules: fc.Arbitrary<Rule> = fc.record(
@@ -170,7 +171,7 @@ describe('parseProjectRules', () => {
   it('throws only ProjectRulesError', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: anyCharacter }),
         fc.constantFrom('', 'allow ', 'deny read('),
         (content, start) => {
           try {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../test/support/any-character.js'
 import { propertyRuns } from '../../test/support/property-runs.js'
 import { mcpOfToolId } from '../authority/permission.js'
 import { serverLabel, toolId, toolLabel } from './names.js'
@@ -20,8 +21,8 @@ describe('names of servers and tools', () => {
   it('are what every provider takes, and come apart again into server and tool', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 80 }),
-        fc.string({ unit: 'binary', minLength: 1, maxLength: 1_200 }),
+        fc.string({ unit: anyCharacter, maxLength: 80 }),
+        fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1_200 }),
         (server, tool) => {
           const label = serverLabel(server)
           if (label === undefined) return

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../test/support/any-character.js'
 import { propertyRuns } from '../../test/support/property-runs.js'
 import type { Message } from '../tool/completion.js'
 import { blobDigests, foldSession } from './fold-session.js'
@@ -43,7 +44,7 @@ const texts = (of: readonly { message: Message }[]): string[] =>
       : message.content.map((piece) => ('text' in piece ? piece.text : piece.type)).join('+'),
   )
 
-const text = fc.record({ type: fc.constant('text' as const), text: fc.string({ unit: 'binary' }) })
+const text = fc.record({ type: fc.constant('text' as const), text: fc.string({ unit: anyCharacter }) })
 const image = fc.record(
   { type: fc.constant('image' as const), data: fc.base64String() },
   { requiredKeys: ['type', 'data'] },

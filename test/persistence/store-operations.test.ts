@@ -8,6 +8,7 @@ import type { SessionRecord } from '../../src/store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { CapstanError } from '../../src/tool/errors.js'
+import { anyCharacter } from '../support/any-character.js'
 import { factor } from '../support/fault-factor.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 
@@ -37,7 +38,7 @@ const record = fc.oneof(
       data: { id: name, sessionId: 's', role: 'user', createdAtMs },
     }),
   ),
-  fc.tuple(names, names, fc.string({ unit: 'binary' })).map(
+  fc.tuple(names, names, fc.string({ unit: anyCharacter })).map(
     ([name, messageId, text]): SessionRecord => ({
       type: 'part',
       data: { id: name, messageId, sessionId: 's', index: 0, content: { type: 'text', text } },

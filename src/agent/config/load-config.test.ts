@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../../test/support/any-character.js'
 import { propertyRuns } from '../../../test/support/property-runs.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { ConfigError } from './config-error.js'
@@ -508,7 +509,7 @@ describe('whatever the configuration', () => {
       ',',
     )
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.string({ unit: anyCharacter, maxLength: 60 }),
       fc.array(word, { maxLength: 30 }).map((words) => words.join(' ')),
     )
     await fc.assert(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../../test/support/any-character.js'
 import { plainOutput, safeJson, safeLine, safeText } from './safe-text.js'
 
 const obeyed =
@@ -31,7 +32,7 @@ describe('text for a terminal (SEC-195)', () => {
 
   it('never holds anything that a terminal obeys, and is the same when made safe twice', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
         const safe = safeText(text)
         return !obeyed.test(safe) && safeText(safe) === safe && !obeyed.test(plainOutput(text))
       }),
@@ -51,7 +52,7 @@ describe('text for a terminal (SEC-195)', () => {
 describe('JSON for a pipe or a terminal', () => {
   it('is the same JSON, and harmless', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
         const json = safeJson({ text })
         expect(JSON.parse(json)).toEqual({ text })
         // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would obey

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../../test/support/any-character.js'
 import type { Message } from './channel.js'
 import { LineReader } from './line-reader.js'
 
@@ -24,10 +25,10 @@ describe('lines of JSON', () => {
         .record({
           jsonrpc: fc.constant('2.0'),
           id: fc.nat(),
-          result: fc.string({ unit: 'binary', maxLength: 40 }),
+          result: fc.string({ unit: anyCharacter, maxLength: 40 }),
         })
         .map((one) => JSON.stringify(one)),
-      fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.replaceAll('\n', ' ')),
+      fc.string({ unit: anyCharacter, maxLength: 40 }).map((text) => text.replaceAll('\n', ' ')),
     )
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), fc.array(fc.nat(), { maxLength: 20 }), (lines, cuts) => {

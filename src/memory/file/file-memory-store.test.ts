@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../../test/support/any-character.js'
 import { propertyRuns } from '../../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { nodeFiles } from '../../store/file/file-layer.js'
@@ -85,7 +86,7 @@ describe('the file of an item', () => {
       fc.asyncProperty(
         fc.record({
           content: fc.oneof(
-            fc.string({ unit: 'binary' }),
+            fc.string({ unit: anyCharacter }),
             fc.string({ unit: fc.constantFrom('-', '\n', '\r', ' ', ':', 'a') }),
           ),
           createdAtMs: fc.integer({ min: -8e15, max: 8e15 }),

@@ -11,6 +11,7 @@ import {
   patternAllows,
   patternDenies,
 } from '../../../src/authority/shell/command-pattern.js'
+import { anyCharacter } from '../../support/any-character.js'
 import { propertyRuns } from '../../support/property-runs.js'
 import { bash, scope } from '../rules/p0.js'
 import { ASKS, CLEAR, PATHS, SEEN } from './corpus.js'
@@ -95,7 +96,7 @@ const commands = fc.oneof(
   fc.constantFrom(...known),
   soup,
   script,
-  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({ unit: anyCharacter, maxLength: 200 }),
 )
 const patterns = fc
   .array(fc.constantFrom('git', 'rm', 'ls', '*', '-rf', '-r*', 'log*', 'echo', 'a', '--output*', 'cat'), {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyCharacter } from '../../../../test/support/any-character.js'
 import { factor } from '../../../../test/support/fault-factor.js'
 import { propertyRuns } from '../../../../test/support/property-runs.js'
 import type { Item, Value } from './ast.js'
@@ -366,7 +367,7 @@ describe('whatever the text', () => {
 
   it('parsing ends, and throws nothing', () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.string({ unit: anyCharacter, maxLength: 200 }),
       fc.array(fragment, { maxLength: 80 }).map((parts) => parts.join('')),
     )
     fc.assert(
@@ -390,7 +391,7 @@ describe('whatever the text', () => {
     | { call: string; args: Plain[] }
   type PlainItem = [string, Plain] | [string, string[], PlainItem[]]
   const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,8}$/)
-  const text = fc.string({ unit: 'binary', maxLength: 12 })
+  const text = fc.string({ unit: anyCharacter, maxLength: 12 })
   const { items } = fc.letrec<{ value: Plain; item: PlainItem; items: PlainItem[] }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
