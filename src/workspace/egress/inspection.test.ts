@@ -28,7 +28,9 @@ let proxy: FilteringProxy
 let requests: NetworkRequest[]
 
 beforeEach(async () => {
-  seen = []
+  // A request of an earlier test may still arrive at its server.
+  const mine: Seen[] = []
+  seen = mine
   requests = []
   respond = (_incoming, answer) => answer.end('hello')
   const onRequest = (incoming: IncomingMessage, answer: ServerResponse): void => {
@@ -37,7 +39,7 @@ beforeEach(async () => {
       body += part
     })
     incoming.on('end', () => {
-      seen.push({ method: incoming.method, url: incoming.url, headers: incoming.headers, body })
+      mine.push({ method: incoming.method, url: incoming.url, headers: incoming.headers, body })
       respond(incoming, answer, body)
     })
   }
