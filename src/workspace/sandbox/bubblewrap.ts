@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { isInside } from '../inside.js'
 import type { InsideUser } from './inside-user.js'
 import type { KernelFiles } from './kernel-files.js'
@@ -76,7 +77,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     // Hidden, and created again: the home of the command, and the ends of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
     ...(profile.guarded === true ? guardArgs : []),
-    ...waysThroughTmp(profile, inside).flatMap(emptyDirectory),
+    ...waysThroughTmp(profile, inside),
     ...shown.flatMap(show),
     ...profile.pins.flatMap(pin),
     ...within.flatMap(hide),
@@ -139,7 +140,23 @@ function waysThroughTmp({ shown, hidden }: SandboxProfile, inside: (path: string
   const places = shown.map(({ path }) => inside(path))
   const bases = hidden.flatMap(({ kind, path }) => (kind === 'directory' ? [`${path}/`] : [path]))
   const ways = [...places, ...bases].flatMap((path) => /^(\/tmp\/[^/]+)\//.exec(path)?.[1] ?? [])
-  return [...new Set(ways)].filter((way) => !places.includes(way))
+  const fresh = [...new Set(ways)].filter((way) => !places.includes(way))
+  // Those further down are made with them, and take no writes either.
+  const below = places.flatMap((path) =>
+    directoriesBetween(
+      fresh.find((way) => isBelow(way, path)),
+      path,
+    ),
+  )
+  return [
+    ...fresh.flatMap(emptyDirectory),
+    ...[...new Set(below)].flatMap((path) => ['--perms', '0555', '--dir', path]),
+  ]
+}
+
+function directoriesBetween(top: string | undefined, path: string): string[] {
+  const above = dirname(path)
+  return top === undefined || above === top ? [] : [...directoriesBetween(top, above), above]
 }
 
 /** The options for namespaces and privileges of every command. */
