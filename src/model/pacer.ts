@@ -145,7 +145,8 @@ export class Pacer {
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
         // Several requests that were sent together are refused for one reason.
         if (sent.number > this.#lastBeforeRefusal) {
-          if (this.#isUnstated())
+          // No response has said yet how much is left.
+          if (this.#left.requests === undefined && this.#left.tokens === undefined)
             this.#maxUnheard = Math.max(1, Math.min(requestsAfterRefusal, Math.floor(this.#maxUnheard / 2)))
           this.#lastBeforeRefusal = this.#count
         }
@@ -162,11 +163,6 @@ export class Pacer {
   #take(kind: Kind, amount: number): void {
     const left = this.#left[kind]
     if (left !== undefined) left.amount -= amount
-  }
-
-  /** Whether no response has said yet how much is left. */
-  #isUnstated(): boolean {
-    return this.#left.requests === undefined && this.#left.tokens === undefined
   }
 
   /**

@@ -110,12 +110,14 @@ export function connectionError(place: ModelPlace, thrown: unknown, emitted: boo
     })
   }
   // No server listens there, the name does not resolve, or the certificate is wrong: a retry does not help.
-  return new ModelError(
-    'model_unreachable',
-    `${where} cannot be reached (${detail}): check the base URL and that the server runs`,
-    facts,
-  )
+  const advice = untrustedCertificate.test(code)
+    ? 'its certificate is not trusted; set ca_file of the provider, or NODE_EXTRA_CA_CERTS, to that of its authority'
+    : 'check the base URL and that the server runs'
+  return new ModelError('model_unreachable', `${where} cannot be reached (${detail}): ${advice}`, facts)
 }
+
+/** The chain of the certificate ends at no authority that is trusted. */
+const untrustedCertificate = /SELF_SIGNED_CERT|CERT_UNTRUSTED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/
 
 /** Creates the error for an attempt that its watch ended; undefined when it did not. */
 export function watchError(
