@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** @typedef {'off' | 'empty' | 'sdk'} Kind */
+/** @typedef {'off' | 'empty' | 'bare' | 'sdk'} Kind */
 
 /** Those of the ecosystem tests. */
 const packages = join(import.meta.dirname, '../../.build/ecosystem/node_modules')
@@ -10,6 +10,7 @@ const packages = join(import.meta.dirname, '../../.build/ecosystem/node_modules'
 /** The option of an agent. @param {string} kind @returns {{ telemetry?: import('capstan').TelemetryOptions }} */
 export function telemetryOf(kind) {
   if (kind === 'empty') return { telemetry: emptyTelemetry() }
+  if (kind === 'bare') return { telemetry: bareTelemetry() }
   return kind === 'sdk' ? { telemetry: sdkTelemetry() } : {}
 }
 
@@ -25,6 +26,29 @@ function emptyTelemetry() {
   return {
     tracer: { startSpan: () => span },
     meter: { createHistogram: () => ({ record: () => undefined }) },
+  }
+}
+
+/**
+ * The SDK with spans and durations that have no attribute: what it costs at least.
+ * @returns {import('capstan').TelemetryOptions}
+ */
+function bareTelemetry() {
+  const { tracer, meter } = sdkTelemetry()
+  return {
+    tracer: {
+      startSpan: (name, _options, context) => {
+        const span = tracer.startSpan(name, undefined, context)
+        span.setAttributes = () => span
+        return span
+      },
+    },
+    meter: {
+      createHistogram: (name, options) => {
+        const histogram = meter.createHistogram(name, options)
+        return { record: (value) => histogram.record(value) }
+      },
+    },
   }
 }
 

@@ -21,6 +21,7 @@ const contenders = [
   { kind: 'off', name: 'telemetry off' },
   { kind: 'off', name: 'off a second time: the error of the method' },
   { kind: 'empty', name: 'on, a tracer and a meter that do nothing: the part of Capstan' },
+  { kind: 'bare', name: 'on, the SDK of OpenTelemetry without attributes: its minimum' },
   { kind: 'sdk', name: 'on, the SDK of OpenTelemetry: everything' },
 ]
 
@@ -36,13 +37,13 @@ export async function measureTracing(workplace, { blocks, runs, warmUps, count }
   const once = (/** @type {number} */ at) => runOf(agents[at], workplace.root)
   const blocked = await timedBlocks(once, { blocks, runs, warmUps })
   const shares = []
-  for (const at of [2, 3])
+  for (const at of [2, 3, 4])
     shares.push(await sampledShare(contenders[at]?.name ?? '', () => once(at), blocks * runs))
   return {
     areas: [blockArea(blocked, { blocks, runs }), shareArea(shares), ...(count ? countArea(workplace) : [])],
     control: blocked[1]?.ratio,
     own: blocked[2]?.ratio,
-    all: blocked[3]?.ratio,
+    all: blocked[4]?.ratio,
   }
 }
 
@@ -54,13 +55,11 @@ async function runOf(agent, directory) {
   await session?.close()
 }
 
-/** In four blocks each contender has every place once, and follows every other once: garbage of one is not always paid for by the same. */
-const orders = [
-  [0, 1, 3, 2],
-  [1, 2, 0, 3],
-  [2, 3, 1, 0],
-  [3, 0, 2, 1],
-]
+/** In ten blocks each contender has every place twice, and follows every other twice: garbage of one is not always paid for by the same. */
+const orders = contenders.flatMap((_, first) => {
+  const order = [0, 1, 4, 2, 3].map((at) => (at + first) % contenders.length)
+  return [order, order.toReversed()]
+})
 
 /**
  * Each contender has its turn in every block, and pays for its own garbage at the end of it. The ratios within a block are compared:
