@@ -217,10 +217,7 @@ export class Pacer {
   /** A request that has been without a response for long says nothing about the rate, and holds back no other. */
   #hasRoom(now: number): boolean {
     const max = Math.floor(this.#maxUnheard)
-    if (this.#unheard.size < max) return true
-    let recent = 0
-    for (const { at } of this.#unheard) if (now - at < maxOnTheWayMs) recent++
-    return recent < max
+    return this.#unheard.size < max || this.#onTheWay('requests', now) < max
   }
 
   #waitForLeft(kind: Kind, amount: number, now: number): number {
@@ -237,7 +234,7 @@ export class Pacer {
     return amount <= left.amount ? 0 : left.resetAt - now
   }
 
-  /** A request that was sent shortly before a reset can arrive after it, and then counts there. */
+  /** What was sent shortly ago and has no response: it can arrive after a reset, and then counts there. */
   #onTheWay(kind: Kind, now: number): number {
     let amount = 0
     for (const { at, tokens } of this.#unheard)
