@@ -1,5 +1,6 @@
 // `npm run bench -- loop`: whole runs against the same by hand with `fetch`, and what sessions, requests and the import
-// cost. About two minutes; a rough look with `--quick`. Ends with 1 when a budget is missed.
+// cost. About two minutes; a rough look with `--quick`. `--peers=ai,tanstack` adds other libraries to the rounds in the life of a process, which
+// `npm run bench -- peers` has installed. Ends with 1 when a budget is missed.
 import { importArea, readySession } from './import-cost.mjs'
 import { measureDeltas } from './loop/deltas.mjs'
 import { measureFirstRequest } from './loop/first-request.mjs'
@@ -12,6 +13,10 @@ import { calibrate } from './measure.mjs'
 import { calibrationArea, writeResults } from './report.mjs'
 
 const quick = process.argv.includes('--quick')
+const peers = process.argv
+  .find((arg) => arg.startsWith('--peers='))
+  ?.slice('--peers='.length)
+  .split(',')
 const times = (/** @type {number} */ full) => (quick ? Math.max(3, Math.round(full / 5)) : full)
 const calibrations = [calibrate()]
 const imports = importArea(['capstan'], { repetitions: times(15) })
@@ -19,7 +24,7 @@ const workplace = await openWorkplace()
 try {
   const request = await measureFirstRequest(workplace)
   const rounds = await steadily(measureRounds(workplace, { rounds: times(25), warmUps: quick ? 10 : 40 }))
-  const lives = await steadily(measureLives(workplace, { quick }))
+  const lives = await steadily(measureLives(workplace, { quick, peers }))
   const deltas = await steadily(measureDeltas(workplace, times(15)))
   const history = await steadily(measureHistory(workplace, times(15)))
   const sessions = await steadily(

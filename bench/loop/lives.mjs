@@ -6,7 +6,7 @@ import { startField } from '../peers/field.mjs'
 import { figure, printTable, range } from '../report.mjs'
 
 const count = 50
-const contenders = ['fetch', 'capstan', 'capstan-unrecorded', 'capstan-bare']
+const own = ['fetch', 'capstan', 'capstan-unrecorded', 'capstan-bare']
 
 /** What a round may cost after so many, in bare loops. */
 const points = [
@@ -24,16 +24,17 @@ const points = [
  * measured. A pair has its own processes, because V8 compiles while they run: a second block would be another point of their
  * life.
  * @param {import('./workplace.mjs').Workplace} workplace
- * @param {{ quick: boolean }} options
+ * @param {{ quick: boolean, peers?: readonly string[] | undefined }} options `peers`: names of files in `bench/peers/`, which must be installed
  */
-export async function measureLives({ root, place, server }, { quick }) {
+export async function measureLives({ root, place, server }, { quick, peers = [] }) {
+  const contenders = [...own, ...peers]
   /** @type {Row[]} */
   const rows = []
   /** @type {{ name: string, unit: string, most: number, found: number }[]} */
   const targets = []
   for (const { after, recorded, plain } of points) {
     const pairs = quick ? 3 : after > 1_000 ? 5 : 9
-    const found = await pairsAfter(after, pairs, {
+    const found = await pairsAfter(contenders, after, pairs, {
       url: server.url,
       root,
       place: join(place, `after-${after}`),
@@ -70,8 +71,11 @@ export async function measureLives({ root, place, server }, { quick }) {
   return { area: { title, explanation, rows }, targets }
 }
 
-/** @param {number} after @param {number} pairs @param {{ url: string, root: string, place: string }} where @returns {Promise<Row[]>} */
-async function pairsAfter(after, pairs, where) {
+/**
+ * @param {readonly string[]} contenders @param {number} after @param {number} pairs
+ * @param {{ url: string, root: string, place: string }} where @returns {Promise<Row[]>}
+ */
+async function pairsAfter(contenders, after, pairs, where) {
   /** @type {import('../peers/worker.mjs').Cost[][]} */
   const costs = contenders.map(() => [])
   const titles = [...contenders]
@@ -94,14 +98,14 @@ async function pairsAfter(after, pairs, where) {
   }
   const base = costs[0] ?? []
   return contenders.map((name, at) => {
-    const own = costs[at] ?? []
+    const mine = costs[at] ?? []
     const middle = (/** @type {keyof import('./threads.mjs').ThreadTimes} */ group) =>
-      spread(own.map(({ facts }) => (facts?.[group] ?? Number.NaN) / count)).median
+      spread(mine.map(({ facts }) => (facts?.[group] ?? Number.NaN) / count)).median
     return {
       name: titles[at] ?? name,
       after,
-      ratio: spread(own.map(({ cpu }, pair) => cpu / (base[pair]?.cpu ?? Number.NaN))),
-      cpu: spread(own.map(({ cpu }) => cpu / count)),
+      ratio: spread(mine.map(({ cpu }, pair) => cpu / (base[pair]?.cpu ?? Number.NaN))),
+      cpu: spread(mine.map(({ cpu }) => cpu / count)),
       JavaScript: middle('main'),
       V8: middle('v8'),
       pool: middle('pool'),

@@ -1,4 +1,5 @@
 // Stores with many sessions: listing them, and opening one.
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 import { FileSessionStore } from 'capstan/store'
@@ -18,11 +19,25 @@ export async function measureSessionCounts({ root, place, quick }) {
   }
   const curves = [
     await measureCurve({
-      title: 'Listing the sessions of a store',
-      explanation: 'Sessions in files, of one round each; the first list of a process.',
+      title: 'Listing the sessions of a store for the first time',
+      explanation:
+        'Sessions in files, of one round each. No process has listed them before: every log is read.',
       sizes,
       most: 1.1,
       times: 2,
+      prepare: fill,
+      run: (store, size) => {
+        rmSync(join(store.directory, '.list.json'), { force: true })
+        return listed(new FileSessionStore(store.directory), size)
+      },
+    }),
+    await measureCurve({
+      title: 'Listing them in another process',
+      explanation:
+        'Sessions in the same store: the first list of a process, after another one has saved its own.',
+      sizes,
+      most: 1.1,
+      times: 3,
       prepare: fill,
       run: (store, size) => listed(new FileSessionStore(store.directory), size),
     }),
