@@ -13,7 +13,8 @@ const row = (id: string, title: string): SessionRecord => ({
 })
 
 describe('a list of many sessions', () => {
-  const directory = join(sharedDirectory(), 'sessions')
+  const sharedPlace = sharedDirectory()
+  const directory = join(sharedPlace, 'sessions')
   const saved = join(directory, '.list.json')
   const count = 120
 
@@ -57,6 +58,30 @@ describe('a list of many sessions', () => {
     writeFileSync(saved, text)
     expect(await new FileSessionStore(directory).list()).toHaveLength(count - 2)
     expect(readFileSync(saved, 'utf8')).not.toContain('title 10"')
+  })
+
+  it('drops what another process saved of a session that was rewritten meanwhile', async () => {
+    const store = new FileSessionStore(directory)
+    await store.list()
+    const text = readFileSync(saved, 'utf8')
+    expect(text).toContain('title 11"')
+    await store.rewrite('s11', () => [row('s11', 'other')], opener)
+    writeFileSync(saved, text)
+    await new FileSessionStore(directory).list()
+    expect(readFileSync(saved, 'utf8')).not.toContain('title 11"')
+  })
+
+  it('is still returned where the saved one cannot be removed', async () => {
+    const place = join(sharedPlace, 'few')
+    const store = new FileSessionStore(place)
+    await store.create('here', [row('here', 'here')])
+    const gone = { name: 'gone', size: 1, mtimeMs: 1, identity: '1:1', info: { id: 'gone' } }
+    writeFileSync(join(place, '.list.json'), JSON.stringify({ version: 1, sessions: [gone] }))
+    const fail = (): never => {
+      throw Object.assign(new Error('the disk is read-only'), { code: 'EROFS' })
+    }
+    const files = { ...nodeFiles, unlink: fail, removeTree: fail }
+    expect(await new FileSessionStore(place, { files }).list()).toMatchObject([{ id: 'here' }])
   })
 
   it('does not depend on what was saved', async () => {

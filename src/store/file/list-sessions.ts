@@ -49,7 +49,8 @@ export class SessionList {
       await Promise.all(some.map((name) => this.#read(name, listed, unreadable)))
     }
     this.#listed = listed
-    const isOneGone = [...before.keys()].some((name) => !listed.has(name))
+    // A session that is gone, or whose log was replaced by a rewritten one: the saved list must not have its old title.
+    const isOneGone = [...before].some(([name, { identity }]) => listed.get(name)?.identity !== identity)
     if (changed.length >= minSaved || isOneGone) this.#save(listed)
     return newestFirst([...Array.from(listed.values(), ({ info }) => ({ ...info })), ...unreadable])
   }
@@ -81,9 +82,14 @@ export class SessionList {
     return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
   }
 
+  /** A disk that is full or read-only costs other processes time and nothing else. */
   #save(listed: ListedSessions): void {
-    if (listed.size >= minSaved) saveList(this.#files, this.#directory, listed)
-    else removeSavedList(this.#files, this.#directory)
+    try {
+      if (listed.size >= minSaved) saveList(this.#files, this.#directory, listed)
+      else removeSavedList(this.#files, this.#directory)
+    } catch {
+      // The sessions were read all the same.
+    }
   }
 }
 

@@ -34,30 +34,25 @@ export function readSavedList(files: FileLayer, directory: string): ListedSessio
   return listed
 }
 
-/** Saves a list for other processes. A disk that is full or read-only costs them time and nothing else. */
+/** Saves a list for other processes. */
 export function saveList(files: FileLayer, directory: string, listed: ListedSessions): void {
   const draft = join(directory, `${savedListName}-${randomId()}`)
+  const sessions = Array.from(listed, ([name, one]) => ({ ...one, name }))
+  const fd = files.open(draft, createNew)
   try {
-    const sessions = Array.from(listed, ([name, one]) => ({ ...one, name }))
-    const fd = files.open(draft, createNew)
-    try {
-      writeAll(files, fd, Buffer.from(JSON.stringify({ version, sessions })), 0)
-      files.rename(draft, join(directory, savedListName))
-    } catch (error) {
-      files.unlink(draft)
-      throw error
-    } finally {
-      files.close(fd)
-    }
-  } catch {
-    // The next list tries again.
+    writeAll(files, fd, Buffer.from(JSON.stringify({ version, sessions })), 0)
+    files.rename(draft, join(directory, savedListName))
+  } catch (error) {
+    files.unlink(draft)
+    throw error
+  } finally {
+    files.close(fd)
   }
 }
 
 /** Removes the saved list, which has titles and labels of sessions that were deleted or are rewritten now. */
 export function removeSavedList(files: FileLayer, directory: string): void {
-  const path = join(directory, savedListName)
-  if (files.factsAt(path) !== undefined) files.unlink(path)
+  files.removeTree(join(directory, savedListName))
 }
 
 const version = 1
