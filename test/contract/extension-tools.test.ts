@@ -44,6 +44,14 @@ describe('extension tools', () => {
     expect(some.toolNames()).toEqual(['read', 'apply_patch'])
   })
 
+  it('and built-in tools are those that were named when the session was opened', async () => {
+    const [builtinTools, extensionTools] = [['read'], ['apply_patch']]
+    const { session } = await openSession([], { builtinTools, extensionTools })
+    builtinTools.push('bash')
+    extensionTools.push('repo_clone')
+    expect(session.toolNames()).toEqual(['read', 'apply_patch'])
+  })
+
   it('are refused by a name that is none', async () => {
     await expect(openSession([], { extensionTools: ['aply_patch'] })).rejects.toThrow(
       /Did you mean.*apply_patch/,
