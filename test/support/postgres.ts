@@ -43,8 +43,11 @@ export async function postgresSchema(): Promise<TestSchema> {
   model ??= createModel(url)
   await model
   await runSql(url, `create database ${name} template model strategy file_copy`)
-  return { url: withDatabase(url, name), schema: 'capstan' }
+  return { url: withDatabase(url, name), schema: modelSchema }
 }
+
+/** Not the default schema: code that ignored the option would pass. */
+const modelSchema = 'tables'
 
 /** The database that others are copies of. */
 let model: Promise<void> | undefined
@@ -58,7 +61,7 @@ async function createModel(url: string): Promise<void> {
     const { rowCount } = await client.query("select 1 from pg_database where datname = 'model'")
     if (rowCount !== 0) return
     await client.query('create database draft')
-    await migrate(withDatabase(url, 'draft'), { schema: 'capstan' })
+    await migrate(withDatabase(url, 'draft'), { schema: modelSchema })
     await client.query('alter database draft rename to model')
   } finally {
     await client.end()
