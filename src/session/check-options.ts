@@ -60,11 +60,9 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     }
     const problem = check(value)
     if (problem !== undefined) throw new SessionOptionError(name, problem.replace('%', name))
-    options[name] = value
+    // Names of tools are read with the first prompt: a list that the host changes meanwhile must not add one.
+    options[name] = Array.isArray(value) && name.endsWith('Tools') ? [...value] : value
   }
-  // Read with the first prompt: a list that the host changes meanwhile must not add a tool.
-  for (const name of ['builtinTools', 'extensionTools'])
-    if (Array.isArray(options[name])) options[name] = [...options[name]]
   if (typeof options['planningMode'] === 'string')
     options['planningMode'] = planningModes[options['planningMode'].toLowerCase()]
   else if (options['planning'] !== undefined)
