@@ -264,7 +264,8 @@ describe.skipIf(!hasPostgres())('capstan worker', () => {
               let text = ''
               child.stderr?.on('data', (data) => {
                 text += String(data)
-                if (text.includes(`Waiting up to 600 s for the database ${directory}/postgres`)) resolve()
+                if (text.includes(`Waiting up to 600 s for the database ${directory}${away.pathname}`))
+                  resolve()
               })
             }),
         ),
