@@ -20,7 +20,7 @@ const mount = 'mount -t tmpfs -o mode=1777 tmpfs "$TMPDIR" && exec "$@"'
 export async function withMemoryDirectory(use) {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return use([], process.env)
   if (statfsSync(tmpdir()).type === tmpfs || freemem() < enoughBytes) return use([], process.env)
-  const directory = mkdtempSync(join(tmpdir(), 'capstan-memory-'))
+  const directory = mkdtempSync(join(tmpdir(), 't-'))
   const words = ['unshare', '--mount', 'sh', '-c', mount, 'sh']
   const env = { ...process.env, TMPDIR: directory }
   try {

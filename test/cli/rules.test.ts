@@ -126,7 +126,7 @@ describe.runIf(hasScript)('capstan rules confirm in a terminal', () => {
     { before: 'y\ry\r', press: 'n\r', code: 3 },
   ])('asks after it has shown the text: $code, typed before: $before', async ({ before, press, code }) => {
     const place = await openPlace({ '.capstan/rules': `# \u001b[2J\n${rules}` })
-    const terminal = open(place, ['rules', 'confirm'])
+    const terminal = open(place, ['rules', 'confirm'], 160)
     if (before !== '') terminal.press(before)
     await terminal.sees('from now on? [y/N]')
     expect(terminal.screen()).toContain('# \\x1b[2J\nallow bash(make *)')

@@ -131,3 +131,12 @@ export function errnoOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('code' in thrown)) return undefined
   return typeof thrown.code === 'string' ? thrown.code : undefined
 }
+
+/** Removes a file; no error when there is none. */
+export function removeIfThere(files: FileLayer, path: string): void {
+  try {
+    files.unlink(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}

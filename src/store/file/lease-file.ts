@@ -6,7 +6,7 @@ import { randomId } from '../../workspace/random-id.js'
 import { isGone, type Owner } from '../../workspace/scratch/owner.js'
 import { SessionLockedError } from '../errors.js'
 import type { Lease } from '../session-store.js'
-import { createNew, errnoOf, type FileLayer, readOnly, writeAll } from './file-layer.js'
+import { createNew, errnoOf, type FileLayer, readOnly, removeIfThere, writeAll } from './file-layer.js'
 
 export type LeaseRequest = {
   readonly files: FileLayer
@@ -260,13 +260,5 @@ function finishClaim(
   } catch (error) {
     markReleased(files, held)
     throw error
-  }
-}
-
-function removeIfThere(files: FileLayer, path: string): void {
-  try {
-    files.unlink(path)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
   }
 }

@@ -3,7 +3,7 @@ import { isRecord } from '../../tool/json.js'
 import { randomId } from '../../workspace/random-id.js'
 import type { SessionInfo } from '../session-store.js'
 import { readWhole } from './blob-files.js'
-import { createNew, type FileFacts, type FileLayer, writeAll } from './file-layer.js'
+import { createNew, type FileFacts, type FileLayer, removeIfThere, writeAll } from './file-layer.js'
 
 /** The name of the saved list, and the beginning of the names of its drafts. */
 export const savedListName = '.list.json'
@@ -52,7 +52,7 @@ export function saveList(files: FileLayer, directory: string, listed: ListedSess
 
 /** Removes the saved list, which has titles and labels of sessions that were deleted or are rewritten now. */
 export function removeSavedList(files: FileLayer, directory: string): void {
-  files.removeTree(join(directory, savedListName))
+  removeIfThere(files, join(directory, savedListName))
 }
 
 const version = 1

@@ -167,7 +167,7 @@ describe.runIf(hasScript)('other commands in a real terminal', () => {
     { press: keys.ctrlC, shows: '', code: 130 },
   ])('asks whether a configuration is trusted: $code', async ({ press, shows, code }) => {
     const place = await openPlace({ 'capstan.acl': '# \u001b[2J\nmax_tool_rounds = 3\n' })
-    const terminal = open(place, ['trust'])
+    const terminal = open(place, ['trust'], 160)
     await terminal.sees('Use this configuration from now on? [y/N]')
     expect(terminal.screen()).toContain('# \\x1b[2J\nmax_tool_rounds = 3')
     terminal.press(press)
