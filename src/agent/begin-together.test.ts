@@ -57,8 +57,8 @@ async function look(session: Session, model: ReturnType<typeof scriptedModel>) {
   return { prompt: model.requests[0]?.instructions ?? '', denied }
 }
 
-describe('sessions that begin together', () => {
-  it('look once for what they share', async () => {
+describe('sessions that start at the same time', () => {
+  it('read what they share once', async () => {
     const root = makeProject('one', 'be brief')
     deny(root)
     await begin(root)
@@ -69,7 +69,7 @@ describe('sessions that begin together', () => {
     expect(together).toEqual(alone)
   })
 
-  it('see a rule that is written before they begin, whichever session began just before', async () => {
+  it('see a rule that is written before they start, whichever session started just before', async () => {
     const root = makeProject('one', 'be brief')
     const early = begin(root)
     deny(root)
@@ -86,7 +86,7 @@ describe('sessions that begin together', () => {
     expect((await begin(root)).denied).toBe(true)
   })
 
-  it('see instructions, skills and agents as they are when they begin', async () => {
+  it('see instructions, skills and agents as they are when they start', async () => {
     const root = makeProject('one', 'be brief')
     const first = await begin(root)
     expect(first.prompt).toContain('be brief')

@@ -26,7 +26,7 @@ describe('an agent by name', () => {
   })
 
   it.each(['explor', 'constructor', '__proto__', 'toString', ''])(
-    'is not found as %j, and the known ones are named',
+    'is not found as %j, and the error names the known ones',
     (name) => {
       expect(() => findAgent(name)).toThrow(AgentNotFoundError)
       expect(() => findAgent(name)).toThrow(/explore/)
@@ -40,7 +40,7 @@ describe('an agent by name', () => {
   )
 
   it.each(builtinAgents)(
-    'has tools that there are and rules that can be read: $name',
+    'has only tools that exist and rules that can be parsed: $name',
     ({ tools, permissions }) => {
       expect(toolNames).toEqual(expect.arrayContaining([...tools]))
       expect(() => compilePolicy(permissions)).not.toThrow()
@@ -48,7 +48,7 @@ describe('an agent by name', () => {
   )
 
   it.each(builtinAgents.filter(({ name }) => name !== 'general'))(
-    'that changes nothing has no tool to write with, and is denied it: $name',
+    'that is read-only has no tool to write with, and writing is denied: $name',
     ({ tools, permissions }) => {
       for (const tool of ['write', 'edit', 'patch']) {
         expect(tools).not.toContain(tool)
@@ -59,7 +59,7 @@ describe('an agent by name', () => {
   )
 })
 
-describe('an agent that changes nothing', () => {
+describe('a read-only agent', () => {
   it.each([
     ['review', 'git', { command: 'status' }, true],
     ['review', 'git', { command: 'log' }, true],
@@ -73,7 +73,7 @@ describe('an agent that changes nothing', () => {
     ['explore', 'bash', { command: 'find . -delete' }, false],
     ['explore', 'bash', { command: 'ls; touch x' }, false],
     ['explore', 'bash', { command: 'cat a > b' }, false],
-  ])('is held to it: %s calls %s %j', async (name, tool, args, allowed) => {
+  ])('is limited to reading: %s calls %s %j', async (name, tool, args, allowed) => {
     const base = temporaryDirectory()
     const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
     try {

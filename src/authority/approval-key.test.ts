@@ -29,7 +29,7 @@ describe('approvalKey', () => {
     )
   })
 
-  it('differs when anything else does (SEC-221)', async () => {
+  it('differs when any other fact differs (SEC-221)', async () => {
     const others: ApprovalFacts[] = [
       { ...facts, args: { command: 'git push origin b' } },
       { ...facts, tool: 'shell' },

@@ -20,7 +20,7 @@ const book = (...rules: Rule[]) => createRuleBook({ scope, rules })
 const bash = (text: string): Call => ({ tool: 'bash', subjects: [{ shell: { text } }] })
 
 describe('decide', () => {
-  it('lets no rule allow what the grant denies', () => {
+  it('allows nothing that the grant denies, whatever the rules say', () => {
     const grant = createGrant({ scope, manifest: { fs: { read: ['**'] } } })
     const authority: Authority = { book: book(rule('*', '*', 'allow')), grant }
     expect(decide({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] }, authority).verdict.action).toBe(

@@ -67,7 +67,7 @@ describe('a grant', () => {
     expect(grantsCommand(grant, argv)).toBe(expected)
   })
 
-  it('knows capabilities by name, and the four built-in ones by their lists', () => {
+  it('supports capabilities by name, and the four built-in ones by their lists', () => {
     expect(grantsCapability(grant, 'secrets.has')).toBe(true)
     expect(grantsCapability(grant, 'secrets.read')).toBe(false)
     expect(grantsCapability(grant, 'fs.write')).toBe(true)

@@ -36,12 +36,12 @@ describe('matchesHost', () => {
     expect(matches(pattern, host)).toBe(expected)
   })
 
-  it('counts an unknown port against the call', () => {
+  it('does not match a permission when the port is unknown', () => {
     expect(matches('example.com:443', 'example.com', 'permit')).toBe(false)
     expect(matches('example.com:443', 'example.com', 'restrict')).toBe(true)
   })
 
-  it('restricts and never permits a text that is not a host', () => {
+  it('matches a text that is not a host only with restrictions', () => {
     expect(matchesHost(compileHostPattern('*'), undefined, 'permit')).toBe(false)
     expect(matchesHost(compileHostPattern('a.com'), undefined, 'restrict')).toBe(true)
   })

@@ -224,14 +224,14 @@ describe('restrictions apply to every tool', () => {
     expect(underPolicy(call, denies)).toBe(expected)
   })
 
-  it('an unknown word may be the one that a deny names', () => {
+  it('a word that is unknown could be the one that a deny names', () => {
     const rules = [rule('bash(git push origin)', 'deny'), rule('bash(git push other)', 'deny')]
     for (const text of ['git $A origin', 'git push $A', 'git "$A" "$B"', '$G push origin'])
       expect(act(bash(text), rules)).toBe('deny')
     expect(act(bash('git pull $A'), rules)).toBe('ask')
   })
 
-  it('unless they are about a whole tool', () => {
+  it('except those about a whole tool', () => {
     expect(underPolicy(bash('cat a'), { deny: ['grep', 'read'], allow: ['bash(cat *)'] })).toBe('allow')
     expect(underPolicy(file('edit', 'a', 'write'), { ask: ['write(*)'], allow: ['edit(*)'] })).toBe('allow')
     expect(underPolicy(file('edit', 'a', 'write'), { deny: ['fs.write'], allow: ['edit(*)'] })).toBe('deny')
@@ -243,7 +243,7 @@ describe('restrictions apply to every tool', () => {
     expect(act(file('grep', 'secret/a'), [deny, rule('grep(secret/a)', 'allow')])).toBe('allow')
   })
 
-  it('and permissions do not', () => {
+  it('but permissions do not', () => {
     const policy: PermissionPolicy = { allow: ['read(*)', 'write(*)', 'bash(cat *)'] }
     expect(underPolicy(file('mcp__fs__get', 'a'), policy)).toBe('ask')
     expect(underPolicy(bash('cat a > b'), policy)).toBe('ask')
@@ -325,7 +325,7 @@ describe('commands', () => {
     expect(underPolicy(bash(text), { allow: ['bash(*)'], deny: ['bash(rm*)'] })).toBe('deny')
   })
 
-  it('never allow a script file where a mode denies what is not understood', () => {
+  it('never allow a script file when a mode denies what is not understood', () => {
     const rules = [rule('bash', 'allow')]
     expect(act(bash('sh build.sh'), rules, { doubts: 'deny' })).toBe('deny')
     expect(underPolicy(bash('sh build.sh'), { allow: ['bash(sh build.sh)'], deny: ['bash(sh *)'] })).toBe(
@@ -333,7 +333,7 @@ describe('commands', () => {
     )
   })
 
-  it('are asked about when in doubt even where everything is allowed, unless doubts are allowed too', () => {
+  it('are asked about when in doubt even if everything is allowed, unless doubtful commands are allowed too', () => {
     expect(underPolicy(bash('$X a'), { allow: ['bash', '*'], defaultDecision: 'allow' })).toBe('ask')
     expect(act(bash('$X a'), [rule('*', 'allow')], { doubts: 'allow' })).toBe('allow')
     expect(act(bash('$X a'), [rule('*', 'allow')], { doubts: 'deny' })).toBe('deny')

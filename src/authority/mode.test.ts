@@ -113,7 +113,7 @@ describe('modes are permission sets', () => {
     expect(Object.fromEntries(modeNames.map((name) => [name, inMode(name, call)]))).toEqual(expected)
   })
 
-  it('no rule allows what a mode leaves out', () => {
+  it('no rule allows what a mode does not include', () => {
     for (const name of ['plan', 'read-only'] as const) {
       expect(inMode(name, write('a'), everything)).toBe('deny')
       expect(inMode(name, bash('rm x'), everything)).toBe('deny')

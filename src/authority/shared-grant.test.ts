@@ -9,7 +9,7 @@ const at = (root: string): Scope => ({ variables: { workspace: [root] }, home: '
 const reads = (...read: string[]): RequirementSet => ({ fs: { read } })
 
 describe('a grant that sessions share', () => {
-  it('is one object for equal requirements in the same place, and equals the result of createGrant', () => {
+  it('is one object for equal requirements in the same workspace, and equals the result of createGrant', () => {
     const options = () => ({
       scope: at('/ship'),
       tools: [frozenCopy(reads('{workspace}/**')), reads('/etc/hosts')],
@@ -20,7 +20,7 @@ describe('a grant that sessions share', () => {
     expect(sharedGrant(limited)).toEqual(createGrant(limited))
   })
 
-  it('is a different one for another place, other tools, another manifest or ceiling', () => {
+  it('is a different one for another workspace, other tools, another manifest or ceiling', () => {
     const tools = [reads('{workspace}/**')]
     const grants = [
       sharedGrant({ scope: at('/ship'), tools }),

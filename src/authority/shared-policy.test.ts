@@ -16,7 +16,7 @@ describe('a policy that sessions share', () => {
     expect(sharedPolicy({}, scope)).toEqual(compilePolicy({}, { scope }))
   })
 
-  it('is a different one for other rules, another place and another default', () => {
+  it('is a different one for other rules, another workspace and another default', () => {
     const made = [
       sharedPolicy({ allow: ['read(*)'] }, scope),
       sharedPolicy({ ask: ['read(*)'] }, scope),

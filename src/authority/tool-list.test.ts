@@ -18,7 +18,7 @@ describe('the tools that a skill or an agent names', () => {
     ['all of them', '*', ['*']],
     ['tools of a host', 'my_tool', ['my_tool']],
     ['the same twice', 'Read, read', ['read']],
-  ])('are read: %s', (_, given, rules) => {
+  ])('are parsed: %s', (_, given, rules) => {
     expect(readToolList(given)).toEqual({ rules, problems: [] })
   })
 
@@ -28,13 +28,13 @@ describe('the tools that a skill or an agent names', () => {
     [{ read: true }, 'must be a text or a list'],
     [['Read', 7], 'must be a text or a list'],
     ['bash()', 'empty pattern'],
-  ])('leave out what cannot be understood, and say so: %j', (given, words) => {
+  ])('omit what cannot be parsed, and report it: %j', (given, words) => {
     const { rules, problems } = readToolList(given)
     expect(problems.join('\n')).toContain(words)
     expect(rules.every((rule) => ['read', 'grep'].includes(rule))).toBe(true)
   })
 
-  it('are rules that a policy accepts, whatever was written', () => {
+  it('are rules that a policy accepts, whatever the text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.array(fc.string())), (given) => {
         const { rules } = readToolList(given)

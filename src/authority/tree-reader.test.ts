@@ -31,7 +31,7 @@ describe('SEC-110 commands that read whole directories', () => {
   })
 
   it.each(['grep -n TODO src/a.ts', 'cat src/a.ts', 'cp a b', 'git status', 'git log -3'])(
-    '%s is not',
+    '%s is not asked about',
     (command) => {
       expect(verdict(command, guarded)).not.toBe('deny')
       expect(verdict(command, { ...guarded, allow: [...(guarded.allow ?? []), 'write(*)'] })).toBe('allow')
@@ -39,7 +39,7 @@ describe('SEC-110 commands that read whole directories', () => {
   )
 
   it.each(['grep -rn TODO .', 'rg TODO', 'git grep TODO'])(
-    '%s is allowed where there are none',
+    '%s is allowed where no rule denies reading',
     (command) => {
       expect(verdict(command, { ...guarded, deny: ['write(**/.env*)'] })).toBe('allow')
     },

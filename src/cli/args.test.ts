@@ -11,7 +11,7 @@ const specs: readonly OptionSpec[] = [
 ]
 
 describe('the arguments of a command', () => {
-  it('are read in every usual form', () => {
+  it('are parsed in every usual form', () => {
     const args = readArgs(
       ['a', '--model=x/y', '--allow', 'bash(ls)', 'b', '--allow=edit', '-j', '--', '--json'],
       specs,
@@ -35,7 +35,7 @@ describe('the arguments of a command', () => {
     [['--model', 'a', '-m', 'b'], '--model can be given only once.'],
     [['--json=yes'], '--json takes no value.'],
     [['--mode', 'ful'], '--mode takes "plan" or "full", not "ful".'],
-  ])('are refused with a message: %j', (argv, message) => {
+  ])('are rejected with a message: %j', (argv, message) => {
     expect(() => readArgs(argv, specs)).toThrow(expect.objectContaining({ message, exitCode: 2 }))
   })
 
@@ -45,7 +45,7 @@ describe('the arguments of a command', () => {
     )
   })
 
-  it.each(['0', '-1', '1.5', 'x', ''])('refuse %j as a count', (text) => {
+  it.each(['0', '-1', '1.5', 'x', ''])('reject %j as a count', (text) => {
     expect(() => readArgs([`--max-rounds=${text}`], specs).count('max-rounds')).toThrow(
       'positive whole number',
     )

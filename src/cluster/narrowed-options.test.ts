@@ -48,7 +48,7 @@ describe('the options of a submission', () => {
     if (ownTools !== undefined) expect(builtinTools || []).toEqual([])
   })
 
-  it('are refused with a ceiling when the worker has one: two ceilings cannot be combined', () => {
+  it('are rejected when they have a ceiling and the worker has one too: two ceilings cannot be combined', () => {
     expect(() => narrowedOptions({ ceiling: {} }, { ceiling: everything })).toThrow(
       expect.objectContaining({ code: 'submission_invalid' }),
     )

@@ -82,7 +82,7 @@ describe('parseCommand', () => {
     expect(parseCommand(text)).toEqual(expected)
   })
 
-  it('returns what was put together', () => {
+  it('parses what formatting a command produced', () => {
     const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/)
     fc.assert(
       fc.property(name, fc.string(), (word, rest) => {
@@ -110,7 +110,7 @@ describe('registered commands', () => {
     expect(commands.unregister('help')).toBe(false)
   })
 
-  it('are listed by name among the built-in ones, and can be replaced', async () => {
+  it('are listed by name with the built-in ones, and can be replaced', async () => {
     const commands = createCommands()
     commands.register('deploy', 'Old', () => 'old')
     commands.register('deploy', 'New', async () => 'new')
@@ -139,13 +139,13 @@ describe('registered commands', () => {
     [['x', undefined, () => ''], /description of \/x/],
     [['x', '', () => '', 0], /timeoutMs of \/x is 0/],
     [['x', '', () => '', Number.NaN], /timeoutMs of \/x is NaN/],
-  ])('are refused when they cannot work: %j', (args, message) => {
+  ])('are rejected when they are invalid: %j', (args, message) => {
     const register: (...given: unknown[]) => void = createCommands().register as never
     expect(() => register(...args)).toThrow(message)
     expect(() => register(...args)).toThrow(CommandError)
   })
 
-  it('tell in the text what went wrong', async () => {
+  it('answer with the reason when they fail', async () => {
     const commands = createCommands()
     const session = fakeSession()
     commands.register('throws', '', () => {
@@ -172,7 +172,7 @@ describe('registered commands', () => {
     expect(seen?.aborted).toBe(true)
   })
 
-  it('are stopped with the run, and not started in one that is over', async () => {
+  it('are stopped with the run, and do not start in a run that has ended', async () => {
     const commands = createCommands()
     const run = new AbortController()
     let started = 0
@@ -191,12 +191,12 @@ describe('registered commands', () => {
 describe('the built-in commands', () => {
   const run = (text: string, session: CommandSession = fakeSession()) => createCommands().run(text, session)
 
-  it('leave other text alone', async () => {
+  it('do not change other text', async () => {
     expect(await run('hello')).toBeUndefined()
     expect(await run('/etc/passwd')).toBeUndefined()
   })
 
-  it('say when there is no such command, and which is near', async () => {
+  it('report an unknown command, and suggest the nearest one', async () => {
     expect(await run('/x')).toBe('Unknown command: /x\nType /help for available commands.')
     expect(await run('/constructor')).toMatch(/^Unknown command/)
     expect(await run('/Help')).toBe(
@@ -236,7 +236,7 @@ describe('the built-in commands', () => {
     )
   })
 
-  it('/mcp lists servers, those that did not start too, or says that there are none', async () => {
+  it('/mcp lists servers, also those that did not start, or says that there are none', async () => {
     expect(await run('/mcp')).toBe('MCP servers: 1\n  echo: 1 tool')
     const down = {
       name: 'b',
@@ -252,7 +252,7 @@ describe('the built-in commands', () => {
     expect(await run('/mcp', fakeSession({ mcpServers: [] }))).toBe('MCP servers: none are connected.')
   })
 
-  it('/context lists the parts of the window, each on one line', async () => {
+  it('/context lists the parts of the context window, each on one line', async () => {
     expect(await run('/context')).toBe(
       [
         'Model: openai/small (window: 1,000 tokens)',
@@ -268,7 +268,7 @@ describe('the built-in commands', () => {
     )
   })
 
-  it('/compact says what it did, and when there was nothing to do', async () => {
+  it('/compact reports what it did, or that there was nothing to do', async () => {
     const session = fakeSession()
     expect(await run('/compact', session)).toBe('Compacted: 7 messages became 2.')
     expect(await run('/compact', session)).toBe('Nothing was compacted.')
@@ -276,7 +276,7 @@ describe('the built-in commands', () => {
     expect(await run('/compact', broken)).toBe("command 'compact' failed: no model")
   })
 
-  it('/clear forgets the conversation', async () => {
+  it('/clear removes the conversation', async () => {
     const session = fakeSession()
     expect(await run('/clear', session)).toBe('History cleared: 7 messages forgotten.')
     expect(session.state.messages).toBe(0)

@@ -22,7 +22,7 @@ describe('Backoff', () => {
     expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
   })
 
-  it('counts the pause down, and never below zero', () => {
+  it('counts the pause down, to zero at least', () => {
     const backoff = new Backoff(doublingPause(500))
     backoff.failed()
     vi.advanceTimersByTime(499)
@@ -31,7 +31,7 @@ describe('Backoff', () => {
     expect(backoff.leftMs).toBe(0)
   })
 
-  it('begins again with the first pause after a success', () => {
+  it('starts with the first pause again after a success', () => {
     const backoff = new Backoff(doublingPause(500))
     for (let failures = 0; failures < 5; failures++) backoff.failed()
     backoff.succeeded()
@@ -40,7 +40,7 @@ describe('Backoff', () => {
     expect(backoff.leftMs).toBe(500)
   })
 
-  it('pauses for 1, 2, 5 and 15 seconds before a server is started again, then for a minute each time', () => {
+  it('pauses for 1, 2, 5 and 15 seconds before a server restart, then for a minute each time', () => {
     const backoff = new Backoff(serverPause)
     const pauses = Array.from({ length: 7 }, () => {
       backoff.failed()

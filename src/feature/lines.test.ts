@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Lines } from './lines.js'
 
-it('gives the same lines however the stream is cut', () => {
+it('returns the same lines for any split of the stream', () => {
   const line = fc
     .string({ unit: 'grapheme', maxLength: 20 })
     .filter((text) => !/[\n\r]/.test(text) && text.trim() !== '')
@@ -21,7 +21,7 @@ it('gives the same lines however the stream is cut', () => {
   )
 })
 
-it('says when a line is too long, also before its end has come', () => {
+it('reports a line that is too long, also before its end arrives', () => {
   const reader = new Lines(() => undefined, 10)
   expect(reader.add(Buffer.from('0123456789\n'))).toBeUndefined()
   expect(reader.add(Buffer.from('01234567890'))).toBe('it sent a message of more than 10 bytes')

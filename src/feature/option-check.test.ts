@@ -38,7 +38,7 @@ group('a check of an option', () => {
       [{}, { port: 1 }, { port: undefined }, { port: null }],
       [[], { port: 0 }],
     ],
-  ])('for %s takes what fits and refuses what does not', (_, check, good, bad) => {
+  ])('for %s accepts valid values and rejects others', (_, check, good, bad) => {
     expect(good.map(check)).toEqual(good.map(() => undefined))
     expect(bad.map((value) => typeof check(value))).toEqual(bad.map(() => 'string'))
   })
@@ -50,13 +50,13 @@ group('a check of an option', () => {
     )
   })
 
-  it('names fields that do not exist, also those of every object', () => {
+  it('names unknown fields, and those that every object has', () => {
     const check = fields({ port: count(1), host: is('string') })
     expect(check({ prot: 1 })).toBe('%.prot is not known. Known are: port, host.')
     expect(check({ constructor: 1 })).toContain('%.constructor is not known')
   })
 
-  it('says what a reader of the value says', () => {
+  it('reports the message of a value’s parser', () => {
     const check = readable((value) => {
       if (value !== 'good') throw new Error('it is not good')
     })
@@ -64,7 +64,7 @@ group('a check of an option', () => {
     expect(check('bad')).toBe('%: it is not good')
   })
 
-  it('never repeats a text, which may be a secret in the wrong place, unless it is a short word', () => {
+  it('never repeats a text, which could be a misplaced secret, unless it is a short word', () => {
     for (const check of [count(1), object, list, between(0, 1), is('boolean')])
       expect(check('hunter2-hunter2')).not.toContain('hunter2')
     expect(describe('hunter2')).toBe('a string')

@@ -3,8 +3,8 @@ import { SingleFlight } from './single-flight.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('looking together', () => {
-  it('looks once for all who ask before it has begun', async () => {
+describe('SingleFlight', () => {
+  it('reads once for all callers that ask before the read starts', async () => {
     const place = new SingleFlight<object>()
     let looks = 0
     const look = async (): Promise<object> => ({ look: ++looks })
@@ -16,7 +16,7 @@ describe('looking together', () => {
     expect(looks).toBe(1)
   })
 
-  it('looks again for a caller that asks once a look has started, also before that one has ended', async () => {
+  it('reads again for a caller that asks after a read has started, also before it has ended', async () => {
     const place = new SingleFlight<string>()
     let says = 'before'
     let begun = (): void => undefined
@@ -35,7 +35,7 @@ describe('looking together', () => {
     expect(await early).toBe('before')
   })
 
-  it('sees a change between two calls of the same turn, because it looks after both', async () => {
+  it('sees a change between two calls of the same tick, because it reads after both', async () => {
     const place = new SingleFlight<string>()
     let says = 'before'
     const first = place.ask('a', () => says)
@@ -43,13 +43,13 @@ describe('looking together', () => {
     expect(await Promise.all([first, place.ask('a', () => says)])).toEqual(['after', 'after'])
   })
 
-  it('keeps different questions apart', async () => {
+  it('separates different keys', async () => {
     const place = new SingleFlight<string>()
     const found = ['a', 'b', 'a'].map((key) => place.ask(key, () => `found ${key}`))
     expect(await Promise.all(found)).toEqual(['found a', 'found b', 'found a'])
   })
 
-  it('rejects for all of them when it fails, and looks again for the next', async () => {
+  it('rejects for all callers when it fails, and reads again for the next', async () => {
     const place = new SingleFlight<string>()
     const fail = (): string => {
       throw new Error('no')

@@ -72,7 +72,7 @@ describe('hooks at the gate', () => {
     expect(await call({ command: 'ls open' })).toBe('{"listed":"ls open"}')
   })
 
-  it('block it when they break, in words that name the hook', async () => {
+  it('block the call when they fail, with a message that names the hook', async () => {
     const { hooks, call } = setUp()
     hooks.register('policy', 'pre_tool_use', null, null, () => {
       throw new Error('no connection')
@@ -99,7 +99,7 @@ describe('hooks at the gate', () => {
     expect(ran).toEqual([{ command: 'ls b' }])
   })
 
-  it('cannot change arguments without the gate seeing it', async () => {
+  it('cannot change arguments without a new check by the gate', async () => {
     const { hooks, call } = setUp()
     hooks.register('c', 'pre_tool_use', null, null, ({ payload }) => {
       Object.assign(payload.args as object, { command: 'rm x' })
@@ -108,7 +108,7 @@ describe('hooks at the gate', () => {
     expect(ran).toEqual([])
   })
 
-  it('receive the result, also of a failure, and what ran before', async () => {
+  it('receive the result, also of a failed call, and the arguments that ran', async () => {
     const { hooks, call } = setUp()
     const seen: unknown[] = []
     hooks.register('after', 'post_tool_use', { tool: 'bash' }, null, ({ payload: { result, call_id } }) => {
@@ -132,13 +132,13 @@ describe('hooks at the gate', () => {
     expect(recent).toHaveLength(10)
   })
 
-  it('still block when they answer later than the gate waits', async () => {
+  it('still block when they answer after the gate stopped waiting', async () => {
     const { hooks, call } = setUp({ guardTimeoutMs: 10 })
     hooks.register('slow', 'pre_tool_use', null, null, () => new Promise(() => undefined))
     expect(await call({ command: 'ls' })).toBe('Blocked: a hook did not answer within 10 ms.')
   })
 
-  it('cost no promise when there are none', () => {
+  it('create no promise when there are none', () => {
     const { before, after } = gateHooks(
       createHooks({ session: { sessionId: 's', workspace: '/' }, now: () => 0 }),
     )
@@ -147,7 +147,7 @@ describe('hooks at the gate', () => {
     expect(after({ ...call, envelope: outputEnvelope('') })).toBeUndefined()
   })
 
-  it('match what the gate says the call touches, beyond its arguments', async () => {
+  it('match the subjects that the gate reports, in addition to the arguments', async () => {
     const { hooks } = setUp()
     hooks.register('g', 'pre_tool_use', { pathPattern: 'src/**' }, null, () => ({ action: 'block' }))
     const ask = gateHooks(hooks).before
@@ -159,7 +159,7 @@ describe('hooks at the gate', () => {
   })
 })
 
-describe('asking a person through hooks', () => {
+describe('hooks around an approval', () => {
   const request: AskRequest = {
     id: 'ask-1',
     key: 'k',
@@ -171,7 +171,7 @@ describe('asking a person through hooks', () => {
     notes: [],
   }
 
-  it('lets permission_request refuse before the user is asked', async () => {
+  it('permission_request can refuse before the user is asked', async () => {
     const { hooks } = setUp()
     let asked = 0
     const onAsk: AskHandler = () => {
@@ -193,7 +193,7 @@ describe('asking a person through hooks', () => {
   it.each([
     ['always', true],
     ['reject', false],
-  ] as const)('passes the answer to on_confirmation: %s', async (decision, approved) => {
+  ] as const)('on_confirmation receives the answer: %s', async (decision, approved) => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('c', 'on_confirmation', null, null, ({ payload }) => {
@@ -206,7 +206,7 @@ describe('asking a person through hooks', () => {
     expect(seen).toEqual([expect.objectContaining({ request_id: 'ask-1', approved, decision, reason: 'so' })])
   })
 
-  it('takes what is not an answer for a no, as the gate does', async () => {
+  it('an invalid answer is a rejection, as at the gate', async () => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('c', 'on_confirmation', null, null, ({ payload }) => {

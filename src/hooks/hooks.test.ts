@@ -31,7 +31,7 @@ function setUp(after?: After): { hooks: Hooks; notices: HookNotice[] } {
 }
 
 describe('registering', () => {
-  it('takes the arguments id, event, matcher, config, handler, and counts', () => {
+  it('accepts the arguments id, event, matcher, config and handler, and counts hooks', () => {
     const { hooks } = setUp()
     hooks.register(
       'docs-observer',
@@ -49,7 +49,7 @@ describe('registering', () => {
     expect([hooks.count(), hooks.has('pre_tool_use')]).toEqual([1, false])
   })
 
-  it('replaces a hook of the same id, whatever its event was, and says so', async () => {
+  it('replaces a hook with the same id, whatever its event was, and reports it', async () => {
     const { hooks, notices } = setUp()
     hooks.register('guard', 'pre_tool_use', null, null, () => ({ action: 'block' }))
     hooks.register('guard', 'pre_prompt', null, null, () => ({ action: 'block' }))
@@ -80,7 +80,7 @@ describe('registering', () => {
     ['no time at all', ['a', 'pre_prompt', {}, { timeoutMs: 0 }], /config\.timeoutMs is 0/],
     ['too many retries', ['a', 'pre_prompt', {}, { maxRetries: 1000 }], /from 0 to 10/],
     ['a handler that is none', ['a', 'pre_prompt', {}, {}, 'allow'], /handler of hook "a" is not a function/],
-  ])('refuses %s', (_, args, message) => {
+  ])('rejects %s', (_, args, message) => {
     const { hooks } = setUp()
     const register: (...given: unknown[]) => void = hooks.register as never
     expect(() => register(...args)).toThrow(message)
@@ -90,7 +90,7 @@ describe('registering', () => {
 })
 
 describe('running', () => {
-  it('passes to the handler what happens, in which session, and when', async () => {
+  it('passes the event, the session and the time to the handler', async () => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('a', 'pre_tool_use', null, null, (event) => {
@@ -149,7 +149,7 @@ describe('running', () => {
   })
 
   it.each([undefined, '', 7, null])(
-    'blocks without a proper reason (%j) in words of its own',
+    'blocks with a default reason when the hook gives no valid one (%j)',
     async (reason) => {
       const { hooks } = setUp()
       hooks.register('a', 'pre_prompt', null, null, () => ({ action: 'block', reason }) as never)
@@ -157,7 +157,7 @@ describe('running', () => {
     },
   )
 
-  it('passes changed arguments to the next hook, matched again, without facts about the old ones', async () => {
+  it('passes changed arguments to the next hook, matched again, without data about the old arguments', async () => {
     const { hooks } = setUp()
     hooks.register('change', 'pre_tool_use', null, { priority: 1 }, () => ({
       action: 'continue',
@@ -175,7 +175,7 @@ describe('running', () => {
     expect(seen).toEqual([{ session_id: 's1', ...bash('rm x') }])
   })
 
-  it('takes `args` for `updatedInput`, and a prompt at pre_prompt', async () => {
+  it('accepts `args` for `updatedInput`, and a prompt at pre_prompt', async () => {
     const { hooks } = setUp()
     hooks.register('a', 'pre_tool_use', null, null, () => ({
       action: 'continue',
@@ -189,7 +189,7 @@ describe('running', () => {
     expect(await hooks.run('pre_prompt', prompt)).toMatchObject({ payload: { prompt: 'hello, please' } })
   })
 
-  it('leaves out the remaining hooks on skip, keeping what was changed so far', async () => {
+  it('skips the remaining hooks on skip, and keeps the changes so far', async () => {
     const { hooks } = setUp()
     hooks.register('a', 'pre_prompt', null, null, () => ({ action: 'continue', modified: { prompt: 'new' } }))
     hooks.register('b', 'pre_prompt', null, null, () => ({ action: 'skip' }))
@@ -197,7 +197,7 @@ describe('running', () => {
     expect(await hooks.run('pre_prompt', prompt)).toMatchObject({ changed: true, payload: { prompt: 'new' } })
   })
 
-  it('refuses a hook without a handler', () => {
+  it('rejects a hook without a handler', () => {
     const { hooks } = setUp()
     for (const missing of [undefined, null])
       expect(() => hooks.register('a', 'pre_tool_use', { tool: 'bash' }, {}, missing as never)).toThrow(
@@ -206,7 +206,7 @@ describe('running', () => {
     expect(hooks.count()).toBe(0)
   })
 
-  it('is not disturbed by hooks that come and go while it runs', async () => {
+  it('is not affected by hooks that are added or removed while it runs', async () => {
     const { hooks } = setUp()
     const ran: string[] = []
     hooks.register('a', 'pre_prompt', null, null, () => {
@@ -224,7 +224,7 @@ describe('running', () => {
     expect(hooks.list().map(({ id }) => id)).toEqual(['a', 'c'])
   })
 
-  it('keeps concurrent runs apart', async () => {
+  it('separates concurrent runs', async () => {
     const { hooks } = setUp()
     hooks.register('upper', 'pre_prompt', null, null, async ({ payload }) => {
       await new Promise((resolve) => setImmediate(resolve))
@@ -240,7 +240,7 @@ describe('running', () => {
     expect(hooks.list()[0]?.runs).toBe(50)
   })
 
-  it('holds for child sessions too, each under its own name and in its own place', async () => {
+  it('applies to child sessions too, each with its own session id and workspace', async () => {
     const { hooks } = setUp()
     const child = hooks.forSession({ sessionId: 's1/child', workspace: '/boat' })
     const seen: string[] = []
@@ -256,7 +256,7 @@ describe('running', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   const gating = ['pre_tool_use', 'permission_request', 'pre_prompt', 'pre_compact', 'pre_planning']
   const wrong: [string, HookHandler, RegExp][] = [
     [
@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
     })
   })
 
-  it('does not let a hook block what can only be watched', async () => {
+  it('does not let a hook block an event that can only be observed', async () => {
     const { hooks, notices } = setUp()
     let later = 0
     hooks.register('a', 'session_end', null, null, () => ({ action: 'block', reason: 'stay' }))
@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
     expect(notices).toEqual([expect.objectContaining({ hookId: 'a', kind: 'ignored' })])
   })
 
-  it('calls a handler again as often as maxRetries says, and passes the number of the try', async () => {
+  it('calls a handler again up to maxRetries times, and passes the number of the attempt', async () => {
     const { hooks, notices } = setUp()
     const attempts: number[] = []
     hooks.register('a', 'pre_prompt', null, { maxRetries: 2 }, (_, { attempt }) => {
@@ -345,7 +345,7 @@ describe('what goes wrong', () => {
     expect(calls).toBe(3)
   })
 
-  it('calls a hook no more than five times again because it asks for it', async () => {
+  it('calls a hook again at most five times when the hook requests it', async () => {
     const { hooks } = setUp(atOnce)
     let calls = 0
     hooks.register('a', 'pre_prompt', null, null, () => {
@@ -356,7 +356,7 @@ describe('what goes wrong', () => {
     expect(calls).toBe(6)
   })
 
-  it('calls a hook again that asks for it, after the time it asked for', async () => {
+  it('calls a hook again that requests it, after the delay that it requested', async () => {
     const waits: number[] = []
     const { hooks } = setUp((ms, callback) => {
       waits.push(ms)
@@ -370,7 +370,7 @@ describe('what goes wrong', () => {
     expect(waits).toEqual([1000, 5])
   })
 
-  it('stops waiting when the run is aborted, aborts the handler, and asks no other', async () => {
+  it('stops waiting when the run is aborted, aborts the handler, and calls no other hook', async () => {
     const { hooks, notices } = setUp()
     const run = new AbortController()
     let seen: AbortSignal | undefined
@@ -391,7 +391,7 @@ describe('what goes wrong', () => {
     })
   })
 
-  it('ends a wait between two tries when the run is aborted', async () => {
+  it('ends the delay between two attempts when the run is aborted', async () => {
     const { hooks } = setUp()
     const run = new AbortController()
     hooks.register('a', 'pre_prompt', null, null, () => {
@@ -401,7 +401,7 @@ describe('what goes wrong', () => {
     expect(await hooks.run('pre_prompt', prompt, { signal: run.signal })).toMatchObject({ action: 'block' })
   })
 
-  it('aborts a handler that is not waited for, and drops its late answer', async () => {
+  it('aborts a handler that timed out, and ignores its late answer', async () => {
     const { hooks } = setUp(atOnce)
     let leave: (error: Error) => void = () => undefined
     const signals: AbortSignal[] = []
@@ -459,7 +459,7 @@ describe('asyncExecution', () => {
     expect(hooks.list()[0]).toMatchObject({ runs: 1, blocks: 0, failures: 0 })
   })
 
-  it('reports errors, and ends in time', async () => {
+  it('reports errors, and times out', async () => {
     const { hooks, notices } = setUp(atOnce)
     hooks.register('throws', 'pre_prompt', null, { asyncExecution: true }, () => {
       throw new Error('no')

@@ -54,11 +54,11 @@ describe('a matcher', () => {
     ['team:**', 'team:x/y', true],
     ['a/b', 'a/b', true],
     ['*', '.hidden', true],
-  ])('of skills: %s fits %s: %s', (skill, skill_name, expected) => {
+  ])('of skills: %s matches %s: %s', (skill, skill_name, expected) => {
     expect(compileMatcher('skill_load', { skill })({ skill_name }, place)).toBe(expected)
   })
 
-  it('is as true the second time: an expression keeps no place of its own', () => {
+  it('gives the same answer the second time: a regular expression keeps no position', () => {
     const matcher = compileMatcher('pre_tool_use', { commandPattern: /a/g })
     expect([1, 2, 3].map(() => matcher(call('bash', { command: 'a' }), place))).toEqual([true, true, true])
   })
@@ -71,20 +71,20 @@ describe('a pattern for commands', () => {
     ['git.*push.*--force', 'git '.repeat(1000) + 'push '.repeat(800)],
     ['(?:x?){40}$', `${'x'.repeat(4000)}y`],
     ['^(\\w+\\s?)*$', `${'word '.repeat(30)}!`],
-  ])('that would run forever is ended, and counts as undecided: %s', (pattern, command) => {
+  ])('that would run forever is stopped, and counts as undecided: %s', (pattern, command) => {
     const test = compileCommandPattern(pattern)
     expect(test(command)).toBe('undecided')
     // Whether it fits cannot be said, so the hook is called and looks itself.
     expect(fits({ commandPattern: pattern }, call('bash', { command }))).toBe(true)
   })
 
-  it('does not look at commands that are too long, and calls the hook', () => {
+  it('does not test commands that are too long, and calls the hook', () => {
     const command = `${' '.repeat(9_000)}git push`
     expect(compileCommandPattern('push')(command)).toBe('undecided')
     expect(fits({ commandPattern: 'push' }, call('bash', { command }))).toBe(true)
   })
 
-  it('says what the expression itself says, run under its limit or not', () => {
+  it('agrees with the regular expression itself, with and without the time limit', () => {
     const patterns = [
       'a',
       'a+',

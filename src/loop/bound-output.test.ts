@@ -18,7 +18,7 @@ function spillway(): {
 }
 
 describe('boundOutput', () => {
-  it('leaves alone what fits', async () => {
+  it('does not change output within the limit', async () => {
     const { spill, spilled } = spillway()
     for (const envelope of [
       outputEnvelope('short'),
@@ -31,7 +31,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual([])
   })
 
-  it('keeps the head of a text and puts the whole into a file', async () => {
+  it('keeps the start of a text and writes all of it to a file', async () => {
     const { spill, spilled } = spillway()
     const text = 'x'.repeat(500)
     const bounded = await boundOutput(
@@ -54,7 +54,7 @@ describe('boundOutput', () => {
     expect(bounded).toMatchObject({ data: { head: 'é💡é', bytes: 300 } })
   })
 
-  it('has a limit for tools that name none', async () => {
+  it('has a default limit for tools without one', async () => {
     const { spill, spilled } = spillway()
     await boundOutput('t', outputEnvelope('x'.repeat(defaultMaxBytes)), {}, spill)
     expect(spilled).toEqual([])
@@ -62,7 +62,7 @@ describe('boundOutput', () => {
     expect(spilled).toHaveLength(1)
   })
 
-  it('cuts lists by their items: the next one after the limit triggers it', async () => {
+  it('cuts lists by their number of items: one item above the limit is enough', async () => {
     const { spill, spilled } = spillway()
     const bounded = await boundOutput('glob', outputEnvelope(['a', 'b', 'c']), { maxItems: 2 }, spill)
     expect(bounded).toMatchObject({
@@ -72,7 +72,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual(['["a","b","c"]'])
   })
 
-  it('names bytes that are not text, and keeps them as they are in the file', async () => {
+  it('describes binary data, and saves the bytes unchanged in the file', async () => {
     const { spill, spilled } = spillway()
     const bytes = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0xc3])
     for (const maxBytes of [3, 1_000]) {
@@ -82,7 +82,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual([bytes, bytes])
   })
 
-  it('takes bytes that are text for what they say', async () => {
+  it('reads bytes that are valid text as text', async () => {
     const { spill, spilled } = spillway()
     const bytes = new TextEncoder().encode('größer')
     expect(await boundOutput('t', outputEnvelope(bytes), {}, spill)).toMatchObject({ data: 'größer' })
@@ -91,7 +91,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual([bytes])
   })
 
-  it('keeps images and shares the limit among the texts around them', async () => {
+  it('keeps images and divides the limit among the texts around them', async () => {
     const { spill, spilled } = spillway()
     const image = { type: 'image' as const, data: 'A'.repeat(1000) }
     const bounded = await boundOutput(
@@ -107,7 +107,7 @@ describe('boundOutput', () => {
     expect(spilled).toEqual(['abcdef\nghijkl'])
   })
 
-  it('bounds errors too', async () => {
+  it('limits errors too', async () => {
     const { spill } = spillway()
     expect(await boundOutput('t', errorEnvelope('x'.repeat(300)), { maxBytes: 10 }, spill)).toMatchObject({
       error_text: 'x'.repeat(10),
@@ -115,7 +115,7 @@ describe('boundOutput', () => {
     })
   })
 
-  it('holds a few large items to the bytes as well', async () => {
+  it('applies the limit in bytes to a few large items as well', async () => {
     const { spill } = spillway()
     const bounded = await boundOutput(
       't',
@@ -126,7 +126,7 @@ describe('boundOutput', () => {
     expect(JSON.stringify(bounded).length).toBeLessThan(400)
   })
 
-  it('keeps the head when the rest cannot be written', async () => {
+  it('keeps the start when the rest cannot be written', async () => {
     const bounded = await boundOutput('t', outputEnvelope('x'.repeat(50)), { maxBytes: 10 }, () =>
       Promise.reject(new Error('disk full')),
     )
@@ -137,7 +137,7 @@ describe('boundOutput', () => {
     })
   })
 
-  it('does not let metadata grow without end', async () => {
+  it('limits the size of metadata', async () => {
     const { spill } = spillway()
     const bounded = await boundOutput(
       't',
@@ -148,7 +148,7 @@ describe('boundOutput', () => {
     expect(bounded.metadata).toEqual({ duration_ms: 0, exit_code: 3, metadata_dropped: true })
   })
 
-  it('survives lone surrogates', async () => {
+  it('handles lone surrogates', async () => {
     const { spill } = spillway()
     expect(await boundOutput('t', outputEnvelope('\ud800'.repeat(20)), { maxBytes: 9 }, spill)).toMatchObject(
       { data: { bytes: 60 } },

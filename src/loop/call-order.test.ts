@@ -166,7 +166,7 @@ describe('the calls of one round', () => {
     expect(results.map(({ said }) => said)).toEqual(['ran', 'ended', 'over', 'over'])
   })
 
-  it('do not block others by failing', async () => {
+  it('do not block others when they fail', async () => {
     const ran: number[] = []
     const calls = callInOrder([0, 1], 2, async (at, slot) => {
       slot.announce(subjectsOf({ writes: ['/w/same'] }), false)
@@ -180,7 +180,7 @@ describe('the calls of one round', () => {
     expect(ran).toEqual([1])
   })
 
-  it('can be none', async () => {
+  it('can be empty', async () => {
     expect(await callInOrder([], 4, () => Promise.reject(new Error('never')))).toEqual([])
   })
 })

@@ -30,7 +30,7 @@ function permitting(policy: PermissionPolicy, name = 'grep', read: readonly stri
   }
 }
 
-describe('what a search may find', () => {
+describe('the permitted results of a search', () => {
   it.each<[string, PermissionPolicy, string, readonly string[]]>([
     ['nothing is kept from it', {}, 'grep', ['{workspace}/**']],
     ['a file is denied', { deny: ['read(**/.env*)'] }, 'grep', ['{workspace}/**']],
@@ -39,7 +39,7 @@ describe('what a search may find', () => {
     ['it was granted a part', {}, 'grep', ['{workspace}/src/**']],
     ['it was granted one level', {}, 'grep', ['{workspace}/*']],
     ['a server has a rule', { deny: ['mcp__srv__*(secret/**)'] }, 'mcp__srv__find', ['{workspace}/**']],
-  ])('is the same as one by one when %s', (_, policy, name, read) => {
+  ])('are the same as when each path is checked alone, if %s', (_, policy, name, read) => {
     const { permit, slowly } = permitting(policy, name, read)
     const part = fc.constantFrom('src', 'secret', '.env', '.env.local', 'a', 'k3f9q', '.git', 'x y')
     fc.assert(

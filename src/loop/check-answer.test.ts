@@ -15,7 +15,7 @@ const whole = {
 }
 
 describe('an answer of a model', () => {
-  it('is taken when it is whole', () => {
+  it('is accepted when it is complete', () => {
     expect(() => checkAnswer(model, whole)).not.toThrow()
   })
 
@@ -33,7 +33,7 @@ describe('an answer of a model', () => {
     ['content with a call too many', { ...whole, toolCalls: [call('a')] }],
     ['calls in another order', { ...whole, toolCalls: [call('b'), call('a')] }],
     ['two calls of one id', { ...whole, content: [part('a'), part('a')], toolCalls: [call('a'), call('a')] }],
-  ])('is refused when it is or has %s', (_, answer) => {
+  ])('is rejected when it is or has %s', (_, answer) => {
     expect(() => checkAnswer(model, answer)).toThrow(expect.objectContaining({ code: 'model_bad_response' }))
   })
 })

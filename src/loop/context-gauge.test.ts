@@ -8,14 +8,14 @@ const message = (text: string): Message => ({ role: 'user', content: [{ type: 't
 const long = message('word '.repeat(400))
 
 describe('the gauge of a conversation', () => {
-  it('is one for each conversation, and outlives its runs', () => {
+  it('exists once for each conversation, and is kept between its runs', () => {
     const conversation = createConversation()
     expect(gaugeOf(conversation)).toBe(gaugeOf(conversation))
     expect(gaugeOf(createConversation())).not.toBe(gaugeOf(conversation))
     expect(gaugeOf(conversation)).toMatchObject({ counted: undefined, correction: 1, failedCompactions: 0 })
   })
 
-  it('estimates while nothing was counted, with what comes before the messages', () => {
+  it('estimates until the provider has counted, including what comes before the messages', () => {
     const gauge = gaugeOf(createConversation())
     const alone = tokensUsed(gauge, [long], 0)
     expect(alone).toBeGreaterThan(100)
@@ -24,7 +24,7 @@ describe('the gauge of a conversation', () => {
     expect(tokensUsed(gauge, [long], 50)).toBeCloseTo(2 * (alone + 50), -1)
   })
 
-  it('trusts what the provider counted, and estimates only what came since', () => {
+  it('uses the provider’s count, and estimates only what was added since', () => {
     const gauge = gaugeOf(createConversation())
     gauge.counted = { tokens: 1_000, messages: 2 }
     gauge.correction = 1.5
@@ -34,7 +34,7 @@ describe('the gauge of a conversation', () => {
     )
   })
 
-  it('estimates again when the conversation has become shorter than what was counted', () => {
+  it('estimates again when the conversation is shorter than the counted one', () => {
     const gauge = gaugeOf(createConversation())
     gauge.counted = { tokens: 1_000_000, messages: 10 }
     expect(tokensUsed(gauge, [long], 0)).toBeLessThan(10_000)

@@ -54,7 +54,7 @@ describe('startDeadline', () => {
     })
   })
 
-  it('is aborted from the start when the signal is', async () => {
+  it('is aborted from the start when the signal already is', async () => {
     const aborted: boolean[] = []
     const work = async (signal: AbortSignal): Promise<void> => void aborted.push(signal.aborted)
     await withDeadline(work, { signal: AbortSignal.abort(), timeoutMs: 1000, graceMs: 5 })

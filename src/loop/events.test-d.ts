@@ -32,7 +32,7 @@ describe('an event of a run', () => {
     expectTypeOf(read).toBeFunction()
   })
 
-  it('takes no field that it only shares the name of', () => {
+  it('does not accept a field of another event type', () => {
     // @ts-expect-error A notice has no text.
     const wrong: AgentEvent = { type: 'notice', source: 'a', message: 'b', text: 'c' }
     expectTypeOf(wrong).toExtend<AgentEvent>()

@@ -123,7 +123,7 @@ function setUp({ policy, authority: more, extra = [], ...parts }: Setup = {}): {
 const allowAll: PermissionPolicy = { allow: ['read(*)', 'write(*)', 'bash'] }
 
 describe('the gate', () => {
-  it('lets through what the built-in manifest allows, and records it', async () => {
+  it('allows what the built-in manifest allows, and records it', async () => {
     const { call, records } = setUp()
     expect((await call('read', '{"path":"src/a.txt"}')).envelope).toMatchObject({
       type: 'output',
@@ -141,11 +141,11 @@ describe('the gate', () => {
     ])
   })
 
-  it('suggests the nearest tools, and runs only those that are offered', async () => {
+  it('suggests the nearest tools, and runs only tools that are offered', async () => {
     expect(await setUp().text('raed', {})).toBe('Unknown tool "raed". Did you mean "read"?')
   })
 
-  it('answers malformed and unfitting arguments in words, before anything is judged', async () => {
+  it('answers malformed and invalid arguments with a message, before any rule is checked', async () => {
     const { text, records } = setUp()
     expect(await text('read', '{"path":')).toContain('are not JSON. Invalid JSON at line 1, column 9')
     expect(await text('read', '')).toContain('- path: required field is missing')
@@ -153,7 +153,7 @@ describe('the gate', () => {
     expect(records.every(({ verdict }) => verdict === undefined)).toBe(true)
   })
 
-  it('refuses what lies outside the grant before anyone is asked', async () => {
+  it('refuses what is outside the grant before a user is asked', async () => {
     const onAsk = vi.fn()
     const { text } = setUp({ onAsk, policy: allowAll })
     for (const path of ['../outside.txt', join(base, 'outside.txt'), '/etc/passwd'])
@@ -161,7 +161,7 @@ describe('the gate', () => {
     expect(onAsk).not.toHaveBeenCalled()
   })
 
-  it('gives each tool its own powers: one tool’s network is not another’s', async () => {
+  it('gives each tool its own permissions: one tool’s network is not another’s', async () => {
     const fetcher = createJsonTool<{ url: string }>({
       name: 'fetcher',
       description: 'd',
@@ -182,7 +182,7 @@ describe('the gate', () => {
     expect(await text('leaky', { url: 'https://example.com/' })).not.toContain('leaked')
   })
 
-  it('holds everything to the ceiling', async () => {
+  it('applies the ceiling to everything', async () => {
     const { text } = setUp({
       policy: allowAll,
       authority: { ceiling: { fs: { read: ['{workspace}/docs/**'] } } },
@@ -190,28 +190,28 @@ describe('the gate', () => {
     expect(await text('read', { path: 'src/a.txt' })).toContain('ceiling')
   })
 
-  it('refuses by rule and says which', async () => {
+  it('refuses by rule and names the rule', async () => {
     const { text } = setUp({ policy: { ...allowAll, deny: ['write(**/.env*)', 'bash(rm -rf*)'] } })
     expect(await text('write', { path: '.env', text: 'x' })).toContain('write(**/.env*)')
     expect(await text('bash', { command: 'echo hi; rm -fr x' })).toContain('bash(rm -rf*)')
     expect(await readFile(join(root, '.env'), 'utf8')).toBe('SECRET=1')
   })
 
-  it('applies a deny to what a link really leads to', async () => {
+  it('applies a deny to the real target of a link', async () => {
     await symlink('.env', join(root, 'harmless.txt'))
     const { text } = setUp({ policy: { ...allowAll, deny: ['read(**/.env*)'] } })
     expect(await text('read', { path: 'harmless.txt' })).not.toContain('SECRET')
     expect(await text('read', { path: '.env' })).not.toContain('SECRET')
   })
 
-  it('never lets a link lead out of the workspace', async () => {
+  it('never follows a link out of the workspace', async () => {
     await symlink('../outside.txt', join(root, 'link.txt'))
     expect(await setUp({ policy: allowAll }).text('read', { path: 'link.txt' })).not.toContain('outside"')
   })
 })
 
-describe('asking', () => {
-  it('refuses without a user, with the rules that would allow it, and remembers the refusal', async () => {
+describe('asking for approval', () => {
+  it('refuses without a user, names the rules that would allow the call, and records the refusal', async () => {
     const { text, gate } = setUp()
     expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
       /No user can be asked\. To allow it, add "write\(.*b\.txt\)" to the allow list of the policy/,
@@ -219,7 +219,7 @@ describe('asking', () => {
     expect(gate.takeRefusedAsks()).toMatchObject([{ toolName: 'write', args: { path: 'b.txt', text: 'x' } }])
   })
 
-  it('shows a person everything, and runs exactly that when they agree', async () => {
+  it('shows the user all arguments, and runs exactly these after approval', async () => {
     const onAsk = vi.fn(() => ({ decision: 'once' as const }))
     const { call, records } = setUp({ onAsk, diffFor: async () => '+x' })
     expect((await call('write', { path: 'b.txt', text: 'x' })).envelope.type).toBe('output')
@@ -237,7 +237,7 @@ describe('asking', () => {
     expect(onAsk).toHaveBeenCalledTimes(2)
   })
 
-  it('does not ask again for what was allowed for the session, and still asks for anything else', async () => {
+  it('does not ask again for what was approved for the session, and still asks for anything else', async () => {
     const onAsk = vi.fn(() => ({ decision: 'session' as const }))
     const { text } = setUp({ onAsk })
     await text('write', { path: 'b.txt', text: 'x' })
@@ -248,7 +248,7 @@ describe('asking', () => {
   })
 
   it.each([{ decision: 'reject', message: 'not now' }, undefined, {}, true, { decision: 'yes' }])(
-    'takes the answer %j for a no',
+    'treats the answer %j as a rejection',
     async (answer) => {
       const { text } = setUp({ onAsk: () => answer as never })
       expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
@@ -258,7 +258,7 @@ describe('asking', () => {
     },
   )
 
-  it('refuses when the arguments change while they are approved', async () => {
+  it('refuses when the arguments change during the approval', async () => {
     const onAsk = (request: { args: unknown }): { decision: 'once' } => {
       ;(request.args as { path: string }).path = '.env'
       return { decision: 'once' }
@@ -305,7 +305,7 @@ describe('asking', () => {
   })
   const refunds: Setup = { extra: [guarded], policy: { allow: ['refund'] } }
 
-  it('asks the handler of tools’ own policies', async () => {
+  it('calls the approval handler for the policy of a tool', async () => {
     const handler = vi.fn(() => false)
     const { text } = setUp({ ...refunds, approvals: { handler } })
     expect(await text('refund', { cents: 50 })).toBe('"refunded"')
@@ -313,7 +313,7 @@ describe('asking', () => {
     expect(handler).toHaveBeenCalledOnce()
   })
 
-  it('asks the user when there is no such handler, and ends the run when there is no user either', async () => {
+  it('asks the user when there is no approval handler, and ends the run when there is no user either', async () => {
     expect(
       await setUp({ ...refunds, onAsk: () => ({ decision: 'once' }) }).text('refund', { cents: 500 }),
     ).toBe('"refunded"')
@@ -323,7 +323,7 @@ describe('asking', () => {
 })
 
 describe('the watchdog', () => {
-  it('can only narrow: its refusal counts, its permission does not', async () => {
+  it('can only narrow: its denial counts, its permission does not', async () => {
     const watchdog = vi.fn(() => ({ action: 'allow' as const }))
     const { text } = setUp({ policy: { deny: ['bash'] }, watchdog })
     expect(await text('bash', { command: 'echo hi' })).toContain('Refused')
@@ -331,7 +331,7 @@ describe('the watchdog', () => {
     expect(await refusing.text('read', { path: 'src/a.txt' })).toBe('Refused by the watchdog: it smells.')
   })
 
-  it('makes someone be asked, or the call be refused', async () => {
+  it('can require that a user is asked, and the call is refused otherwise', async () => {
     const { text } = setUp({ policy: allowAll, watchdog: () => ({ action: 'ask', reason: 'look twice' }) })
     expect(await text('read', { path: 'src/a.txt' })).toContain('look twice')
   })
@@ -403,7 +403,7 @@ describe('hooks, middleware and budget', () => {
     expect(await setUp({ budget: () => 'spent' }).text('think', {})).toBe('Refused by the budget: spent')
   })
 
-  it('hear of the result', async () => {
+  it('receive the result', async () => {
     const after = vi.fn()
     await setUp({ after }).call('think', { n: 2 })
     expect(after).toHaveBeenCalledWith(
@@ -429,8 +429,8 @@ describe('hooks, middleware and budget', () => {
   })
 })
 
-describe('calls of every origin', () => {
-  it('the host is not judged by rules nor asked, and held to everything else', async () => {
+describe('calls by every caller', () => {
+  it('rules and approval do not apply to the host, and everything else does', async () => {
     const { text } = setUp({ policy: { deny: ['write(**)'] } })
     expect(await text('write', { path: 'b.txt', text: 'xy' }, 'host')).toBe('2')
     expect(await text('read', { path: '../outside.txt' }, 'host')).toMatch(/grant|declare|requires/i)
@@ -439,7 +439,7 @@ describe('calls of every origin', () => {
     expect(await watched.text('read', { path: 'src/a.txt' }, 'host')).toContain('watchdog')
   })
 
-  it.each(['program', 'child'] as const)('a %s is judged like the model', async (origin) => {
+  it.each(['program', 'child'] as const)('rules apply to a %s as to the model', async (origin) => {
     expect(await setUp().text('write', { path: 'b.txt', text: 'x' }, origin)).toContain(
       'No user can be asked',
     )
@@ -458,14 +458,14 @@ describe('calls of every origin', () => {
 })
 
 describe('modes', () => {
-  it('are permissions, not prompts: what a mode does not allow is denied whatever rules say', async () => {
+  it('are permissions, not prompts: a mode denies what it does not include, whatever the rules say', async () => {
     const { text } = setUp({ policy: allowAll, authority: { mode: 'plan' } })
     expect(await text('read', { path: 'src/a.txt' })).toBe('"alpha"')
     expect(await text('write', { path: 'b.txt', text: 'x' })).toContain('plan')
     expect(await text('bash', { command: 'echo hi > b.txt' })).toContain('plan')
   })
 
-  it('accept-edits writes without asking, and nothing more', async () => {
+  it('accept-edits writes without asking, and allows nothing more', async () => {
     const { text } = setUp({ authority: { mode: 'accept-edits' } })
     expect(await text('write', { path: 'b.txt', text: 'x' })).toBe('1')
     expect(await text('bash', { command: 'rm b.txt' })).toContain('No user can be asked')
@@ -473,7 +473,7 @@ describe('modes', () => {
 })
 
 describe('running', () => {
-  it('puts output past the limit into a file that read takes', async () => {
+  it('writes output above the limit to a file that the read tool can read', async () => {
     const { call, text } = setUp({ policy: allowAll })
     const { envelope } = await call('bash', { command: 'yes capstan | head -n 60000' })
     expect(envelope.metadata.truncated).toBe(true)
@@ -513,7 +513,7 @@ describe('running', () => {
     })
   })
 
-  it('never starts once the run is aborted', async () => {
+  it('does not start after the run was aborted', async () => {
     const { gate } = setUp()
     const { envelope } = await gate.call({
       name: 'think',
@@ -543,14 +543,14 @@ describe('running', () => {
     ['returns a bigint', () => 10n],
     ['returns nothing', () => undefined],
     ['returns an error envelope', () => errorEnvelope('no')],
-  ])('always has a valid envelope: a tool that %s', async (_, execute) => {
+  ])('always returns a valid envelope: a tool that %s', async (_, execute) => {
     const odd = createJsonTool({ name: 'odd', description: 'd', parameters: {}, execute })
     const { envelope } = await setUp({ extra: [odd], policy: { allow: ['odd'] } }).call('odd', {})
     expect(() => JSON.parse(JSON.stringify(envelope))).not.toThrow()
     expect(JSON.parse(JSON.stringify(envelope))).toEqual(envelope)
   })
 
-  it('keeps the head when the rest cannot be written', async () => {
+  it('keeps the start of the output when the rest cannot be written', async () => {
     const { call } = setUp({ spill: () => Promise.reject(new Error('disk full')), policy: allowAll })
     const { envelope } = await call('bash', { command: 'yes capstan | head -n 60000' })
     expect(envelope).toMatchObject({ type: 'output', metadata: { truncated: true } })
@@ -564,7 +564,7 @@ describe('running', () => {
     })
   })
 
-  it('says in the record that the host gave no id', async () => {
+  it('records that the host gave no id', async () => {
     const { call, records } = setUp({
       newId: () => {
         throw new Error('no ids left')
@@ -574,7 +574,7 @@ describe('running', () => {
     expect(records[0]?.notices).toEqual(['the host gave no id or time: no ids left'])
   })
 
-  it('never rejects, not even without a clock', async () => {
+  it('never rejects, not even when the clock fails', async () => {
     const { call, records } = setUp({
       now: () => {
         throw new Error('no time')
@@ -584,7 +584,7 @@ describe('running', () => {
     expect(records[0]?.notices).toEqual(['the host gave no id or time: no time'])
   })
 
-  it('takes a hook that only watches for what it is: its failure is a notice', async () => {
+  it('reports the failure of an observing hook as a notice', async () => {
     const { call, records } = setUp({ after: () => Promise.reject(new Error('watcher broke')) })
     expect((await call('think', {})).envelope.type).toBe('output')
     expect(records[0]?.notices).toEqual(['a hook after the call failed: watcher broke'])
@@ -624,8 +624,8 @@ describe('running', () => {
   })
 })
 
-describe('what a tool does that it did not state', () => {
-  it('is judged at the moment of use: a link to a file that must be asked about', async () => {
+describe('an access that a tool did not declare', () => {
+  it('is checked when it happens: a link to a file that needs approval', async () => {
     await writeFile(join(root, 'package.json'), '{}')
     await symlink('../package.json', join(root, 'src/link'))
     const { text } = setUp({ policy: { allow: ['write(src/**)'] } })
@@ -634,7 +634,7 @@ describe('what a tool does that it did not state', () => {
     expect(await readFile(join(root, 'package.json'), 'utf8')).toBe('{}')
   })
 
-  it('shows a person where a link really leads', async () => {
+  it('shows the user the real target of a link', async () => {
     await symlink('../.env', join(root, 'src/link'))
     const onAsk = vi.fn(() => ({ decision: 'reject' as const }))
     await setUp({ onAsk }).text('write', { path: 'src/link', text: 'x' })
@@ -643,7 +643,7 @@ describe('what a tool does that it did not state', () => {
     )
   })
 
-  it('is refused when it is a command that was not stated', async () => {
+  it('is refused when it is an undeclared command', async () => {
     const sneaky = createJsonTool<{ path: string }>({
       name: 'sneaky',
       description: 'd',
@@ -657,7 +657,7 @@ describe('what a tool does that it did not state', () => {
     await expect(readFile(join(root, 'src/made'))).rejects.toThrow()
   })
 
-  it('is judged where it runs: a working directory does not hide a denied file', async () => {
+  it('is checked where it runs: a working directory does not hide a denied file', async () => {
     await mkdir(join(root, 'secret'))
     await writeFile(join(root, 'secret/k'), 'KEY')
     const inDirectory = createJsonTool<{ command: string; cwd: string }>({
@@ -685,7 +685,7 @@ describe('what a tool does that it did not state', () => {
     expect(await text('run_in', { command: 'cat a.txt', cwd: 'src' })).toContain('alpha')
   })
 
-  it('leaves out of a search what would have to be asked about', async () => {
+  it('leaves files that need approval out of a search', async () => {
     const search = createJsonTool<{ pattern: string }>({
       name: 'grep',
       description: 'd',
@@ -700,7 +700,7 @@ describe('what a tool does that it did not state', () => {
   })
 })
 
-describe('between judging and running', () => {
+describe('between the verdict and the execution', () => {
   it.each(['hook', 'watchdog', 'budget'])(
     'a %s that changes the arguments it was shown stops the call',
     async (who) => {
@@ -740,7 +740,7 @@ describe('between judging and running', () => {
     expect(records[0]?.args).toBe('{"n":7}')
   })
 
-  it('a mode or rule that changed while a person was thinking still counts', async () => {
+  it('a mode or rule that changed while the user was deciding applies', async () => {
     const tools = ToolSet.fromTools([write])
     const authority = createSessionAuthority({ scope: () => workspace.scope, tools: () => tools.values() })
     const { text } = setUp({
@@ -753,7 +753,7 @@ describe('between judging and running', () => {
     expect(await text('write', { path: 'b.txt', text: 'x' })).toContain('plan')
   })
 
-  it('a guard that never answers does not hold up an aborted run, and blocks on its own', async () => {
+  it('a guard that never answers does not delay an aborted run, and denies its call after its time limit', async () => {
     const never = (): Promise<never> => new Promise(() => undefined)
     for (const parts of [{ before: never }, { budget: never }] as Partial<GateParts>[]) {
       expect(await setUp({ ...parts, guardTimeoutMs: 20 }).text('think', {})).toContain(
@@ -772,8 +772,8 @@ describe('between judging and running', () => {
   })
 })
 
-describe('a child', () => {
-  it('is bound by what its parent may do later, too', async () => {
+describe('a subagent', () => {
+  it('is also limited by later changes to its parent’s permissions', async () => {
     const tools = ToolSet.fromTools([read, write])
     const parent = createSessionAuthority({
       scope: () => workspace.scope,
@@ -788,7 +788,7 @@ describe('a child', () => {
 })
 
 describe('a tool set that changes', () => {
-  it('gives a tool that took the place of another its own powers', async () => {
+  it('gives a tool that replaced another its own permissions', async () => {
     const net = (name: string, host: string): AnyTool =>
       createJsonTool({
         name,

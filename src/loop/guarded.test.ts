@@ -65,7 +65,7 @@ describe('a guard of the host', () => {
     expect(cleared).toEqual(expect.arrayContaining([...fine.timers, ...broken.timers]))
   })
 
-  it('blocks the call when it does not answer in time, and leaves nothing', async () => {
+  it('blocks the call when it does not answer in time, and leaves no timer or listener', async () => {
     const { signal, state } = controller()
     const asked = timed(() => guarded(state, 'a hook', never))
     expect([asked.timers.length, listeners(signal)]).toEqual([1, 1])
@@ -77,7 +77,7 @@ describe('a guard of the host', () => {
     expect(listeners(signal)).toBe(0)
   })
 
-  it('is not waited for after an abort, also one from before', async () => {
+  it('is not awaited after an abort, including an earlier one', async () => {
     const { signal, state, abort } = controller()
     const cleared = recordCleared()
     const { answer: asked, timers } = timed(() => guarded(state, 'a hook', never))

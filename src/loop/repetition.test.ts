@@ -8,7 +8,7 @@ const times = (repetition: Repetition, count: number, input = '{}') =>
   Array.from({ length: count }, () => repetition.note('look', input, same))
 
 describe('the same call again and again', () => {
-  it('passes up to the threshold, is warned about as often, and then ends the run', () => {
+  it('is allowed up to the threshold, then warned about as often, and then ends the run', () => {
     const repetition = createRepetition(3)
     expect(times(repetition, 3)).toEqual([same, same, same])
     const warned = times(repetition, 3)
@@ -21,7 +21,7 @@ describe('the same call again and again', () => {
     expect(() => repetition.note('look', '{}', same)).toThrow(/duplicateToolCallThreshold \(3\)/)
   })
 
-  it('is progress as soon as it gives something else', () => {
+  it('counts as progress as soon as its result changes', () => {
     const repetition = createRepetition(1)
     for (let at = 0; at < 10; at++) {
       const envelope = outputEnvelope(at)
@@ -29,20 +29,20 @@ describe('the same call again and again', () => {
     }
   })
 
-  it('is another call with another name or other arguments', () => {
+  it('is a different call with another name or other arguments', () => {
     const repetition = createRepetition(1)
     for (let at = 0; at < 10; at++) expect(times(repetition, 1, `{"n":${at}}`)).toEqual([same])
     expect(repetition.note('other', '{"n":0}', same)).toBe(same)
   })
 
-  it('counts over other calls in between', () => {
+  it('is counted with other calls in between', () => {
     const repetition = createRepetition(1)
     times(repetition, 1, 'a')
     times(repetition, 1, 'b')
     expect(times(repetition, 1, 'a')).not.toEqual([same])
   })
 
-  it('does not end a run in which something new is done in between', () => {
+  it('does not end a run with new calls in between', () => {
     const repetition = createRepetition(2)
     const failing = outputEnvelope('1 of 12 tests failed')
     for (let at = 0; at < 20; at++) {
@@ -51,7 +51,7 @@ describe('the same call again and again', () => {
     }
   })
 
-  it('ends one in which all that is done in between is old, too', () => {
+  it('ends a run when all calls in between are repeated ones too', () => {
     const repetition = createRepetition(2)
     const around = (): void => {
       times(repetition, 1, 'a')
@@ -61,7 +61,7 @@ describe('the same call again and again', () => {
     expect(around).toThrow(RunError)
   })
 
-  it('is known by its result also when that is long', () => {
+  it('is recognised by its result, also a long one', () => {
     const repetition = createRepetition(1)
     const long = 'x'.repeat(10_000)
     const first = outputEnvelope(`${long}a`)
@@ -71,7 +71,7 @@ describe('the same call again and again', () => {
     expect(repetition.note('read', '{}', other)).not.toBe(other)
   })
 
-  it('warns about a failure in a failure, and keeps the metadata of a result', () => {
+  it('warns inside the error of a failed call, and keeps the metadata of a result', () => {
     const repetition = createRepetition(1)
     const failed = errorEnvelope('not there', { exit_code: 2 })
     repetition.note('read', '{}', failed)
@@ -82,7 +82,7 @@ describe('the same call again and again', () => {
     })
   })
 
-  it('leaves images what they are', () => {
+  it('does not change images', () => {
     const repetition = createRepetition(1)
     const image = { type: 'image' as const, data: 'QUJD'.repeat(1000), mediaType: 'image/png' }
     repetition.note('see', '{}', outputEnvelope([image]))
@@ -91,7 +91,7 @@ describe('the same call again and again', () => {
     })
   })
 
-  it('is forgotten when enough others came after it', () => {
+  it('is forgotten after enough other calls', () => {
     const repetition = createRepetition(1)
     times(repetition, 1, 'old')
     for (let at = 0; at < 300; at++) times(repetition, 1, String(at))

@@ -132,7 +132,7 @@ describe('a run', () => {
     ])
   })
 
-  it('has the prompt in the conversation before the model is asked', async () => {
+  it('adds the prompt to the conversation before the request to the model', async () => {
     const conversation = createConversation()
     let there = 0
     const model = scriptedModel(() => {
@@ -143,7 +143,7 @@ describe('a run', () => {
     expect(there).toBe(1)
   })
 
-  it('sends what the last request had and appends to it, byte for byte', async () => {
+  it('starts each request with the bytes of the last one and appends to it', async () => {
     const model = scriptedModel([call('echo', { n: 1 }), call('echo', { n: 2 }), 'ok'])
     await setUp(model).start()
     const sent = model.requests.map(({ chatHistory }) => JSON.stringify(chatHistory).slice(0, -1))
@@ -165,12 +165,12 @@ describe('limits', () => {
     expect(results(conversation.messages).at(-1)).toContain('was not run')
   })
 
-  it('allows an answer after the last of its tool rounds', async () => {
+  it('allows an answer after the last tool round', async () => {
     const { start } = setUp(scriptedModel([call('echo'), 'fine']), { limits: { maxToolRounds: 1 } })
     expect((await start()).text).toBe('fine')
   })
 
-  it('ends after too many arguments in a row that are not JSON, and not before', async () => {
+  it('ends after too many consecutive arguments that are not JSON, and not earlier', async () => {
     const broken: ScriptedStep = { toolCalls: [{ name: 'echo', input: ':::' }] }
     const stubborn = setUp(
       scriptedModel(() => broken),
@@ -184,7 +184,7 @@ describe('limits', () => {
     expect((await learning.start()).text).toBe('ok')
   })
 
-  it('stops when the whole run takes too long, and says which option', async () => {
+  it('stops when the whole run takes too long, and names the option', async () => {
     const model = scriptedModel([{ text: 'hm', hang: true }])
     const { start, conversation } = setUp(model, { limits: { maxExecutionTimeMs: 40 } })
     await expect(start()).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe('limits', () => {
     })
   })
 
-  it('stops when one round takes too long, though many rounds may take longer together', async () => {
+  it('stops when one round takes too long, while many rounds together can take longer', async () => {
     const slow = tool('slow', () => new Promise((resolve) => setTimeout(resolve, 30)))
     const patient = setUp(
       scriptedModel([call('slow', { n: 1 }), call('slow', { n: 2 }), call('slow', { n: 3 }), 'ok']),
@@ -214,7 +214,7 @@ describe('limits', () => {
     expect(results(stuck.conversation.messages)[0]).toContain('stopped')
   })
 
-  it('passes the limits of the model to the model', async () => {
+  it('passes the time limits of the model to the model', async () => {
     const seen: unknown[] = []
     const model = scriptedModel(['ok'])
     const watching: Model = {
@@ -233,7 +233,7 @@ describe('limits', () => {
 })
 
 describe('repetition', () => {
-  it('is a warning to the model first and stopped later, by call and result together', async () => {
+  it('is first a warning to the model and then ends the run, by call and result together', async () => {
     const same = setUp(
       scriptedModel(() => call('echo', { n: 1 })),
       { limits: { duplicateToolCallThreshold: 2 } },
@@ -250,7 +250,7 @@ describe('repetition', () => {
     ])
   })
 
-  it('is not a repetition when the result is new', async () => {
+  it('does not count when the result is new', async () => {
     let n = 0
     const ticking = tool('tick', () => ++n)
     const model = scriptedModel((_, at) => (at < 12 ? call('tick') : 'ok'))
@@ -263,13 +263,13 @@ describe('repetition', () => {
   })
 })
 
-describe('continuing without a call', () => {
-  it('happens when the answer was cut off, and the parts are one text', async () => {
+describe('continuing after an answer without a call', () => {
+  it('happens when the answer was cut off, and the parts are joined to one text', async () => {
     const model = scriptedModel([{ text: 'one two', finish: 'length' }, ' three'])
     expect((await setUp(model).start()).text).toBe('one two three')
   })
 
-  it('happens when there was no answer, and ends with its limit', async () => {
+  it('happens when the answer was empty, up to its limit', async () => {
     const model = scriptedModel([{}, {}, 'here'])
     expect((await setUp(model).start()).text).toBe('here')
     const silent = setUp(
@@ -280,7 +280,7 @@ describe('continuing without a call', () => {
     expect(types(silent.events)).toContain('notice')
   })
 
-  it('never happens because of what was said', async () => {
+  it('never happens because of the text of an answer', async () => {
     const model = scriptedModel(["I'll be here if you need more, let me know:"])
     expect((await setUp(model).start()).rounds).toBe(1)
   })
@@ -316,14 +316,14 @@ describe('stop conditions', () => {
     ['a tool', stopAfterTool('echo'), 1],
     ['all of them', stopWhenAll(stopAfterTool('echo'), stopAfterRounds(2)), 2],
     ['any of them', stopWhenAny(stopAfterTool('other'), stopAfterRounds(4)), 4],
-  ])('end a run after %s, with what was said last', async (_, condition, rounds) => {
+  ])('end a run after %s, with the last text', async (_, condition, rounds) => {
     const outcome = await setUp(endless(), { stopWhen: [condition] }).start()
     expect(outcome).toMatchObject({ rounds, finish: 'stop_condition', text: `t${rounds - 1}` })
   })
 })
 
 describe('the calls of a round', () => {
-  it('run at the same time, up to the limit, and answer in their order', async () => {
+  it('run at the same time, up to the limit, with results in their order', async () => {
     let now = 0
     let most = 0
     const work = tool('work', async ({ n = 0 }) => {
@@ -343,7 +343,7 @@ describe('the calls of a round', () => {
     expect(results(conversation.messages)).toEqual([...Array(9).keys()].map(String))
   })
 
-  it('wait for those before them that write what they touch', async () => {
+  it('wait for earlier ones that write what they touch', async () => {
     const log: string[] = []
     const slow = async (what: string): Promise<void> => {
       log.push(`+${what}`)
@@ -375,7 +375,7 @@ describe('the calls of a round', () => {
     expect(at('+rb2')).toBeLessThan(at('-wa1'))
   })
 
-  it('do not start after one that ends the run, and those that had started are waited for', async () => {
+  it('do not start after one that ends the run, and those that had started are awaited', async () => {
     const log: string[] = []
     const slow = tool('slow', async () => {
       log.push('started')
@@ -407,7 +407,7 @@ describe('the calls of a round', () => {
     expect(results(conversation.messages)).toHaveLength(5)
   })
 
-  it('are not run when the answer was cut off in the middle of the last', async () => {
+  it('are not run when the answer was cut off in the middle of the last one', async () => {
     const ran: number[] = []
     const note = tool('note', ({ n = 0 }) => {
       ran.push(n)
@@ -425,7 +425,7 @@ describe('the calls of a round', () => {
     expect(results(conversation.messages)[1]).toContain('output limit')
   })
 
-  it('emit their output while they run, and that they were refused', async () => {
+  it('emit their output while they run, and their refusals', async () => {
     const chatty = createJsonTool({
       name: 'chatty',
       description: 'c',
@@ -525,7 +525,7 @@ describe('middleware', () => {
     expect(events).toContainEqual({ type: 'text_delta', text: 'no secret' })
   })
 
-  it('ends the run with what it throws', async () => {
+  it('ends the run with the error that it throws', async () => {
     const { start } = setUp(scriptedModel(['x']), {
       middleware: [
         {
@@ -590,14 +590,14 @@ describe('the budget', () => {
 })
 
 describe('a model that fails', () => {
-  it('ends the run with its error and keeps what it had said', async () => {
+  it('ends the run with its error and keeps its partial output', async () => {
     const error = new ModelError('model_server_error', 'it broke')
     const { start, conversation } = setUp(scriptedModel([{ text: 'half an', error }]))
     await expect(start()).rejects.toBe(error)
     expect(JSON.stringify(conversation.messages.at(-1))).toContain('half an')
   })
 
-  it('reports a cache that was missed', async () => {
+  it('reports a cache miss', async () => {
     const usage = (cached: number): NonNullable<ScriptedStep['usage']> => ({
       inputTokens: 5_000,
       outputTokens: 1,
@@ -615,7 +615,7 @@ describe('a model that fails', () => {
     ])
   })
 
-  it('does not brick the session with something it refuses', async () => {
+  it('does not make the session unusable with a message that it rejects', async () => {
     const refused = new ModelError('model_request_refused', 'cannot read the image', { status: 400 })
     const hasImage = (history: readonly Message[]): boolean => JSON.stringify(history).includes('"image"')
     const model = scriptedModel(({ chatHistory }) =>
@@ -631,7 +631,7 @@ describe('a model that fails', () => {
     expect(hasImage(conversation.view)).toBe(false)
   })
 
-  it('leaves outputs out only when it refuses again', async () => {
+  it('omits outputs only when it rejects the request again', async () => {
     const refused = new ModelError('model_request_refused', 'odd bytes', { status: 400 })
     const model = scriptedModel(({ chatHistory }) => {
       const text = JSON.stringify(chatHistory)

@@ -44,8 +44,8 @@ const agreed = (pattern: string): Rule => ({
 })
 const anything: PermissionPolicy = { defaultDecision: 'allow' }
 
-describe('what a session leaves its subagents', () => {
-  it('is what it may do itself: a deny is a deny, an ask is an ask, down to the last', () => {
+describe('the permissions that a session passes to its subagents', () => {
+  it('are its own: a deny stays a deny and an ask stays an ask, at every depth', () => {
     const root = session('root', { deny: ['bash(rm *)'], ask: ['bash(make)'], allow: ['bash(ls)'] })
     const child = session('child', anything, root)
     const grandchild = session('grandchild', anything, child)
@@ -58,14 +58,14 @@ describe('what a session leaves its subagents', () => {
       ])
   })
 
-  it('is cut by what each of them says of itself', () => {
+  it('are narrowed by the rules of each subagent', () => {
     const root = session('root', anything)
     const child = session('child', { allow: ['bash(ls)'], defaultDecision: 'deny' }, root)
     const grandchild = session('grandchild', anything, child)
     expect(['ls', 'make'].map((text) => verdict(grandchild, text))).toEqual(['allow', 'deny'])
   })
 
-  it('changes with it', () => {
+  it('change with it', () => {
     const root = session('root', anything)
     const grandchild = session('grandchild', anything, session('child', anything, root))
     expect(verdict(grandchild, 'make')).toBe('allow')
@@ -76,7 +76,7 @@ describe('what a session leaves its subagents', () => {
     expect(verdict(grandchild, 'make')).toBe('ask')
   })
 
-  it('does not have what a person agreed to for it, unless the host says so', () => {
+  it('do not include the user’s approvals for the session, unless the host says so', () => {
     for (const delegateApprovals of [false, true]) {
       const root = session('root', {}, undefined, { delegateApprovals })
       root.addRule(agreed('make'))
@@ -85,7 +85,7 @@ describe('what a session leaves its subagents', () => {
     }
   })
 
-  it('is asked about once what a person agreed to for the subagent itself, and no deny is lifted by that', () => {
+  it('include the user’s approvals for the subagent itself, which override no deny', () => {
     const root = session('root', { deny: ['bash(rm *)'] })
     const child = session('child', anything, root)
     const grandchild = session('grandchild', anything, child)
@@ -99,7 +99,7 @@ describe('what a session leaves its subagents', () => {
     expect(verdict(own, 'make')).toBe('deny')
   })
 
-  it('is meant for the place where the subagent lives', () => {
+  it('apply to the workspace of the subagent', () => {
     const child = session('child', anything, session('root', anything))
     const read = (path: string) =>
       decide({ tool: 'bash', subjects: [{ fs: 'read', path }] }, child.for(bash)).verdict.action

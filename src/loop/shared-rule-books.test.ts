@@ -10,11 +10,11 @@ const at = (workspace: string, rules: readonly Rule[] = [rule]) => ({
 })
 
 describe('rule books', () => {
-  it('are the same for the same rules in the same place', () => {
+  it('are the same for the same rules in the same workspace', () => {
     expect(sharedRuleBooks(at('/ship'), undefined)).toBe(sharedRuleBooks(at('/ship'), undefined))
   })
 
-  it('are others elsewhere, for other rules, in another order, mode or decision', () => {
+  it('are different for another workspace, other rules, another order, mode or decision', () => {
     const first = sharedRuleBooks(at('/ship'), undefined)
     const other: Rule = { ...rule, action: 'deny' }
     const others = [
@@ -30,7 +30,7 @@ describe('rule books', () => {
     expect(new Set([first, ...others]).size).toBe(others.length + 1)
   })
 
-  it('are kept for a while, not forever', () => {
+  it('are cached for a limited time', () => {
     const first = sharedRuleBooks(at('/first'), undefined)
     for (let n = 0; n < 100; n++) sharedRuleBooks(at(`/place-${n}`), undefined)
     expect(sharedRuleBooks(at('/first'), undefined)).not.toBe(first)

@@ -49,14 +49,14 @@ async function call(input: GateCall['input'], parts: Partial<GateParts> = {}): P
 }
 
 describe('arguments that a model wrote', () => {
-  it('run as they are when they fit, with nothing to notice', async () => {
+  it('run unchanged and without a notice when they are valid', async () => {
     const { record } = await call({ text: '{"path": "5", "limit": 5}' })
     expect(ran).toEqual([{ path: '5', limit: 5 }])
     expect(record.notices).toBeUndefined()
     expect(record.args).toBe('{"path": "5", "limit": 5}')
   })
 
-  it('are mended and read by the schema; what ran is what was judged and recorded', async () => {
+  it('are repaired and validated; the repaired arguments are judged, run and recorded', async () => {
     const { record } = await call({ text: "```json\n{path: 'a.txt', 'limit': '5', tags: 'x', }\n```" })
     expect(ran).toEqual([{ path: 'a.txt', limit: 5, tags: ['x'] }])
     expect(touched).toEqual(ran)
@@ -66,14 +66,14 @@ describe('arguments that a model wrote', () => {
     expect(record.notices).toContain('the arguments were not JSON: a code fence was left out')
   })
 
-  it('are not completed when they break off', async () => {
+  it('are not completed when they are cut off', async () => {
     const { envelope, record } = await call({ text: '{"path": "a.tx' })
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('not JSON') })
     expect(record.args).toBe('{"path": "a.tx')
     expect(ran).toEqual([])
   })
 
-  it('get the problem of what was written when the second reading does not fit either', async () => {
+  it('get the error of the original text when the repaired one is not valid either', async () => {
     const { envelope, record } = await call({ text: '{"path": "a", "limit": "many", "tags": "x"}' })
     expect(envelope).toMatchObject({
       error_text: expect.stringContaining('limit: expected integer; got "many"'),
@@ -85,13 +85,13 @@ describe('arguments that a model wrote', () => {
 })
 
 describe('arguments from code', () => {
-  it('fit or do not', async () => {
+  it('are valid or rejected, and never repaired', async () => {
     const { envelope } = await call({ value: { path: 'a', limit: '5' } })
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('limit') })
     expect(ran).toEqual([])
   })
 
-  it('fit or do not when middleware or a hook wrote them over a model', async () => {
+  it('are also never repaired when middleware or a hook replaced those of a model', async () => {
     const wrong = { path: 'a', limit: '5' }
     const byHook = await call(
       { text: '{"path": "a"}' },

@@ -18,7 +18,7 @@ describe('a server that failed', () => {
     )
   })
 
-  it('is described with the origin of its address, and nothing of its path or query', () => {
+  it('is described with the origin of its address, without path and query', () => {
     const url = new URL('https://user:s3cr3t@a.test/mcp?key=s3cr3t')
     const failure = failureOf({ by: 'http', url, headers: {}, sse: 'fallback' }, redact)
     expect(describeFailure('no answer', failure)).toBe('no answer; its address is: https://a.test')
@@ -26,7 +26,7 @@ describe('a server that failed', () => {
 })
 
 describe('what a sandbox withholds from a server', () => {
-  it('is nothing without one, and less with each grant', () => {
+  it('is empty without a sandbox, and smaller with each grant', () => {
     expect(withheldFrom(free)).toBeUndefined()
     const granted = { ...confined, allowHosts: ['a.test'], readOnly: ['~/x'], writable: ['out'] }
     expect(withheldFrom(granted)).toBe(
@@ -35,12 +35,12 @@ describe('what a sandbox withholds from a server', () => {
   })
 })
 
-describe('the ends of what a server wrote', () => {
-  it('are all lines when they are few', () => {
+describe('the excerpt of a server’s output', () => {
+  it('has all lines when they are few', () => {
     expect(endsOf('a\n\nb s3cr3t\n', '', true, redact)).toEqual(['a', 'b [hidden]'])
   })
 
-  it('are the first and the last lines of many', () => {
+  it('has the first and the last lines of many', () => {
     const lines = Array.from({ length: 30 }, (_, at) => `${at}`)
     const shown = endsOf(lines.join('\n'), '', true, redact)
     const cut = shown.indexOf('…')
@@ -49,7 +49,7 @@ describe('the ends of what a server wrote', () => {
     expect(shown.length).toBeLessThan(15)
   })
 
-  it('leave out a line of which only the end is known: it may be the end of a secret', () => {
+  it('omits a line of which only the end is known, because it could be the end of a secret', () => {
     expect(endsOf('1\n2', 'cr3t\n8\n9', false, redact)).toEqual(['1', '2', '…', '8', '9'])
   })
 })

@@ -30,7 +30,7 @@ const list = async (answer: (params: object, n: number) => unknown) => {
 }
 
 describe('listAll', () => {
-  it('asks page by page until no other is named', async () => {
+  it('requests page after page until no next page is named', async () => {
     const pages = [
       { items: [1, 2], nextCursor: 'b' },
       { items: [3], nextCursor: '' },
@@ -42,13 +42,13 @@ describe('listAll', () => {
   })
 
   it.each([[null], ['x'], [{}], [{ items: 'x' }], [{ items: [], nextCursor: 7 }]])(
-    'takes %j for an empty list',
+    'reads %j as an empty list',
     async (answer) => {
       expect((await list(() => answer)).found).toEqual([])
     },
   )
 
-  it('stops at a page that follows itself', async () => {
+  it('stops at a page that refers to itself', async () => {
     const { found, problems } = await list(() => ({ items: [1], nextCursor: 'again' }))
     expect(found).toEqual([1, 1])
     expect(problems).toEqual(['x/list gave a page that follows itself: the rest is left out'])
@@ -74,7 +74,7 @@ describe('listTools', () => {
   const tool = (fields: object) => ({ inputSchema: { type: 'object' }, ...fields })
   const offered = (...tools: unknown[]) => listTools(spec, answering(() => ({ tools })).connection)
 
-  it('takes 5,000 tools of a server and reports that there are more', async () => {
+  it('accepts 5,000 tools of a server and reports that there are more', async () => {
     const named = (count: number) => Array.from({ length: count }, (_, at) => tool({ name: `tool_${at}` }))
     const all = await offered(...named(5_000))
     expect(all.tools).toHaveLength(5_000)
@@ -93,7 +93,7 @@ describe('listTools', () => {
     expect(other?.digest).not.toBe(first?.digest)
   })
 
-  it('leaves out tools without a name or with a schema that cannot be used, and says so', async () => {
+  it('skips tools without a name or with an unusable schema, and reports them', async () => {
     const { tools, problems } = await offered(
       null,
       tool({ description: 'x' }),
@@ -106,7 +106,7 @@ describe('listTools', () => {
     expect(problems[3]).toContain('the tool "odd" is left out')
   })
 
-  it('takes the first of two tools with one name', async () => {
+  it('uses the first of two tools with one name', async () => {
     const { tools, problems } = await offered(
       tool({ name: 'look', description: 'first' }),
       tool({ name: 'look', description: 'second' }),
@@ -115,7 +115,7 @@ describe('listTools', () => {
     expect(problems).toEqual(['the tool "look" is offered twice: only the first counts'])
   })
 
-  it('shows what is invisible in a description, and cuts one that is too long', async () => {
+  it('makes invisible characters of a description visible, and cuts a long one', async () => {
     const hidden = tool({ name: 'a', description: 'x\u{e0041}\u202ey' })
     const long = tool({ name: 'b', description: 'x'.repeat(100_000) })
     const { tools } = await offered(hidden, long)
@@ -125,7 +125,7 @@ describe('listTools', () => {
 })
 
 describe('listPrompts', () => {
-  it('reads names, descriptions and arguments, and passes over what is none', async () => {
+  it('reads names, descriptions and arguments, and skips invalid entries', async () => {
     const prompts = [
       { name: 'fix it', description: 'Two\nlines', arguments: [{ name: 'what', required: true }, 5, {}] },
       { name: 5 },
@@ -174,11 +174,11 @@ describe('promptText', () => {
     ['"a b.ts" "why not"', { file: 'a b.ts', why: 'why not' }],
     ['why="it fails" a.ts', { file: 'a.ts', why: 'it fails' }],
     ['file=a.ts other=1', { file: 'a.ts', why: 'other=1' }],
-  ])('reads the words %s', async (written, expected) => {
+  ])('parses the words %s', async (written, expected) => {
     expect(await argsOf(written)).toEqual(expected)
   })
 
-  it('names the arguments that are missing, without asking the server', async () => {
+  it('names missing arguments, without a request to the server', async () => {
     const { connection, asked } = answering(() => fine)
     await expect(promptText(connection, prompt, ' ', { timeoutMs: 1_000 })).rejects.toThrow(
       '/mcp__deck__fix needs: file',
@@ -186,7 +186,7 @@ describe('promptText', () => {
     expect(asked).toEqual([])
   })
 
-  it('joins the texts of all messages and resources, and passes over the rest', async () => {
+  it('joins the texts of all messages and resources, and skips other content', async () => {
     const { connection } = answering(() => ({
       messages: [
         { content: { type: 'text', text: 'One.' } },
@@ -202,14 +202,14 @@ describe('promptText', () => {
     expect(await promptText(connection, prompt, 'a', { timeoutMs: 1_000 })).toBe('One.\n\nTwo.')
   })
 
-  it.each([[null], [{}], [said({ type: 'image' })]])('refuses %j, which has no text', async (answer) => {
+  it.each([[null], [{}], [said({ type: 'image' })]])('rejects %j, which has no text', async (answer) => {
     const { connection } = answering(() => answer)
     await expect(promptText(connection, prompt, 'a', { timeoutMs: 1_000 })).rejects.toMatchObject({
       code: 'mcp_protocol',
     })
   })
 
-  it('takes no more than 100,000 characters', async () => {
+  it('is limited to 100,000 characters', async () => {
     const { connection } = answering(() => said({ type: 'text', text: 'x'.repeat(200_000) }))
     expect(await promptText(connection, prompt, 'a', { timeoutMs: 1_000 })).toHaveLength(100_000)
   })

@@ -19,11 +19,11 @@ const put = (text: string | object, root = options.root): Promise<void> =>
 const variable = (inner: string): string => `\${${inner}}`
 
 describe('the .mcp.json of a workspace', () => {
-  it('is nothing where there is none', async () => {
+  it('can be missing', async () => {
     expect(await readMcpFile(options)).toBeUndefined()
   })
 
-  it('shows what it would start or reach, and is not confirmed by itself', async () => {
+  it('is shown with what it would start or connect to, and is not confirmed by default', async () => {
     await put({
       files: { command: 'npx', args: ['-y', 'server\u0007'] },
       web: { type: 'http', url: 'https://a.test/mcp' },
@@ -39,7 +39,7 @@ describe('the .mcp.json of a workspace', () => {
     })
   })
 
-  it('is confirmed as this text in this directory, until either changes', async () => {
+  it('is confirmed for this text in this directory, until either changes', async () => {
     await put({ a: { command: 'x' } })
     const { confirmation = '' } = (await readMcpFile(options)) ?? {}
     await confirmMcpFile(options, confirmation)
@@ -57,14 +57,14 @@ describe('the .mcp.json of a workspace', () => {
     await expect(confirmMcpFile(options, confirmation)).rejects.toThrow('it is gone, or has changed')
   })
 
-  it('takes only what describes a server: it cannot say what to trust or approve', async () => {
+  it('can only describe a server: it cannot set trust or approvals', async () => {
     await put({ a: { command: 'x', alwaysAllow: ['*'], trusted: true, enabled: true, timeoutMs: 1 } })
     const [spec] = (await readMcpFile(options))?.specs ?? []
     expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'], sandbox: 'workspace', fromWorkspace: true })
     expect(spec?.timeoutMs).toBe(60_000)
   })
 
-  it('replaces variables that the host gave, once, with their defaults', async () => {
+  it('replaces variables that the host allows once, with their defaults', async () => {
     options = { ...options, env: { HOST: variable('SECRET'), SECRET: 'hunter2' } }
     await put({
       a: {
@@ -86,14 +86,14 @@ describe('the .mcp.json of a workspace', () => {
     [variable('constructor')],
     [variable('A B')],
     [variable('')],
-  ])('leaves out a server that names %s, which the host did not give', async (word) => {
+  ])('skips a server that names %s, which the host does not allow', async (word) => {
     await put({ bad: { command: word }, good: { command: 'x' } })
     const file = await readMcpFile(options)
     expect(file?.servers.map(({ name }) => name)).toEqual(['good'])
     expect(file?.problems).toEqual([expect.stringContaining('the server "bad" is left out')])
   })
 
-  it('leaves out what cannot be a server, and two that would have one name', async () => {
+  it('skips invalid servers, and two with the same name', async () => {
     await put({ a: 'x', 'b c': { command: 'x' }, b_c: { command: 'y' }, d: { args: [] } })
     const file = await readMcpFile(options)
     expect(file?.servers).toMatchObject([{ name: 'b c', by: 'stdio', runs: 'x', confined: true }])
@@ -112,12 +112,12 @@ describe('the .mcp.json of a workspace', () => {
     ['has one name twice', '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }'],
     ['has one option twice', '{ "mcpServers": { "a": { "command": "x", "command": "y" } } }'],
     ['has a name of the prototype', '{ "mcpServers": { "a": { "command": "x", "__proto__": {} } } }'],
-  ])('is refused when it %s', async (_, text) => {
+  ])('is rejected when it %s', async (_, text) => {
     await put(text)
     await expect(readMcpFile(options)).rejects.toMatchObject({ code: 'mcp_config' })
   })
 
-  it('is refused when it is a link, or too long', async () => {
+  it('is rejected when it is a link, or too long', async () => {
     await writeFile(join(base, 'real.json'), '{ "mcpServers": {} }')
     await symlink(join(base, 'real.json'), join(options.root, '.mcp.json'))
     await expect(readMcpFile(options)).rejects.toThrow('symbolic link')

@@ -18,7 +18,7 @@ describe('names of servers and tools', () => {
     expect(serverLabel(name)).toEqual(label)
   })
 
-  it('are what every provider takes, and come apart again into server and tool', () => {
+  it('are accepted by every provider, and can be split again into server and tool', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: anyCharacter, maxLength: 80 }),
@@ -35,7 +35,7 @@ describe('names of servers and tools', () => {
     )
   })
 
-  it('different names of tools never become the same', () => {
+  it('of different tools never become the same', () => {
     const nameLike = fc.string({
       unit: fc.constantFrom('a', 'b', '_', '-', '.', ' ', '/', 'é'),
       minLength: 1,

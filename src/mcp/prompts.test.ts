@@ -37,7 +37,7 @@ async function argumentsOf(written: string, ...args: [string, boolean][]): Promi
   return (connection.asked[0] as { arguments: unknown }).arguments
 }
 
-describe('the words after the command of a prompt', () => {
+describe('the arguments of a prompt command', () => {
   it.each([
     ['name=value', 'file=a.ts depth=2', { file: 'a.ts', depth: '2' }],
     ['quotes around a value', 'file="a b.ts" depth=2', { file: 'a b.ts', depth: '2' }],
@@ -49,11 +49,11 @@ describe('the words after the command of a prompt', () => {
     ],
     ['a name in front of the rest', 'depth=2 a.ts', { file: 'a.ts', depth: '2' }],
     ['words with = that name no argument', 'x=1', { file: 'x=1' }],
-  ])('are read with %s', async (_, written, expected) => {
+  ])('are parsed with %s', async (_, written, expected) => {
     expect(await argumentsOf(written, ['file', true], ['depth', false])).toEqual(expected)
   })
 
-  it('are refused when an argument is missing that the server needs, and nothing is asked', async () => {
+  it('are rejected without a request when a required one is missing', async () => {
     const connection = answering(said('ok'))
     await expect(promptText(connection, prompt(['file', true], ['x', true]), 'a', limits)).rejects.toThrow(
       '/mcp__web__review needs: x',
@@ -63,7 +63,7 @@ describe('the words after the command of a prompt', () => {
 })
 
 describe('the text of a prompt', () => {
-  it('is that of all its messages and resources', async () => {
+  it('has all its messages and resources', async () => {
     const messages = [
       ...said('one').messages,
       {
@@ -79,13 +79,13 @@ describe('the text of a prompt', () => {
   })
 
   it.each([undefined, {}, { messages: 'x' }, { messages: [null, 7, { content: {} }] }])(
-    'is missed when the server gives none: %j',
+    'is an error when the server returns none: %j',
     async (answer) => {
       await expect(promptText(answering(answer), prompt(), '', limits)).rejects.toThrow('has no text')
     },
   )
 
-  it('is cut where it is too long', async () => {
+  it('is cut when it is too long', async () => {
     expect((await promptText(answering(said('x'.repeat(200_000))), prompt(), '', limits)).length).toBe(
       100_000,
     )
@@ -95,7 +95,7 @@ describe('the text of a prompt', () => {
 describe('the prompts of a server', () => {
   const spec = readServer({ name: 'web', url: 'https://a.test/mcp' })
 
-  it('are commands with a description of one visible line, and what makes no sense is left out', async () => {
+  it('are commands with a description of one visible line, and invalid ones are skipped', async () => {
     const offered = [
       { name: 'review', description: 'Look\nat it', arguments: [{ name: 'file', required: true }, 7] },
       { name: '' },
@@ -112,7 +112,7 @@ describe('the prompts of a server', () => {
     ])
   })
 
-  it('are a hundred at most', async () => {
+  it('are limited to a hundred', async () => {
     const prompts = Array.from({ length: 300 }, (_, at) => ({ name: `p${at}` }))
     expect(await listPrompts(spec, answering({ prompts }), [])).toHaveLength(100)
   })

@@ -21,11 +21,11 @@ describe('the schema of a server', () => {
       object({ a: { enum: Array.from({ length: 30 }, () => 'x'.repeat(3_000)) } }),
       'longer than',
     ],
-  ])('with %s is refused', (_, schema, problem) => {
+  ])('with %s is rejected', (_, schema, problem) => {
     expect(readSchema(schema)).toMatchObject({ ok: false, problem: expect.stringContaining(problem) })
   })
 
-  it('with more levels than a stack has is refused', () => {
+  it('with more levels than the stack allows is rejected', () => {
     let schema: object = {}
     for (let level = 0; level < 100_000; level++) schema = { properties: { a: schema } }
     expect(readSchema({ type: 'object', ...schema })).toMatchObject({
@@ -34,7 +34,7 @@ describe('the schema of a server', () => {
     })
   })
 
-  it('is shown without invisible characters, and checked without its patterns', () => {
+  it('is shown without invisible characters, and is validated without its patterns', () => {
     const read = readSchema(
       object(
         {

@@ -16,6 +16,6 @@ it.each([
     '[hidden] [hidden]',
   ],
   [{ url: 'https://h.test/', oauth: { clientSecret: 'abcdef123' } }, 'abcdef123', '[hidden]'],
-])('hides what %j holds back', (server, text, shown) => {
+])('redacts the secret in %j', (server, text, shown) => {
   expect(redactorFor(readServer({ name: 'x', ...server }))(text)).toBe(shown)
 })

@@ -4,7 +4,7 @@ import { readServer } from './server-options.js'
 const config = expect.objectContaining({ code: 'mcp_config' })
 
 describe('readServer', () => {
-  it('reads a program with everything that concerns it, and defaults for the rest', () => {
+  it('reads a program with all its options, and sets defaults for the rest', () => {
     expect(
       readServer({
         name: 'my files',
@@ -35,7 +35,7 @@ describe('readServer', () => {
     })
   })
 
-  it('reads an address, with a fallback to event streams unless only they are wanted', () => {
+  it('reads an address, with a fallback to event streams unless only these are configured', () => {
     const read = (transport?: string) => readServer({ name: 'a', url: 'https://a.test/mcp', transport }).reach
     expect(read()).toEqual({
       by: 'http',
@@ -48,7 +48,7 @@ describe('readServer', () => {
     expect(read('sse')).toMatchObject({ sse: 'only' })
   })
 
-  it('reads a transport that carries its own settings', () => {
+  it('reads a transport with its own settings', () => {
     const transport = { type: 'streamable-http', url: 'https://a.test', headers: { 'x-team': 'deck' } }
     expect(readServer({ name: 'a', transport }).reach).toMatchObject({
       by: 'http',
@@ -60,7 +60,7 @@ describe('readServer', () => {
     })
   })
 
-  it('takes a program for what is meant when both it and an address are named', () => {
+  it('uses the program when both a program and an address are given', () => {
     expect(readServer({ name: 'a', command: 'x', url: 'https://a.test' }).reach.by).toBe('stdio')
   })
 
@@ -70,7 +70,7 @@ describe('readServer', () => {
     expect(() => readServer({ name: 'a', command: 'x', enabled: 0 })).toThrow('must be true or false')
   })
 
-  it('takes a limit in milliseconds before one in seconds', () => {
+  it('prefers a limit in milliseconds to one in seconds', () => {
     const base = { name: 'a', command: 'x' }
     expect(readServer({ ...base, toolTimeoutSecs: 5 }).timeoutMs).toBe(5_000)
     expect(readServer({ ...base, toolTimeoutSecs: 5, timeoutMs: 7 }).timeoutMs).toBe(7)
@@ -103,13 +103,13 @@ describe('readServer', () => {
       "Unknown transport 'constructor'",
     ],
     ['a transport that is a number', { name: 'a', transport: 7 }, "Unknown transport 'number'"],
-  ])('refuses %s', (_, given, words) => {
+  ])('rejects %s', (_, given, words) => {
     expect(() => readServer(given)).toThrow(words)
     expect(() => readServer(given)).toThrow(config)
   })
 
   it.each([['hunter2'], ['file:///etc/hunter2'], ['https://hunter2@a.test'], ['https://me:hunter2@a.test']])(
-    'refuses the address %s, and does not repeat it',
+    'rejects the address %s, and does not repeat it',
     (url) => {
       let message = ''
       try {

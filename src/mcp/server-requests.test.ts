@@ -35,7 +35,7 @@ describe('a form of a server', () => {
     sober: { type: 'boolean', default: true },
   }
 
-  it('is filled in with the defaults of fields that are left open, which the user was shown', async () => {
+  it('uses the defaults that the user was shown for fields without an answer', async () => {
     const { questions, answer } = await elicit(form, [['Ann'], [], [''], [], []])
     const content = { name: 'Ann', age: 30, score: 95.5, rank: 'cook', sober: true }
     expect(answer).toEqual({ action: 'accept', content })
@@ -47,7 +47,7 @@ describe('a form of a server', () => {
     expect((await elicit(form, [])).answer).toEqual({ action: 'decline' })
   })
 
-  it('does not take what cannot be read, or what has the wrong type, for an answer', async () => {
+  it('does not accept an answer that cannot be parsed or has the wrong type', async () => {
     const odd = {
       age: { type: 'integer', default: 30 },
       score: { type: 'number', default: 'much' },

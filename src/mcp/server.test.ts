@@ -109,7 +109,7 @@ function open(answers: Answers = {}, options: object = {}) {
 const context = {} as ToolCallContext
 
 describe('McpServer', () => {
-  it('is idle until it is needed, and connects once for all who need it', async () => {
+  it('is idle until it is used, and connects once for all callers', async () => {
     const { server, program, state } = open()
     const idle = { name: 'deck', connected: false, toolCount: 0, state: 'idle', confined: false }
     expect(server.status()).toEqual(idle)
@@ -127,7 +127,7 @@ describe('McpServer', () => {
     expect(state.changes).toBe(1)
   })
 
-  it('makes calls and gives their results', async () => {
+  it('makes calls and returns their results', async () => {
     const { server, program } = open()
     expect(await server.call('look', { far: true }, context)).toMatchObject({ type: 'output', data: 'seen' })
     expect(program.asked.at(-1)).toEqual({
@@ -136,7 +136,7 @@ describe('McpServer', () => {
     })
   })
 
-  it('says what the server refused, with its name', async () => {
+  it('reports the refusal of a server, with the server’s name', async () => {
     const { server } = open({ 'tools/call': new Error('not today') })
     await expect(server.call('look', {}, context)).rejects.toMatchObject({
       code: 'mcp_refused',
@@ -145,7 +145,7 @@ describe('McpServer', () => {
     expect(server.isConnected).toBe(true)
   })
 
-  it('says that what was done may remain when there is no answer in time', async () => {
+  it('reports that effects can remain when there is no answer in time', async () => {
     const { server } = open({ 'tools/call': () => undefined }, { timeoutMs: 20 })
     await expect(server.call('look', {}, context)).rejects.toMatchObject({
       code: 'mcp_timeout',
@@ -167,7 +167,7 @@ describe('McpServer', () => {
     expect(server.isConnected).toBe(true)
   })
 
-  it('is down after its program died, says why without its secrets, and does not wait for it', async () => {
+  it('is down after its program died, reports why without secrets, and does not wait for it', async () => {
     const { server, program } = open({ 'tools/call': () => undefined })
     const calling = server.call('look', {}, context)
     await expect.poll(() => program.asked.at(-1)?.method).toBe('tools/call')
@@ -204,7 +204,7 @@ describe('McpServer', () => {
     })
   })
 
-  it('refuses when it is disabled, or removed', async () => {
+  it('rejects calls when it is disabled or removed', async () => {
     const { server, program } = open({}, { enabled: false })
     expect(server.status().state).toBe('disabled')
     await expect(server.connect()).rejects.toThrow('it is disabled in the configuration')
@@ -214,7 +214,7 @@ describe('McpServer', () => {
     expect(program.starts).toBe(0)
   })
 
-  it('keeps tools that are what they were, and marks one whose description changed', async () => {
+  it('keeps unchanged tools, and marks one whose description changed', async () => {
     const { server, program, state } = open()
     await server.connect()
     const [before] = server.tools
@@ -233,7 +233,7 @@ describe('McpServer', () => {
     expect(state.changes).toBeGreaterThanOrEqual(3)
   })
 
-  it('keeps what was offered when the list cannot be read again', async () => {
+  it('keeps the tools that were offered when the list cannot be read again', async () => {
     const { server, program } = open()
     await server.connect()
     program.set({ 'tools/list': new Error('busy') })
@@ -264,7 +264,7 @@ describe('McpServer', () => {
     expect(await server.prompt(prompt, '', new AbortController().signal)).toBe('Fix it.')
   })
 
-  it('is let go of when it was idle for long, and connected again by the next call', async () => {
+  it('is disconnected after being idle for long, and connected again by the next call', async () => {
     const { server, program, state } = open()
     expect(await server.disconnectIdle(0)).toBe(false)
     await server.call('look', {}, context)
@@ -278,7 +278,7 @@ describe('McpServer', () => {
     expect(program.starts).toBe(2)
   })
 
-  it('is not let go of while a call is on its way', async () => {
+  it('is not disconnected while a call is pending', async () => {
     const { server, program } = open({ 'tools/call': () => undefined })
     const calling = server.call('look', {}, context)
     await expect.poll(() => program.asked.at(-1)?.method).toBe('tools/call')
@@ -302,7 +302,7 @@ describe('McpServers', () => {
     expect(() => servers().get('x')).toThrow('There is no MCP server "x".')
   })
 
-  it('refuses two of one name, and two whose names come to the same', () => {
+  it('rejects two servers with one name, and two whose names are the same after conversion', () => {
     const all = servers()
     all.add(spec('my files'))
     expect(() => all.add(spec('my files'))).toThrow('remove it first')
@@ -310,7 +310,7 @@ describe('McpServers', () => {
     expect(() => all.add(spec('my_files'))).toThrow('would both be called "my_files": rename one')
   })
 
-  it('puts a server of the session in front of an inherited one, until it is removed', async () => {
+  it('prefers a server of the session to an inherited one, until it is removed', async () => {
     const all = servers()
     const inherited = spec('deck')
     all.inherit([inherited])
@@ -327,13 +327,13 @@ describe('McpServers', () => {
     expect(later.find('deck')?.spec).toBe(inherited)
   })
 
-  it('does not put a server in front of one of the session itself', () => {
+  it('does not replace a server of the session itself', () => {
     const all = servers()
     all.add(spec('deck'))
     expect(() => all.addInFront(spec('deck'), () => false)).toThrow('remove it first')
   })
 
-  it('gives the tools, prompts and states of all, and lets go of idle ones by name', async () => {
+  it('returns the tools, prompts and states of all, and disconnects idle ones by name', async () => {
     const all = servers()
     await all.add(spec('a')).connect()
     all.add(spec('b'))

@@ -10,7 +10,7 @@ const item = {
   metadata: {},
 } as const
 
-it('gives a list that later changes leave alone', async () => {
+it('returns a list that later changes do not affect', async () => {
   const store = new InProcessMemoryStore()
   await store.add({ id: 'a', ...item })
   const before = await store.list()

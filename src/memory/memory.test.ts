@@ -52,7 +52,7 @@ function item(id: string, fields: Partial<MemoryItem> = {}): MemoryItem {
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id)
 
 describe('remembering', () => {
-  it('keeps what worked and what failed, with the tools as tags', async () => {
+  it('saves what worked and what failed, with the tools as tags', async () => {
     const { memory, events } = open()
     const success = await memory.rememberSuccess('find the flag', ['grep', 'read'], 'in config.ts')
     expect(success).toMatchObject({
@@ -87,7 +87,7 @@ describe('remembering', () => {
     expect((await store.list()).size).toBe(3)
   })
 
-  it('names files after what they are about, whatever that is', async () => {
+  it('names files after their content, whatever it is', async () => {
     const { memory } = open()
     const names = ['Ünïcode / ../../etc', '日本語', '---', 'a'.repeat(500)].map(async (task) => {
       const { id } = await memory.rememberSuccess(task, [], 'ok')
@@ -101,7 +101,7 @@ describe('remembering', () => {
     ])
   })
 
-  it('refuses secrets, wherever they stand, and does not repeat them', async () => {
+  it('rejects secrets in any field, and does not repeat them', async () => {
     const { memory, store } = open()
     const tries = [
       memory.rememberSuccess('login', [], 'the word is hunter2'),
@@ -116,7 +116,7 @@ describe('remembering', () => {
     expect((await store.list()).size).toBe(0)
   })
 
-  it('says what is wrong with arguments', async () => {
+  it('reports invalid arguments', async () => {
     const { memory } = open()
     const wrong = memory.rememberSuccess as (...given: unknown[]) => Promise<unknown>
     await expect(wrong.call(memory, 'task', 'grep', 'ok')).rejects.toThrow(
@@ -129,7 +129,7 @@ describe('remembering', () => {
     await expect(memory.recallSimilar('x', -1)).rejects.toThrow('a limit is a whole number')
   })
 
-  it('keeps runs only when it is asked to, shortened', async () => {
+  it('saves runs only when configured, shortened', async () => {
     const run = { runId: 'r1', prompt: 'p'.repeat(5000), tools: ['grep', 'grep'], text: 't'.repeat(50_000) }
     const silent = open()
     await silent.memory.rememberRun(run)
@@ -163,7 +163,7 @@ describe('recalling', () => {
     expect(await memory.recallSimilar('', 5)).toEqual([])
   })
 
-  it('words count more than anything else', async () => {
+  it('words count more than recency and importance', async () => {
     const { memory, store } = open()
     await store.add(
       item('exact', { content: 'rotate the postgres certificates', importance: 0.1, createdAtMs: 0 }),
@@ -182,7 +182,7 @@ describe('recalling', () => {
     expect(idsOf(await memory.recallSimilar('http header', 5))).toEqual(['code'])
   })
 
-  it('follows the store: what is deleted, added or changed', async () => {
+  it('reflects the store: deleted, added and changed items', async () => {
     const { memory, store } = open()
     await store.add(item('a', { content: 'login one' }))
     expect(idsOf(await memory.recallSimilar('login', 5))).toEqual(['a'])
@@ -195,7 +195,7 @@ describe('recalling', () => {
     expect(idsOf(await memory.recallSimilar('deploy', 5))).toEqual(['b'])
   })
 
-  it('gives the same as an index that was never changed', async () => {
+  it('returns the same as an index that is built from scratch', async () => {
     const word = fc.constantFrom('login', 'test', 'deploy', 'port', 'flag')
     const step = fc.record({
       id: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -226,7 +226,7 @@ describe('recalling', () => {
     )
   })
 
-  it('finds by tags, in any case, those with more of them first', async () => {
+  it('finds by tags in any case, items with more of them first', async () => {
     const { memory, store } = open()
     await store.add(item('one', { tags: ['grep'], importance: 1 }))
     await store.add(item('both', { tags: ['Grep', 'bash'], importance: 0 }))
@@ -236,7 +236,7 @@ describe('recalling', () => {
     expect(await memory.recallByTags([], 10)).toEqual([])
   })
 
-  it('gives the newest, the counts and its two views', async () => {
+  it('returns the newest items, the counts and its two views', async () => {
     const { memory, events } = open({ maxShortTerm: 2 })
     await memory.rememberSuccess('one', [], '1')
     await memory.rememberSuccess('two', [], '2')
@@ -259,7 +259,7 @@ describe('finding by meaning', () => {
     },
   })
 
-  it('finds what has no word in common', async () => {
+  it('finds an item that has no word in common with the query', async () => {
     const counts = { texts: 0 }
     const { memory, store } = open({ embedder: embedder(counts) })
     await store.add(item('ship', { content: 'a large ship' }))
@@ -270,7 +270,7 @@ describe('finding by meaning', () => {
     expect((await memory.offer('tell me about boats', new Set()))?.items).toMatchObject([{ id: 'ship' }])
   })
 
-  it('continues with words when the model fails, and says so', async () => {
+  it('falls back to words when the model fails, and reports it', async () => {
     const failing: EmbeddingModel = { embedTexts: () => Promise.reject(new Error('503')) }
     const { memory, store, notices } = open({ embedder: failing })
     await store.add(item('ship', { content: 'a large ship' }))
@@ -279,8 +279,8 @@ describe('finding by meaning', () => {
   })
 })
 
-describe('what is offered with a prompt', () => {
-  it('is data between marks, bounded, and only what shares words with it', async () => {
+describe('memories in a prompt', () => {
+  it('are marked as data, limited, and only those that share words with the prompt', async () => {
     const { memory, store, events } = open()
     await store.add(item('a', { content: 'The login test needs port 5433.', tags: ['bash'] }))
     await store.add(item('b', { content: 'A test of something else.' }))
@@ -297,14 +297,14 @@ describe('what is offered with a prompt', () => {
     expect(memory.clearWorking()).toBe(1)
   })
 
-  it('is nothing when it was turned off, or when there is nothing to say', async () => {
+  it('are absent when they are turned off, or when none match', async () => {
     const off = open({ recall: false })
     await off.store.add(item('a', { content: 'login test' }))
     expect(await off.memory.offer('login test', new Set())).toBeUndefined()
     expect(await open().memory.offer('login test', new Set())).toBeUndefined()
   })
 
-  it('is nothing when the store fails, which is reported', async () => {
+  it('are absent when the store fails, which is reported', async () => {
     const failing: MemoryStore = {
       backend: 'broken',
       add: () => Promise.reject(new Error('no')),
@@ -317,7 +317,7 @@ describe('what is offered with a prompt', () => {
     await expect(memory.recallSimilar('anything', 5)).rejects.toThrow('the disk is gone')
   })
 
-  it('holds no secret that is in a file', async () => {
+  it('contain no secret that is in a file', async () => {
     const { memory, store } = open()
     await store.add(item('a', { content: 'the login word is hunter3', tags: ['hunter3'] }))
     const section = await memory.offer('what is the login word', new Set())
@@ -325,7 +325,7 @@ describe('what is offered with a prompt', () => {
     expect(section?.text).not.toContain('hunter3')
   })
 
-  it('cannot be left by anything that is remembered, and keeps to its limits', () => {
+  it('cannot break out of their block, and stay within the limits', () => {
     const nasty = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 3000 }),
       fc.constantFrom(
@@ -375,11 +375,11 @@ describe('pruning', () => {
     ['what stays alone', { minImportanceToKeep: 0.8 }, []],
     ['a number', { maxItems: 2 }, ['new', 'old']],
     ['all', { maxAgeDays: 30, minImportanceToKeep: 0.8, maxItems: 2 }, ['old', 'new']],
-  ])('removes what a policy says: %s', (_, policy, gone) => {
+  ])('removes items by policy: %s', (_, policy, gone) => {
     expect(toPrune(items, policy, today)).toEqual(gone)
   })
 
-  it('happens by itself when there is a policy, not more often than configured', async () => {
+  it('happens automatically with a policy, not more often than configured', async () => {
     const { memory, store, events, wait } = open({ prunePolicy: { maxItems: 1 }, pruneIntervalSecs: 60 })
     await memory.rememberSuccess('one', [], '1')
     await memory.rememberSuccess('two', [], '2')

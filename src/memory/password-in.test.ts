@@ -8,7 +8,7 @@ it.each([
   'DB_PASSWORD: "tr0ub4dor&3"',
   '{"accessToken": "a1b2c3d4e5f6"}',
   'export API_KEY=9f8e7d6c5b4a',
-])('is found in: %s', (text) => {
+])('finds a password in: %s', (text) => {
   expect(hasPassword(text)).toBe(true)
 })
 
@@ -22,11 +22,11 @@ it.each([
   'tokens: 120000, token: 120000',
   'secret: rotate(key1)',
   'ask for the password on port 5433',
-])('is not in: %s', (text) => {
+])('finds no password in: %s', (text) => {
   expect(hasPassword(text)).toBe(false)
 })
 
-it('is looked for in a time that grows with the text alone', () => {
+it('takes time in proportion to the text', () => {
   for (const part of ['password=', '://a:', 'token: a', '://', 'secret:1'])
     hasPassword(part.repeat(16_384 / part.length))
 })

@@ -52,7 +52,7 @@ async function sentAt(limit: RateLimit, count: number, tokens = 0): Promise<numb
 }
 
 describe('requests to a model with a rate limit', () => {
-  it('are at most so many in each minute, in their order', async () => {
+  it('are limited to the configured number in each minute, in their order', async () => {
     const at = await sentAt({ requestsPerMinute: 10 }, 25)
     for (const start of at)
       expect(at.filter((one) => one >= start && one < start + 60_000).length).toBeLessThanOrEqual(10)
@@ -60,7 +60,7 @@ describe('requests to a model with a rate limit', () => {
     expect(at.at(-1)).toBe(120_000)
   })
 
-  it('have at most so many tokens in each minute, and one that is larger is sent alone', async () => {
+  it('are limited to the configured tokens in each minute, and a larger one is sent alone', async () => {
     expect(await sentAt({ tokensPerMinute: 1_000 }, 6, 400)).toEqual([0, 0, 60_000, 60_000, 120_000, 120_000])
     expect(await sentAt({ tokensPerMinute: 1_000 }, 3, 5_000)).toEqual([0, 60_000, 120_000])
   })
@@ -77,7 +77,7 @@ describe('requests to a model with a rate limit', () => {
     expect(events).toEqual([{ type: 'rate_limit_wait', waitMs: 50_000 }])
   })
 
-  it('count the tokens that they really had', async () => {
+  it('count the tokens that they actually used', async () => {
     const time = clock()
     const pacer = new Pacer({ tokensPerMinute: 1_000 }, time)
     ;(await pacer.admit(() => 900, call())).ended(100)
@@ -106,7 +106,7 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(resetMs)
   })
 
-  it('all wait when one of them was refused', async () => {
+  it('all wait when one of them was rate-limited', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
     ;(await pacer.admit(() => 0, call())).limited(9_000)
@@ -114,7 +114,7 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(9_000)
   })
 
-  it('are few until a response has said what the model accepts, and then as many as it says', async () => {
+  it('are few until a response has stated the limits, and then as many as it allows', async () => {
     const pacer = new Pacer({}, stopped)
     const events: ModelEvent[] = []
     const all = Array.from({ length: 50 }, () =>
@@ -134,7 +134,7 @@ describe('requests to a model with a rate limit', () => {
   it.each([
     ['twice as many with each round of responses', 500, [8, 24, 56, 100]],
     ['as many at a time as before where responses are fast', 5, [8, 16, 24, 32]],
-  ])('of a provider that says nothing are %s', async (_name, responseMs, expected) => {
+  ])('of a provider that states no limits are %s', async (_name, responseMs, expected) => {
     let now = 0
     const pacer = new Pacer({}, { ...stopped, now: () => now })
     // Requests one after the other say nothing about many at once.
@@ -155,7 +155,7 @@ describe('requests to a model with a rate limit', () => {
     expect(counts).toEqual(expected)
   })
 
-  it('that try again wait for what others were refused for since', async () => {
+  it('wait before a retry when others were rate-limited in the meantime', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
     const [first, second] = [call(), call()]
@@ -170,7 +170,7 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(6_000)
   })
 
-  it('make place for another when they end without a response', async () => {
+  it('make room for another when they end without a response', async () => {
     const pacer = new Pacer({}, stopped)
     const all = Array.from({ length: 10 }, () => pacer.admit(() => 0, call()))
     const [first, second] = await sentOf(all)
@@ -180,7 +180,7 @@ describe('requests to a model with a rate limit', () => {
     expect(await sentOf(all)).toHaveLength(10)
   })
 
-  it('that are refused together make those after them fewer once, and one that tries again does not wait', async () => {
+  it('reduce the number of later ones once when they are rate-limited together, and a retry does not wait', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
     const calls = Array.from({ length: 8 }, () => call())
@@ -196,7 +196,7 @@ describe('requests to a model with a rate limit', () => {
     expect(time.now()).toBe(0)
   })
 
-  it('are few at a time after a provider that does not say its limits has refused one', async () => {
+  it('are few at a time after a provider that states no limits has refused one', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
     const first = await pacer.admit(() => 0, call())
@@ -214,7 +214,7 @@ describe('requests to a model with a rate limit', () => {
     expect(waiting).toHaveLength(20)
   })
 
-  it('that were sent just before a reset and have no response count after it', async () => {
+  it('count after a reset when they were sent just before it and have no response', async () => {
     const time = clock()
     const pacer = new Pacer({}, time)
     const first = await pacer.admit(() => 0, call())

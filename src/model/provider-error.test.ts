@@ -49,7 +49,7 @@ describe('a request that is too long is recognised by the message', () => {
     expect(refusalError(place, { status: 400, body }).code).toBe('model_context_overflow')
   })
 
-  it('but not when the rate of tokens is limited', () => {
+  it('but a limited rate of tokens is not one', () => {
     const body = '{"error":{"message":"Too many tokens per minute"}}'
     expect(refusalError(place, { status: 429, body })).toMatchObject({
       code: 'model_rate_limited',

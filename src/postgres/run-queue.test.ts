@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
     await expect.poll(connections).toBe(0)
   })
 
-  it('takes no order from a notification, which every role of the database can send', async () => {
+  it('accepts no commands from a notification, which every role of the database can send', async () => {
     const { url, schema } = await postgresSchema()
     const queue = new PostgresRunQueue({ url, schema })
     onTestFinished(() => queue.close())
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres())('a queue of runs in Postgres', () => {
     expect(await member.claim({ lanes: ['default'], max: 1 })).toMatchObject([{ run: { runId: 'a' } }])
   })
 
-  it('frees a session that could not be released as soon as the database can do it', async () => {
+  it('frees a session that could not be released as soon as the database is available', async () => {
     const { url, schema } = await postgresSchema()
     const store = new PostgresSessionStore({ url, schema })
     onTestFinished(() => store.close())

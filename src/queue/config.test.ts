@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readQueueConfig } from './config.js'
 
-describe('what is said of the queue', () => {
+describe('the configuration of the queue', () => {
   it('is filled with defaults', () => {
     const { lanes, retry, deadLetters, metrics, alertDepth } = readQueueConfig({})
     expect(Object.values(lanes).map(({ concurrency }) => concurrency)).toEqual([4, 4, 2, 1])
@@ -13,7 +13,7 @@ describe('what is said of the queue', () => {
     })
   })
 
-  it('takes the names of the configuration file, too', () => {
+  it('accepts the names of the configuration file too', () => {
     const read = readQueueConfig({
       queryMaxConcurrency: 9,
       defaultTimeoutMs: 70,
@@ -46,7 +46,7 @@ describe('what is said of the queue', () => {
     [{ rateLimit: { limitType: 'per_week', maxOperations: 1 } }, 'limitType must be one of per_second'],
     [{ enableDLQ: true }, 'enableDLQ is not known'],
     [{ engine: {} }, 'engine must be a QueueEngine'],
-  ])('is refused when it cannot be used: %j', (given, why) => {
+  ])('is rejected when it is invalid: %j', (given, why) => {
     expect(() => readQueueConfig(given)).toThrow(why)
   })
 })

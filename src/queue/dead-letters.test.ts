@@ -14,13 +14,13 @@ const letter = (commandId: string, error = 'no'): DeadLetter => ({
 const ids = (letters: DeadLetters): string[] => letters.list().map(({ commandId }) => commandId)
 
 describe('DeadLetters', () => {
-  it('holds the newest, and says which was removed', () => {
+  it('keeps the newest, and reports which was removed', () => {
     const letters = new DeadLetters(2)
     expect(['a', 'b', 'c'].map((id) => letters.add(letter(id)))).toEqual([undefined, undefined, 'a'])
     expect(ids(letters)).toEqual(['b', 'c'])
   })
 
-  it('holds a call once, with its last error', () => {
+  it('keeps a call once, with its last error', () => {
     const letters = new DeadLetters(2)
     letters.add(letter('a', 'first'))
     expect(letters.add(letter('a', 'second'))).toBeUndefined()
@@ -35,7 +35,7 @@ describe('DeadLetters', () => {
     expect(letters.get('a')).toBeUndefined()
   })
 
-  it('holds nothing with a size of 0', () => {
+  it('keeps nothing with a size of 0', () => {
     const letters = new DeadLetters(0)
     expect(letters.add(letter('a'))).toBe('a')
     expect(letters.list()).toEqual([])

@@ -55,7 +55,7 @@ describe('a call in a lane', () => {
     expect(types()).toEqual([])
   })
 
-  it('is tried again when it got no answer and its tool is idempotent, and is a dead letter then', async () => {
+  it('is retried when it got no answer and its tool is idempotent, and then becomes a dead letter', async () => {
     const { queue, events } = openQueue()
     let runs = 0
     const ended = await queue.pass(call({ idempotent: true }), async () => {
@@ -93,7 +93,7 @@ describe('a call in a lane', () => {
     expect(queue.deadLetters?.list()).toMatchObject([{ attempts: 1, mayHaveRun: true }])
   })
 
-  it('does not wait for room inside another call that has it', async () => {
+  it('does not wait for a free slot inside another call that has one', async () => {
     const { queue } = openQueue({ executeConcurrency: 1 })
     const outer = await queue.pass(call(), () =>
       queue.pass(call({ toolName: 'inner' }), async () => outputEnvelope('inside')),
@@ -101,7 +101,7 @@ describe('a call in a lane', () => {
     expect(outer).toMatchObject({ data: 'inside' })
   })
 
-  it('ends when the run is aborted while it waits, and does not begin', async () => {
+  it('ends when the run is aborted while it waits, and does not start', async () => {
     const { queue } = openQueue({ executeConcurrency: 1 })
     let open: () => void = () => undefined
     const first = queue.pass(
@@ -139,7 +139,7 @@ describe('a call in a lane', () => {
     expect((await queue.stats()).totalActive).toBe(0)
   })
 
-  it('reports when a lane is crowded', async () => {
+  it('reports when too many calls wait in a lane', async () => {
     const { queue, events } = openQueue({ enableAlerts: true, pressureThreshold: 2, executeConcurrency: 1 })
     const all = Array.from({ length: 8 }, () => queue.pass(call(), async () => outputEnvelope('')))
     await Promise.all(all)
@@ -150,14 +150,14 @@ describe('a call in a lane', () => {
   })
 })
 
-describe('a call that is handed out', () => {
+describe('a call for a remote worker', () => {
   async function claim(board: LocalEngine['board'], announcesStart = true): Promise<ClaimedTask> {
     const [task] = await board.claim({ worker: 'w', max: 1, waitMs: 5_000, announcesStart })
     if (task === undefined) throw new Error('nothing to do')
     return task
   }
 
-  it('is done by a worker, whose result is data from outside', async () => {
+  it('is run by a worker, whose result is untrusted data', async () => {
     const { queue, board, events } = openQueue(external)
     let starts = 0
     const ended = queue.pass(call({ starting: () => void starts++ }), () =>
@@ -182,7 +182,7 @@ describe('a call that is handed out', () => {
     ])
   })
 
-  it('goes to another worker when the first is gone before it began', async () => {
+  it('goes to another worker when the first disconnects before it started', async () => {
     const { queue, board, types } = openQueue({ ...external, leaseMs: 20 })
     const ended = queue.pass(call(), () => Promise.reject(new Error('never')))
     await claim(board)
@@ -198,7 +198,7 @@ describe('a call that is handed out', () => {
     ])
   })
 
-  it('is not given to another when it may have begun, unless its tool is idempotent', async () => {
+  it('is not given to another worker when it may have started, unless its tool is idempotent', async () => {
     const { queue, board } = openQueue({ ...external, leaseMs: 20 })
     const once = queue.pass(call(), () => Promise.reject(new Error('never')))
     await board.start('s-1', (await claim(board)).leaseId)
@@ -210,7 +210,7 @@ describe('a call that is handed out', () => {
     expect(await twice).toMatchObject({ data: 2 })
   })
 
-  it('fails with what the worker says', async () => {
+  it('fails with the error of the worker', async () => {
     const { queue, board } = openQueue(external)
     const ended = queue.pass(call(), () => Promise.reject(new Error('never')))
     const { taskId, leaseId } = await claim(board)
@@ -229,7 +229,7 @@ describe('a call that is handed out', () => {
     expect(queue.deadLetters?.list()).toMatchObject([{ attempts: 1, mayHaveRun: false }])
   })
 
-  it('runs here and is reported in a lane whose mode is hybrid, and stays here where it must', async () => {
+  it('runs in this process and is reported in a lane whose mode is hybrid, and stays here when it must', async () => {
     const { queue, events, board } = openQueue()
     queue.setHandler('execute', { mode: 'hybrid', timeoutMs: 10 })
     expect(await queue.pass(call(), async () => outputEnvelope('here'))).toMatchObject({ data: 'here' })
@@ -245,7 +245,7 @@ describe('a call that is handed out', () => {
 })
 
 describe('the figures', () => {
-  it('add up', async () => {
+  it('add up to the same total', async () => {
     const { queue } = openQueue({ executeConcurrency: 8, retryPolicy: { initialDelayMs: 0, maxRetries: 1 } })
     const stop = new AbortController()
     await Promise.all(

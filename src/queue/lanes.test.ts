@@ -87,7 +87,7 @@ describe('lanes', () => {
     expect(served).toBeGreaterThan(3)
   })
 
-  it('give up waiting with the signal, and take nothing then', async () => {
+  it('stop waiting when the signal is aborted, and take no slot then', async () => {
     const lanes = new Lanes(readQueueConfig({ generateConcurrency: 1 }))
     const first = await enter(lanes, 'generate')
     const stop = new AbortController()
@@ -101,7 +101,7 @@ describe('lanes', () => {
     expect(lanes.depth('generate')).toEqual({ waiting: 0, active: 0 })
   })
 
-  it('hold to a rate', async () => {
+  it('respect a rate limit', async () => {
     const rateLimit = { limitType: 'per_second', maxOperations: 5 }
     const lanes = new Lanes(readQueueConfig({ queryConcurrency: 50, rateLimit }))
     let begun = 0

@@ -18,7 +18,7 @@ describe('LaneMetrics', () => {
     })
   })
 
-  it('reports the depth of every lane when it is asked', () => {
+  it('reports the depth of every lane when it is queried', () => {
     const { gauges } = new LaneMetrics().figures(
       (lane) => (lane === 'execute' ? { waiting: 3, active: 2 } : { waiting: 0, active: 0 }),
       4,
@@ -46,7 +46,7 @@ describe('LaneMetrics', () => {
       expect(Math.abs((found ?? 0) - wanted) / wanted).toBeLessThan(0.011)
   })
 
-  it('accepts a time of nothing, and one of more than a day', () => {
+  it('accepts a duration of zero, and one of more than a day', () => {
     const metrics = new LaneMetrics()
     metrics.time('wait_ms', 'query', 0)
     metrics.time('wait_ms', 'query', 1e12)

@@ -53,7 +53,7 @@ describe('a board of tasks', () => {
     expect(await other).toEqual([])
   })
 
-  it('takes a result once; the same worker may say it again', async () => {
+  it('accepts a result once, and the same worker can send it again', async () => {
     const board = openBoard()
     const end = board.offer(task('a'), limits)
     const { leaseId } = await claimOne(board)
@@ -64,7 +64,7 @@ describe('a board of tasks', () => {
     expect(await end).toEqual({ how: 'completed', completion: done })
   })
 
-  it('refuses the late result of a lease that is over', async () => {
+  it('rejects a late result after the lease has expired', async () => {
     const board = openBoard(20)
     const lost = board.offer(task('a'), limits)
     const first = await claimOne(board)
@@ -78,14 +78,14 @@ describe('a board of tasks', () => {
     expect(await again).toMatchObject({ how: 'completed' })
   })
 
-  it('knows a task that was taken and never begun', async () => {
+  it('recognises a task that was taken and never started', async () => {
     const board = openBoard(20)
     const lost = board.offer(task('a'), limits)
     await claimOne(board)
     expect(await lost).toEqual({ how: 'lost', began: false })
   })
 
-  it('takes it as begun when the worker does not say so', async () => {
+  it('counts a task as started when the worker does not say so', async () => {
     const board = openBoard(20)
     const lost = board.offer(task('a'), limits)
     await claimOne(board, { announcesStart: false })
@@ -126,7 +126,7 @@ describe('a board of tasks', () => {
     expect(await end).toMatchObject({ how: 'completed' })
   })
 
-  it('ends the begun tasks of a worker that is gone, and queues those that were not begun again', async () => {
+  it('ends the started tasks of a worker that disconnected, and queues those that were not started again', async () => {
     const board = openBoard()
     const ends = [board.offer(task('a'), limits), board.offer(task('b'), limits)]
     const a = await claimOne(board)
@@ -142,7 +142,7 @@ describe('a board of tasks', () => {
     ])
   })
 
-  it('ends with the time-out and with the signal', async () => {
+  it('ends at the time limit and when the signal is aborted', async () => {
     const board = openBoard()
     const stop = new AbortController()
     const late = board.offer(task('a'), { timeoutMs: 10 })
@@ -153,7 +153,7 @@ describe('a board of tasks', () => {
     expect(board.list()).toEqual([])
   })
 
-  it('neither lists nor gives out a task of an earlier process, and completes only one that was begun', async () => {
+  it('neither lists nor hands out a task of an earlier process, and completes only one that was started', async () => {
     const board = openBoard()
     const lease = { id: 'lease-before', worker: 'w' }
     const held = board.offer(task('a'), limits, { lease: undefined, began: false })
@@ -170,13 +170,13 @@ describe('a board of tasks', () => {
     expect(await offered).toEqual({ how: 'completed', completion: done })
   })
 
-  it('ends what is offered after it was closed', async () => {
+  it('ends tasks that are offered after it was closed', async () => {
     const board = openBoard()
     board.close()
     expect(await board.offer(task('a'), limits)).toEqual({ how: 'aborted', began: false })
   })
 
-  it('gives nothing to a worker that has gone away while it waited', async () => {
+  it('gives no task to a worker that disconnected while it waited', async () => {
     const board = openBoard()
     const gone = new AbortController()
     const claim = board.claim({ worker: 'w', max: 1, waitMs: 30_000, signal: gone.signal })

@@ -21,7 +21,7 @@ const delta = (text: string): AgentEvent => ({ type: 'text_delta', text })
 const cancelled = { type: 'agent_cancelled', runId: 'r', reason: 'secret words' } as unknown as AgentEvent
 
 describe('ActiveRun', () => {
-  it('writes events down, records them and streams them, until the run has ended', async () => {
+  it('saves, records and streams events until the run has ended', async () => {
     const { run, kept } = start()
     run.emit(delta('a'))
     run.emit(cancelled)
@@ -34,7 +34,7 @@ describe('ActiveRun', () => {
     expect(kept).toHaveLength(2)
   })
 
-  it('passes every event through the screen', () => {
+  it('passes every event through the redactor', () => {
     const { run, kept } = start((pass) => (event) => {
       if (event.type !== 'text_delta') pass(event)
     })
@@ -43,7 +43,7 @@ describe('ActiveRun', () => {
     expect(kept).toEqual(['agent_cancelled 7'])
   })
 
-  it('fails when the screen fails, and reports its end without words that were not looked at', async () => {
+  it('fails when the redactor fails, and reports its end without text that was not redacted', async () => {
     const { run } = start(() => () => {
       throw new Error('screen broke')
     })
@@ -76,7 +76,7 @@ describe('ActiveRun', () => {
     expect(run.signal.aborted).toBe(true)
   })
 
-  it('ends with a signal that it follows, and not after it stopped following', () => {
+  it('ends when a signal that it follows is aborted, and not after it stopped following', () => {
     const { run } = start()
     const [first, second] = [new AbortController(), new AbortController()]
     run.follow(first.signal)()

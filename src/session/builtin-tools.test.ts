@@ -23,8 +23,8 @@ it('has the names of the tools that can be chosen, and of those that options add
   expect(optionalToolNames).toEqual(memoryTools.map(({ name }) => name))
 })
 
-describe('the schema of every tool of our own', () => {
-  it.each(tools.map((tool) => [tool.name, tool] as const))('is one: %s', (_, tool) => {
+describe('the schema of every built-in tool', () => {
+  it.each(tools.map((tool) => [tool.name, tool] as const))('is valid: %s', (_, tool) => {
     const { parameters } = tool as { parameters?: Parameters<typeof compileJsonSchema>[0] }
     expect(parameters).toMatchObject({ type: 'object' })
     expect(() => compileJsonSchema({ ...parameters })).not.toThrow()

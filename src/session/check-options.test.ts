@@ -15,7 +15,7 @@ const problem = (options: Readonly<Record<string, unknown>>): SessionOptionError
 }
 
 describe('options of a session', () => {
-  it('pass as they are when they are right, and those that say nothing are left out', () => {
+  it('are returned unchanged when they are valid, and undefined ones are removed', () => {
     const onAsk = () => ({ decision: 'once' })
     const given = { maxToolRounds: 3, onAsk, role: 'r', sandbox: 'off', temperature: 0 }
     expect(checkOptions({ ...given, tools: undefined, model: null })).toEqual({
@@ -63,7 +63,7 @@ describe('options of a session', () => {
     ['signal', {}, /AbortSignal/],
     ['env', { PORT: 80 }, /env\.PORT must be a string/],
     ['instructionFiles', true, /instructionFiles/],
-  ])('are refused by name: %s %j', (name, value, words) => {
+  ])('are rejected by name: %s %j', (name, value, words) => {
     const error = problem({ [name]: value })
     expect(error.option).toBe(name)
     expect(error.code).toBe('session_option')
@@ -77,7 +77,7 @@ describe('options of a session', () => {
     ['onAsk', 'hunter2hunter2'],
     ['tools', 'hunter2hunter2'],
     ['env', { PIN: 123_456 }],
-  ])('are refused without showing a text that may be a secret: %s', (name, value) => {
+  ])('are rejected without showing a text that may be a secret: %s', (name, value) => {
     expect(problem({ [name]: value }).message).not.toMatch(/hunter2|123456/)
   })
 
@@ -89,7 +89,7 @@ describe('options of a session', () => {
     expect(warnings[2]).toMatch(/zzz is not known/)
   })
 
-  it('with a rule for a tool that is not there are reported: such a rule protects nothing', () => {
+  it('with a rule for a tool that does not exist are reported, because such a rule protects nothing', () => {
     const policy = { deny: ['bsh(rm *)', 'Bash(rm *)', 'mcp__x', 'fs.write', '*'], allow: ['mine'] }
     expect(checkOptions({ permissionPolicy: policy }).warnings).toEqual([
       expect.stringMatching(/"bsh\(rm \*\)" is for a tool that does not exist.*"bash"/),
@@ -100,7 +100,7 @@ describe('options of a session', () => {
   })
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'that only look known are not: %s',
+    'that only look like known ones are not accepted: %s',
     (name) => {
       const given = Object.defineProperty({}, name, { value: { a: 1 }, enumerable: true })
       const { options, warnings } = checkOptions(given)
@@ -117,11 +117,11 @@ describe('options of a session', () => {
     [{ planning: true }, 'enabled'],
     [{ planning: false }, 'disabled'],
     [{ planning: true, planningMode: 'disabled' }, 'disabled'],
-  ])('say about planning in many words the same: %j', (given, mode) => {
+  ])('turn planning on in several equivalent forms: %j', (given, mode) => {
     expect(checkOptions(given).options.planningMode).toBe(mode)
   })
 
-  it('take tools as a list or a set, and a guard of the host with more in it', () => {
+  it('accept tools as a list or a set, and a guard of the host with additional members', () => {
     const tool = createJsonTool({
       name: 'x',
       description: 'x',

@@ -30,8 +30,8 @@ function make(options: Partial<ConfirmationOptions> = {}): Made {
   return { confirmations, events, clock }
 }
 
-describe('a call that waits for a yes', () => {
-  it('is emitted, listed with the time it has left, and answered once', async () => {
+describe('a call that waits for approval', () => {
+  it('is emitted, listed with its remaining time, and answered once', async () => {
     const { confirmations, events, clock } = make()
     const asked = confirmations.ask(request('gate-1', { toolCallId: 'c1' }))
     clock.now += 10_000
@@ -60,7 +60,7 @@ describe('a call that waits for a yes', () => {
     [true, 'session', 'session'],
     [true, undefined, 'once'],
     [false, 'always', 'reject'],
-  ])('has a yes that reaches as far as is said: %s, %s', async (approved, decision, expected) => {
+  ])('is approved for the requested scope: %s, %s', async (approved, decision, expected) => {
     const { confirmations } = make()
     const asked = confirmations.ask(request('a'))
     confirmations.confirm('a', approved, undefined, decision)
@@ -85,7 +85,7 @@ describe('a call that waits for a yes', () => {
     expect(events.at(-1)).toMatchObject({ actionTaken: 'auto_approved' })
   })
 
-  it('does not pass by itself because its time is longer than a timer can be', async () => {
+  it('does not expire early when its time limit is longer than a timer supports', async () => {
     const { confirmations } = make({
       policy: { enabled: true, defaultTimeoutMs: 2 ** 40, timeoutAction: 'auto_approve' },
     })
@@ -96,7 +96,7 @@ describe('a call that waits for a yes', () => {
     expect(await asked).toMatchObject({ decision: 'reject' })
   })
 
-  it('is refused with all others when everything ends', async () => {
+  it('is refused with all others when the session closes', async () => {
     const { confirmations } = make()
     const asked = [confirmations.ask(request('a')), confirmations.ask(request('b'))]
     expect(confirmations.cancelAll('closing')).toBe(2)
@@ -107,7 +107,7 @@ describe('a call that waits for a yes', () => {
     expect(confirmations.cancelAll('again')).toBe(0)
   })
 
-  it('is refused with its twin when both have one id', async () => {
+  it('is refused together with another one that has the same id', async () => {
     const { confirmations } = make()
     const first = confirmations.ask(request('1', { toolCallId: 'same', args: { command: 'ls' } }))
     const second = confirmations.ask(request('2', { toolCallId: 'same', args: { command: 'rm -r .' } }))
@@ -118,7 +118,7 @@ describe('a call that waits for a yes', () => {
     expect(confirmations.confirm('same', true)).toBe(false)
   })
 
-  it('does not wait in a lane that needs no asking', async () => {
+  it('does not wait in a lane that needs no approval', async () => {
     const { confirmations, events } = make({ policy: { enabled: true, yoloLanes: ['query'] } })
     expect(await confirmations.ask(request('a', { toolName: 'read' }))).toEqual({ decision: 'once' })
     expect(events).toEqual([])
@@ -129,7 +129,7 @@ describe('a call that waits for a yes', () => {
 })
 
 describe('a host that decides', () => {
-  it('answers by itself, which is emitted', async () => {
+  it('answers by itself, and the answer is emitted', async () => {
     const { confirmations, events } = make({
       policy: {},
       onAsk: ({ id }) => ({ decision: 'always', message: `yes to ${id}` }),
@@ -139,7 +139,7 @@ describe('a host that decides', () => {
     expect(events[0]).not.toHaveProperty('timeoutMs')
   })
 
-  it('has no effect when the user was faster', async () => {
+  it('has no effect when the user answered first', async () => {
     let answer: (answer: AskAnswer) => void = () => undefined
     const { confirmations, events } = make({
       onAsk: () =>
@@ -184,7 +184,7 @@ describe('a host that decides', () => {
     expect(confirmations.pending()).toEqual([])
   })
 
-  it('does not emit an approval when it answers something else', async () => {
+  it('does not emit an approval when its answer is not one', async () => {
     const { confirmations, events } = make({ onAsk: () => ({ decision: 'yes' }) as never })
     await confirmations.ask(request('a'))
     expect(events.at(-1)).toMatchObject({ type: 'confirmation_received', approved: false })

@@ -16,7 +16,7 @@ async function drain(stream: EventStream): Promise<AgentEvent[]> {
 }
 
 describe('the stream of a run', () => {
-  it('gives what is there before the end, and after the end only the end', async () => {
+  it('returns what is queued before the end, and after the end only the end', async () => {
     const stream = new EventStream(left)
     stream.push(text('a'))
     stream.end()
@@ -35,7 +35,7 @@ describe('the stream of a run', () => {
     expect((await Promise.all(waiting)).map(({ value }) => value)).toEqual([text('1'), text('2'), undefined])
   })
 
-  it('reports once that its reader left, and gives nothing more', async () => {
+  it('reports once that its reader left, and returns nothing more', async () => {
     let times = 0
     const stream = new EventStream(() => times++)
     stream.push(text('a'))
@@ -57,7 +57,7 @@ describe('the stream of a run', () => {
     expect((await waiting).done).toBe(true)
   })
 
-  it('does not tell of leaving when the run had ended', async () => {
+  it('does not report that its reader left when the run had ended', async () => {
     const stream = new EventStream(left)
     stream.push(text('a'))
     stream.end()
@@ -65,7 +65,7 @@ describe('the stream of a run', () => {
     expect((await stream.next()).done).toBe(true)
   })
 
-  it('joins what waits, each text and each call by itself', async () => {
+  it('merges queued deltas of the same text or call', async () => {
     const stream = new EventStream(left)
     for (let at = 0; at < 20_000; at++) stream.push(text('x'))
     stream.push({ type: 'reasoning_delta', text: 'r' })
@@ -84,7 +84,7 @@ describe('the stream of a run', () => {
     ])
   })
 
-  it('keeps its order for a reader that never quite catches up', async () => {
+  it('keeps its order for a reader that is always a little slow', async () => {
     const stream = new EventStream(left)
     const read: unknown[] = []
     stream.push({ type: 'turn_start', turn: 0 })
@@ -95,7 +95,7 @@ describe('the stream of a run', () => {
     expect(read).toEqual(Array.from({ length: 5_000 }, (_, turn) => ({ type: 'turn_start', turn })))
   })
 
-  it('keeps only the newest of those that stand for themselves when too many wait, and joins them with nothing', async () => {
+  it('keeps only the newest of the independent events when too many wait, and merges them with nothing', async () => {
     const stream = new EventStream(left)
     const partial = (n: number): AgentEvent => ({
       type: 'tool_output_delta',
@@ -114,7 +114,7 @@ describe('the stream of a run', () => {
     expect(events.slice(-3)).toEqual([partial(1_999), piece, partial(2_000)])
   })
 
-  it('gives every text whole and in order, however pushes and reads take turns', async () => {
+  it('returns every text complete and in order, for any sequence of pushes and reads', async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c').map((id) => ({ push: id })) },
       { weight: 1, arbitrary: fc.nat(700).map((burst) => ({ burst })) },

@@ -7,7 +7,7 @@ function restored(value: unknown): unknown {
   return flat === undefined ? value : unflatten(flat)
 }
 
-test('returns plain data as it was, whatever its keys and texts are', () => {
+test('returns plain data unchanged, whatever its keys and texts are', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(restored(value)).toStrictEqual(value)
@@ -58,7 +58,7 @@ test('distinguishes keys that look the same in a row', () => {
   for (const value of values) expect(restored(value)).toStrictEqual(value)
 })
 
-test('keeps objects with new keys as they are once a thousand sets of keys are known', () => {
+test('keeps objects with new keys unchanged once a thousand sets of keys are known', () => {
   const values = Array.from({ length: 1_200 }, (_, at) => ({ [`key ${at}`]: at }))
   for (const value of values) expect(restored(value)).toStrictEqual(value)
 })

@@ -44,8 +44,8 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   fc.record({ role: fc.constant('tool' as const), content: fc.array(result, { minLength: 1 }) }),
 )
 
-describe('a history as a host reads it', () => {
-  it('is taken back as it was', () => {
+describe('the history in the form for hosts', () => {
+  it('converts back to the same messages', () => {
     fc.assert(
       fc.property(fc.array(message), (messages) => {
         expect(fromHistory(toHistory(messages))).toEqual(messages)
@@ -95,7 +95,7 @@ describe('a history as a host reads it', () => {
     ])
   })
 
-  it('may be plain messages with a string for content', () => {
+  it('can be plain messages with a string as content', () => {
     expect(
       fromHistory([
         { role: 'user', content: 'hi' },
@@ -109,7 +109,7 @@ describe('a history as a host reads it', () => {
     ])
   })
 
-  it('loses nothing of a message that has results and words', () => {
+  it('loses nothing of a message that has results and text', () => {
     const mixed: HistoryMessage = {
       role: 'user',
       content: [
@@ -123,7 +123,7 @@ describe('a history as a host reads it', () => {
     ])
   })
 
-  it('is refused with an unknown role', () => {
+  it('is rejected with an unknown role', () => {
     expect(() => fromHistory([{ role: 'robot', content: 'x' }])).toThrow(/role "robot"/)
     expect(() => fromHistory([{ role: 'tool', content: 'x' }])).toThrow(/role "tool".*tool results/)
   })

@@ -3,8 +3,8 @@ import { limitConcurrency } from './limit-concurrency.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('work that is done in turn', () => {
-  it('is done a few at a time, all of it, and each gives its own result', async () => {
+describe('limited concurrency', () => {
+  it('runs a few tasks at a time, all of them, and each returns its own result', async () => {
     let atWork = 0
     let most = 0
     const results = await Promise.all(
@@ -21,13 +21,13 @@ describe('work that is done in turn', () => {
     expect(most).toBe(8)
   })
 
-  it('continues after work that fails', async () => {
+  it('continues after a task that fails', async () => {
     const failing = Array.from({ length: 20 }, () => limitConcurrency(() => Promise.reject(new Error('no'))))
     expect((await Promise.allSettled(failing)).every(({ status }) => status === 'rejected')).toBe(true)
     expect(await limitConcurrency(async () => 'yes')).toBe('yes')
   })
 
-  it('does not wait for work that hangs', async () => {
+  it('does not wait for a task that hangs', async () => {
     for (let n = 0; n < 20; n++) void limitConcurrency(() => new Promise(() => undefined))
     expect(await limitConcurrency(async () => 'done')).toBe('done')
   })

@@ -32,8 +32,8 @@ function openQuestions(onQuestion?: QuestionHandler) {
   return { open, events, calls, ask, answerAsHost: (answers: QuestionAnswers) => answer(answers) }
 }
 
-describe('a question that waits', () => {
-  it('is answered by the host, and is not open any more', async () => {
+describe('a pending question', () => {
+  it('is answered by the host, and is then closed', async () => {
     const { open, events, ask, answerAsHost } = openQuestions()
     const asked = ask('call-1')
     expect(open.pending()).toEqual([{ questionId: 'call-1', questions, askedAtMs: 7 }])
@@ -69,7 +69,7 @@ describe('a question that waits', () => {
     expect(open.pending()).toEqual([])
   })
 
-  it('has an id of its own when its call has none, or the id of another that waits', async () => {
+  it('has its own id when its call has none, or when another pending one has the same id', async () => {
     const { open, ask } = openQuestions()
     const asked = [ask('call-1'), ask('call-1'), ask()]
     expect(open.pending().map(({ questionId }) => questionId)).toEqual(['call-1', 'id-1', 'id-2'])

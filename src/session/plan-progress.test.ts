@@ -21,7 +21,7 @@ function make(start?: readonly Todo[]): {
 }
 
 describe('a plan', () => {
-  it('is the newest list, and emits what changed in it', () => {
+  it('is the newest list, and emits its changes', () => {
     const { plan, eventsOf } = make()
     const first = todos(['dig', 'in_progress'], ['fill', 'pending'])
     expect(eventsOf((emit) => plan.replace(first, emit))).toEqual([
@@ -38,7 +38,7 @@ describe('a plan', () => {
     expect(eventsOf((emit) => plan.replace(second, emit))).toHaveLength(1)
   })
 
-  it('keeps steps of the same words apart', () => {
+  it('distinguishes steps with the same text', () => {
     const { plan, eventsOf } = make(todos(['test', 'completed'], ['test', 'pending']))
     expect(
       eventsOf((emit) => plan.replace(todos(['test', 'completed'], ['test', 'pending']), emit)).map(
@@ -50,7 +50,7 @@ describe('a plan', () => {
     ).toMatchObject({ type: 'step_start', stepNumber: 2 })
   })
 
-  it('is announced with its first list of a run, or with none when there was none', () => {
+  it('is announced with the first list of a run, or without one when there was none', () => {
     const { plan, eventsOf } = make()
     const types = (act: (emit: (event: AgentEvent) => void) => void) => eventsOf(act).map(({ type }) => type)
     expect(types((emit) => plan.begin('go', true, false, emit))).toEqual(['planning_start'])
@@ -67,7 +67,7 @@ describe('a plan', () => {
     ])
   })
 
-  it('emits how far the goal is, and that it is reached only when nothing is open', () => {
+  it('emits the progress of the goal, and its end only when no step is open', () => {
     const { plan, eventsOf } = make()
     expect(eventsOf((emit) => plan.begin('  Fix it. Then rest.', false, true, emit))).toEqual([
       { type: 'goal_extracted', goal: 'Fix it.' },
@@ -88,7 +88,7 @@ describe('a plan', () => {
     ])
   })
 
-  it('takes no more than a line of the prompt for the goal', () => {
+  it('uses at most one line of the prompt as the goal', () => {
     const { plan, eventsOf } = make()
     const goalOf = (prompt: string) => eventsOf((emit) => plan.begin(prompt, false, true, emit))[0]
     expect(goalOf('first line\nsecond')).toMatchObject({ goal: 'first line' })

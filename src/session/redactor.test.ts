@@ -37,7 +37,7 @@ const end: AgentEvent = {
 }
 
 describe('without a provider and without secrets', () => {
-  it('everything passes as it is', () => {
+  it('everything is returned unchanged', () => {
     const screen = createRedactor(undefined, [], () => undefined)
     const pass = () => undefined
     expect(screen.events(pass)).toBe(pass)
@@ -47,7 +47,7 @@ describe('without a provider and without secrets', () => {
 })
 
 describe('a key of the configuration', () => {
-  it('is taken out of texts, and of every event that has one', () => {
+  it('is removed from texts, and from every event that contains one', () => {
     const screen = createRedactor(undefined, [secret], () => undefined)
     expect(screen.text(`a ${secret} b`)).toBe(`a ${mark} b`)
     const events: AgentEvent[] = [
@@ -72,7 +72,7 @@ describe('a key of the configuration', () => {
     expect(JSON.stringify(passed)).not.toContain(secret)
   })
 
-  it('is taken out of a text that comes in any pieces, of the model and of calls at the same time', () => {
+  it('is removed from text in any pieces, of the model and of concurrent calls', () => {
     const kinds = fc.constantFrom('text', 'a', 'b')
     fc.assert(
       fc.property(fc.array(fc.tuple(kinds, fc.nat(9)), { maxLength: 40 }), (cuts) => {
@@ -100,7 +100,7 @@ describe('a key of the configuration', () => {
     )
   })
 
-  it('is taken out of arguments while they are written, before the call is whole', () => {
+  it('is removed from arguments while they are streamed, before the call is complete', () => {
     const pieces = [`{"k":"${secret.slice(0, 5)}`, secret.slice(5, 12), `${secret.slice(12)}"}`]
     const passed = through([
       ...pieces.map((text): AgentEvent => ({ type: 'tool_input_delta', toolId: 'a', text })),
@@ -110,7 +110,7 @@ describe('a key of the configuration', () => {
     expect(passed.at(-1)?.type).toBe('tool_execution_start')
   })
 
-  it('is taken out of output that is complete in itself, of which nothing is held back', () => {
+  it('is removed from complete output, without delaying it', () => {
     const texts = [`{"k":"${secret}"}`, `{"k":"b","end":"${secret.slice(0, 7)}`]
     const passed = through(
       texts.map(
@@ -120,7 +120,7 @@ describe('a key of the configuration', () => {
     expect(passed.map((event) => 'text' in event && event.text)).toEqual([`{"k":"${mark}"}`, texts[1]])
   })
 
-  it('holds nothing back past the end of a call', () => {
+  it('delays nothing past the end of a call', () => {
     const begin = secret.slice(0, 7)
     const passed = through([
       { type: 'tool_output_delta', toolId: 'a', toolName: 't', text: begin },
@@ -137,7 +137,7 @@ describe('a key of the configuration', () => {
     expect(passed.map((event) => ('text' in event ? event.text : event.type))).toEqual([begin, 'tool_end'])
   })
 
-  it('holds nothing back past the end of a text', () => {
+  it('delays nothing past the end of a text', () => {
     const passed = through([
       { type: 'text_delta', text: secret.slice(0, 7) },
       { type: 'reasoning_delta', text: secret.slice(7) },
@@ -151,20 +151,20 @@ describe('a key of the configuration', () => {
   })
 })
 
-describe('a provider of the host', () => {
-  it('sees each piece when it knows no streams', () => {
+describe('a redaction provider of the host', () => {
+  it('receives each piece when it does not support streams', () => {
     const provider: SecurityProvider = { kind: 'own', redactOutput: (text) => text.replaceAll('x', '*') }
     expect(through([{ type: 'text_delta', text: 'axb' }], provider)).toEqual([
       { type: 'text_delta', text: 'a*b' },
     ])
   })
 
-  it('may leave everything out', () => {
+  it('can remove everything', () => {
     expect(through([end], { kind: 'none' })).toEqual([end])
     expect(createRedactor({ kind: 'none' }, [], () => undefined).text('x')).toBe('x')
   })
 
-  it('cleans results for the model and reports what is suspicious in them', () => {
+  it('cleans results for the model and reports suspicious content', () => {
     const emitted: AgentEvent[] = []
     const screen = createRedactor(new DefaultSecurityProvider(), [secret], (event) => emitted.push(event))
     const onToolOutput = screen.middleware[0]?.onToolOutput
@@ -180,7 +180,7 @@ describe('a mark that replaces a secret', () => {
   const [watchdog] = createRedactor(undefined, [secret], () => undefined).watchdogs
   const judge = (tool: string, args: unknown) => watchdog?.({ tool, args } as never)
 
-  it('is not written in the place of the secret', () => {
+  it('is refused as content for write, edit and patch', () => {
     for (const tool of ['write', 'edit', 'patch'])
       expect(judge(tool, { content: `a = ${mark}` })).toMatchObject({ action: 'deny' })
     expect(judge('write', { content: 'a' })).toEqual({ action: 'allow' })
@@ -199,7 +199,7 @@ function joined(events: readonly AgentEvent[], toolId: string): string {
 }
 
 describe('an event of any kind', () => {
-  it('holds no secret, however deep in it', () => {
+  it('contains no secret, at any depth', () => {
     const events: AgentEvent[] = [
       { type: 'agent_start', runId: 'r', prompt: `use ${secret}` },
       { type: 'steered', prompt: secret },
@@ -245,7 +245,7 @@ describe('an event of any kind', () => {
     expect(passed[4]).toMatchObject({ toolId: 't1', args: { command: `curl -H ${mark}` } })
   })
 
-  it('without one is the same object', () => {
+  it('without a secret is the same object', () => {
     const event: AgentEvent = { type: 'steered', prompt: 'north' }
     expect(through([event])[0]).toBe(event)
   })
@@ -260,7 +260,7 @@ describe('secrets of hosts that are read for each request', () => {
     expect(notices).toEqual([expect.objectContaining({ type: 'notice', source: 'secrets' })])
   })
 
-  it('are taken out from the moment they are read, whether a file or a function gives them', async () => {
+  it('are redacted from the moment they are read, from a file or from a function', async () => {
     const redactor = createRedactor(undefined, [], () => undefined, true)
     const file = join(temporaryDirectory(), 'token')
     writeFileSync(file, 'first-value-of-the-file\n')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { readRequest } from './request.js'
 
-describe('what is sent', () => {
-  it('is the same as text, as an object, and with the rest as a second argument', () => {
+describe('a request', () => {
+  it('is the same as text, as an object, and with the options as a second argument', () => {
     const { signal } = new AbortController()
     const attachments = [{ data: 'QQ==', mediaType: 'image/png' }]
     const expected = {
@@ -22,7 +22,7 @@ describe('what is sent', () => {
     expect(readRequest('hi').history).toBeUndefined()
   })
 
-  it('may come on top of a history, given as a list or by name', () => {
+  it('can continue a history, given as a list or by name', () => {
     const history = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'before' }] }]
     for (const request of [readRequest('hi', history), readRequest('hi', { history })])
       expect(request.history).toEqual([{ role: 'user', content: [{ type: 'text', text: 'before' }] }])
@@ -35,13 +35,13 @@ describe('what is sent', () => {
     ['the text', 'Grüße'],
     ['a word that could be base64', 'test', 'test'],
     ['a word that is base64 of control characters', 'AQID', 'AQID'],
-  ])('takes a file of text from %s', (_name, data, text = 'Grüße') => {
+  ])('accepts a text file as %s', (_name, data, text = 'Grüße') => {
     const [, part] = readRequest('x', { attachments: [{ data, mediaType: 'text/plain', name: 'a.txt' }] })
       .message.content
     expect(part).toEqual({ type: 'document', data: text, mediaType: 'text/plain', name: 'a.txt' })
   })
 
-  it('reads a text that is also valid base64 as the caller says', () => {
+  it('decodes a text that is also valid base64 as the caller says', () => {
     const data = Buffer.from('Grüße').toString('base64')
     const read = (encoding: 'utf8' | 'base64') =>
       readRequest('x', { attachments: [{ data, mediaType: 'text/plain', encoding }] }).message.content[1]
@@ -50,7 +50,7 @@ describe('what is sent', () => {
     expect(() => read('latin1' as never)).toThrow('encoding of an attachment must be "utf8" or "base64"')
   })
 
-  it('takes bytes as they are, and what is not an image as a document with its name', () => {
+  it('keeps bytes unchanged, and sends a file that is not an image as a document with its name', () => {
     const data = new Uint8Array([0, 255, 128])
     expect(
       readRequest('x', { attachments: [{ data, mediaType: 'application/pdf', name: 'a.pdf' }] }).message
@@ -68,7 +68,7 @@ describe('what is sent', () => {
   })
 
   it.each([undefined, null, 5, {}, { prompt: 5 }, ['a']])(
-    'needs a prompt that is a string: %j',
+    'requires a prompt that is a string: %j',
     (request) => {
       expect(() => readRequest(request as never)).toThrow(TypeError)
     },

@@ -13,7 +13,7 @@ async function all(watched: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
 }
 
 describe('the events of a run', () => {
-  it('are numbered from 1 without gaps, and counted when they are no longer kept', () => {
+  it('are numbered from 1 without gaps, and counted when they were dropped', () => {
     const events = new RunEvents(3)
     for (let at = 1; at <= 50; at++) events.add(turn(at), at)
     expect(events.count).toBe(50)
@@ -22,14 +22,14 @@ describe('the events of a run', () => {
     expect(events.list().map(({ sequence }) => sequence)).toEqual([49, 50, 51])
   })
 
-  it('returns a list that callers cannot change it by', () => {
+  it('are returned as a list that callers cannot change', () => {
     const events = new RunEvents(3)
     events.add(turn(1), 1)
     events.list().pop()
     expect(events.list()).toHaveLength(1)
   })
 
-  it('are the same for every reader after the run has ended, also for two that read in turn', async () => {
+  it('are the same for every reader after the run has ended, also for two that alternate', async () => {
     const events = new RunEvents(100)
     const start: AgentEvent = { type: 'agent_start', runId: 'r', prompt: 'x'.repeat(200) }
     events.add(start, 1)
@@ -46,7 +46,7 @@ describe('the events of a run', () => {
     expect(events.count).toBe(3)
   })
 
-  it('are followed from any place on, whenever they come and however many are kept', async () => {
+  it('can be read from any position, whenever they arrive and however many are stored', async () => {
     const times = fc.record({
       before: fc.nat(60),
       after: fc.nat(60),
@@ -88,7 +88,7 @@ describe('the events of a run', () => {
     expect(rest.map(({ sequence }) => sequence)).toEqual([30, 31])
   })
 
-  it('are not lost to a reader that gets events_missed while more are dropped, and the run ends', async () => {
+  it('are not lost to a reader that gets events_missed while more are dropped and the run ends', async () => {
     const events = new RunEvents(1)
     for (let at = 1; at <= 30; at++) events.add(turn(at), at)
     const watched = events.watch()
@@ -113,7 +113,7 @@ describe('the events of a run', () => {
     expect(await reading).toHaveLength(2)
   })
 
-  it('are let go of at once when the signal says so, also by a reader that waits', async () => {
+  it('stop at once when the signal is aborted, also for a reader that waits', async () => {
     const events = new RunEvents(10)
     const controller = new AbortController()
     const waiting = events.watch(0, controller.signal).next()
@@ -123,7 +123,7 @@ describe('the events of a run', () => {
     expect((await events.watch(0, controller.signal).next()).done).toBe(true)
   })
 
-  it('end for a reader who comes after the end', async () => {
+  it('end for a reader that starts after the end', async () => {
     const events = new RunEvents(10)
     events.add(end, 0)
     expect(await all(events.watch(1))).toEqual([])

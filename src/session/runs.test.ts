@@ -11,7 +11,7 @@ const ended = (runId: string, text = ''): AgentEvent => ({
 })
 
 describe('a run', () => {
-  it('is queued, then at work, then what its last event says', () => {
+  it('is queued, then running, then has the state of its last event', () => {
     const run = new RunRecord('r', 's', 'do it', 10, 100)
     expect(run.snapshot()).toEqual({
       id: 'r',
@@ -36,13 +36,13 @@ describe('a run', () => {
   it.each<[AgentEvent, string]>([
     [{ type: 'agent_cancelled', reason: 'because' }, 'cancelled'],
     [{ type: 'error', error: 'because', code: 'x' }, 'failed'],
-  ])('says why it ended: %j', (event, status) => {
+  ])('has the reason for its end: %j', (event, status) => {
     const run = new RunRecord('r', 's', '', 0, 100)
     run.add(event, 1)
     expect(run.snapshot()).toMatchObject({ status, error: 'because' })
   })
 
-  it('keeps its end: what comes after it is not kept', () => {
+  it('keeps its end: later events are ignored', () => {
     const run = new RunRecord('r', 's', '', 0, 100)
     run.add({ type: 'agent_cancelled', reason: 'stop' }, 1)
     run.add(ended('r', 'no'), 2)
@@ -53,7 +53,7 @@ describe('a run', () => {
 })
 
 describe('the runs of a session', () => {
-  it('forget the oldest ended ones first, and never one that is open', () => {
+  it('drop the oldest ended ones first, and never an open one', () => {
     const runs = new Runs({ maxRuns: 2 })
     runs.create('open', 's', '', 0)
     for (const id of ['a', 'b', 'c']) runs.create(id, 's', '', 0).add(ended(id), 0)
@@ -64,7 +64,7 @@ describe('the runs of a session', () => {
     expect(runs.list().map(({ id }) => id)).toEqual(['open', 'd', 'e'])
   })
 
-  it('hold to the limits with those of a log too, and count what is no longer in it', () => {
+  it('apply the limits to those of a log too, and count the dropped ones', () => {
     const runs = new Runs({ maxRuns: 2, maxEventsPerRun: 1 })
     const row = { sessionId: 's', status: 'completed', prompt: '', createdAtMs: 0, updatedAtMs: 0 } as const
     const event = { runId: 'b', timestampMs: 0, event: { type: 'turn_start', turn: 1 } }
@@ -79,7 +79,7 @@ describe('the runs of a session', () => {
     ])
   })
 
-  it('know nothing of a run that is not there', () => {
+  it('return nothing for an unknown run', () => {
     const runs = new Runs()
     expect(runs.get('x')).toBeUndefined()
     expect(runs.events('x')).toEqual([])
@@ -90,7 +90,7 @@ describe('the runs of a session', () => {
     [{ maxRuns: undefined, maxEventsPerRun: undefined } as object],
     [{ maxRuns: null, maxEventsPerRun: null }],
     [{ maxRuns: Number.POSITIVE_INFINITY, maxEventsPerRun: Number.POSITIVE_INFINITY }],
-  ])('keep everything where there is no limit: %j', (limits) => {
+  ])('keep everything when there is no limit: %j', (limits) => {
     const runs = new Runs(limits)
     const run = runs.create('a', 's', '', 0)
     for (let turn = 0; turn < 20_000; turn++) run.add({ type: 'turn_start', turn }, 0)

@@ -17,7 +17,7 @@ describe('the tools that a model is shown directly', () => {
     expect(limits.isSure(tools(500, 'builtin'))).toBe(true)
   })
 
-  it('are 20 of the host, of any size, counted with those that are shown already', () => {
+  it('are 20 of the host, of any size, including those that are shown already', () => {
     const limits = shownLimits('auto', isBuiltin, () => window(10))
     expect(limits.fit(tools(20), () => [])).toBe(true)
     expect(limits.fit(tools(21), () => [])).toBe(false)
@@ -26,7 +26,7 @@ describe('the tools that a model is shown directly', () => {
     expect([limits.isSure(tools(20)), limits.isSure(tools(21))]).toEqual([true, false])
   })
 
-  it('are more when they take no more than a tenth of the context window', () => {
+  it('are more when they take at most a tenth of the context window', () => {
     const many = tools(30, 'host', 'word '.repeat(200))
     expect(shownLimits('auto', isBuiltin, () => window(1_000_000)).fit(many, () => [])).toBe(true)
     expect(shownLimits('auto', isBuiltin, () => window(20_000)).fit(many, () => [])).toBe(false)
@@ -34,7 +34,7 @@ describe('the tools that a model is shown directly', () => {
     expect(shownLimits('auto', isBuiltin, () => window(20_000, true)).fit(tools(30), () => [])).toBe(true)
   })
 
-  it('are all of them when searching is off', () => {
+  it('are all of them when tool search is off', () => {
     for (const limits of [shownLimits('never', isBuiltin, () => window(10)), allShown]) {
       expect(limits.fit(tools(500), () => [])).toBe(true)
       expect(limits.isSure(tools(500))).toBe(true)

@@ -26,21 +26,21 @@ const namesOf = (definitions: readonly { readonly name: string }[]): string[] =>
   definitions.map(({ name }) => name)
 
 describe('the tools of a session', () => {
-  it('are all shown, without a search, as long as there are few', async () => {
+  it('are all shown, without tool search, as long as there are few', async () => {
     const tools = new ToolRegistry(many(maxShown), search, [], limits)
     expect(namesOf(await tools.definitions())).toHaveLength(maxShown)
     expect(tools.hidden()).toEqual([])
     expect(tools.get('find_tools')).toBeUndefined()
   })
 
-  it('are hidden from the first too many on, and the search is shown', async () => {
+  it('are hidden when there are too many, and tool search is shown', async () => {
     const tools = new ToolRegistry(many(maxShown + 2), search, [], limits)
     expect(namesOf(await tools.definitions()).slice(-2)).toEqual([`t${maxShown - 1}`, 'find_tools'])
     expect(namesOf(tools.hidden())).toEqual([`t${maxShown}`, `t${maxShown + 1}`])
     expect(tools.isShown(`t${maxShown}`)).toBe(false)
   })
 
-  it('only ever come to the end of what is shown', async () => {
+  it('are only added at the end of those that are shown', async () => {
     const tools = new ToolRegistry(many(maxShown + 3), search, [], limits)
     const before = namesOf(await tools.definitions())
     tools.offer([`t${maxShown + 2}`, 't0', 'nothing', `t${maxShown + 2}`])
@@ -51,7 +51,7 @@ describe('the tools of a session', () => {
     expect(after[3]?.description).toBe('another')
   })
 
-  it('are returned as the same objects as long as they are the same', async () => {
+  it('are returned as the same objects as long as they do not change', async () => {
     const tools = new ToolRegistry(many(2), search)
     const first = await tools.definitions()
     expect(await tools.definitions()).toBe(first)
@@ -61,7 +61,7 @@ describe('the tools of a session', () => {
     expect(tools.all()).toHaveLength(3)
   })
 
-  it('are shared by sessions that begin with the same, until one of them has others', async () => {
+  it('are shared by sessions that start with the same tools, until one of them changes', async () => {
     const tools = many(3)
     const [one, other] = [new ToolRegistry(tools, search), new ToolRegistry([...tools], search)]
     const definitions = await one.definitions()
@@ -74,14 +74,14 @@ describe('the tools of a session', () => {
     expect(new ToolRegistry(tools, search).names()).toEqual(['t0', 't1', 't2'])
   })
 
-  it('with a computed definition are asked for it by each session', async () => {
+  it('with a computed definition are computed for each session', async () => {
     let asked = 0
     const tools = [slow('s', async () => `${asked++}`)]
     for (const description of ['0', '1'])
       expect((await new ToolRegistry(tools, search).definitions())[0]).toMatchObject({ description })
   })
 
-  it('are gone when they are removed, also from what is shown', async () => {
+  it('are removed from the list and from those that are shown', async () => {
     const tools = new ToolRegistry(many(3), search)
     expect(tools.remove('t1')).toBe(true)
     expect(tools.remove('t1')).toBe(false)
@@ -90,14 +90,14 @@ describe('the tools of a session', () => {
     expect(namesOf(tools.known())).toEqual(['t0', 't2'])
   })
 
-  it('include those that must be asked what they are, once they were', async () => {
+  it('include those whose definition is asynchronous, once it was read', async () => {
     const tools = new ToolRegistry([slow('s', async () => 'is slow')], search)
     expect(tools.known()).toEqual([])
     expect((await tools.definitions())[0]).toMatchObject({ name: 's', description: 'is slow' })
     expect(namesOf(tools.known())).toEqual(['s'])
   })
 
-  it('are returned as the tool that replaced another, also while the other was asked', async () => {
+  it('are returned as the replacement, also when it replaces one whose definition is being read', async () => {
     let answer: (text: string) => void = () => undefined
     let begun: () => void = () => undefined
     const asked = new Promise<void>((resolve) => {
@@ -135,13 +135,13 @@ describe('the tools of a session', () => {
     expect(tools.isShown('t0')).toBe(true)
   })
 
-  it('are not taken for those of a session in which others sleep', () => {
+  it('are not confused with those of a session with other dormant tools', () => {
     const [one] = many(1) as [AnyTool]
     expect(new ToolRegistry([one], search, [one]).isShown('t0')).toBe(false)
     expect(new ToolRegistry([one], search).isShown('t0')).toBe(true)
   })
 
-  it('of a server are shown when all of them fit, and else all of them are found, by all that is said of them', async () => {
+  it('of a server are shown when all of them fit, and otherwise all are found by search in their whole definition', async () => {
     const tools = new ToolRegistry(many(15), search, [], limits)
     tools.addAll(['a', 'b'].map((name) => tool(name, name)))
     expect(namesOf(await tools.definitions()).slice(15)).toEqual(['a', 'b'])

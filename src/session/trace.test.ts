@@ -18,7 +18,7 @@ const record = (callId: string, more: Partial<CallRecord> = {}): CallRecord => (
 const session = { sessionId: 's', tenantId: 'acme', correlationId: 'c-7' }
 
 describe('the trace', () => {
-  it('says that a call happened and how it went, not what it said', () => {
+  it('records that a call happened and how it ended, not its content', () => {
     const trace = new Trace(session, 10)
     trace.add(record('1', { runId: 'r', toolCallId: 'c', verdict: { action: 'ask' }, approval: 'once' }))
     expect(trace.list()).toEqual([
@@ -47,7 +47,7 @@ describe('the trace', () => {
     expect(JSON.stringify(trace.list())).not.toMatch(/secret|grüße/)
   })
 
-  it('has the calls of earlier runs after the session has waited, up to the limit', () => {
+  it('has the calls of earlier runs after the session was idle, up to the limit', () => {
     const trace = new Trace(session, 3)
     trace.add(record('1'))
     trace.add(record('2'))

@@ -94,7 +94,7 @@ describe('a run as UI message chunks', () => {
     expect(start).toEqual({ type: 'start', messageId: (await session.runs())[0]?.id })
   })
 
-  it('shows a call as it is written, whole, and with its result, in the step of its round', async () => {
+  it('shows a call while it is written, complete, and with its result, in the step of its round', async () => {
     const session = await open([call('echo', { n: 7 }, 'c1'), 'done'], { tools: [echo] })
     const chunks = await read(await session.stream('go'))
     const inputs = ofType(chunks, 'tool-input-delta').map(({ inputTextDelta }) => inputTextDelta)
@@ -137,7 +137,7 @@ describe('a run as UI message chunks', () => {
     ])
   })
 
-  it('shows what the model thinks, apart from what it says, and hides it with sendReasoning false', async () => {
+  it('shows reasoning separately from text, and hides it with sendReasoning false', async () => {
     const step: ScriptedStep = { reasoning: 'hm well', text: 'yes' }
     const shown = await read(await (await open([step])).stream('go'))
     expect(shown.map(({ type }) => type)).toEqual([
@@ -158,7 +158,7 @@ describe('a run as UI message chunks', () => {
     expect(hidden.some(({ type }) => type.startsWith('reasoning'))).toBe(false)
   })
 
-  it('says why a call was refused by a rule', async () => {
+  it('shows why a call was denied by a rule', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { deny: ['echo'] },
@@ -169,7 +169,7 @@ describe('a run as UI message chunks', () => {
     ])
   })
 
-  it('asks for approval with the arguments that will run, and writes a no as a denial', async () => {
+  it('asks for approval with the arguments that will run, and writes a rejection as a denial', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { ask: ['echo'] },
@@ -203,7 +203,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'tool-output-error')[0]?.errorText).toContain('was not confirmed within')
   })
 
-  it('continues after a yes', async () => {
+  it('continues after an approval', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'ok'], {
       tools: [echo],
       permissionPolicy: { ask: ['echo'] },
@@ -214,7 +214,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'tool-output-available')[0]?.output).toBe('echo 1')
   })
 
-  it('writes arguments that cannot be read as an error of the input', async () => {
+  it('writes arguments that cannot be parsed as an error of the input', async () => {
     const session = await open([{ toolCalls: [{ name: 'echo', input: '{"n": ', id: 'c1' }] }, 'ok'], {
       tools: [echo],
     })
@@ -237,7 +237,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'error')[0]?.errorText).toContain('maxToolRounds')
   })
 
-  it('shows errors that were written for people, and of others only that there was one', async () => {
+  it('shows errors that were written for users, and of other errors only that they happened', async () => {
     const known = new ModelError('model_unavailable', 'The provider is down.')
     const shown = await read(await (await open([{ text: 'so ', error: known }])).stream('go'))
     expect(shown.slice(-3)).toEqual([
@@ -274,7 +274,7 @@ describe('a run as UI message chunks', () => {
     expect(chunks.slice(-3).map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'abort'])
   })
 
-  it('shows the plan, the newest in the place of the one before', async () => {
+  it('shows the plan, and replaces the one before', async () => {
     const todos = (status: string): ScriptedStep => ({
       toolCalls: [{ name: 'todo', args: { todos: [{ content: 'dig', status }] } }],
     })
@@ -294,7 +294,7 @@ describe('a run as UI message chunks', () => {
     expect(ofType(chunks, 'text-delta')[0]?.delta).toBe('ahoy')
   })
 
-  it('fails in words when its source fails', async () => {
+  it('ends with an error message when its source fails', async () => {
     async function* broken(): AsyncGenerator<AgentEvent> {
       yield { type: 'text_delta', text: 'a' }
       throw new Error('socket 10.0.0.7 gone')
@@ -304,7 +304,7 @@ describe('a run as UI message chunks', () => {
     expect(JSON.stringify(chunks)).not.toContain('10.0.0.7')
   })
 
-  it('is whole for every list of events, also one that begins in the middle', async () => {
+  it('is complete for every list of events, also one that begins in the middle', async () => {
     const id = fc.constantFrom('a', 'b')
     const some = fc.oneof(
       fc.record({ type: fc.constant('agent_start' as const), runId: id, prompt: fc.constant('') }),
@@ -359,7 +359,7 @@ describe('a run as UI message chunks', () => {
     )
   })
 
-  it('gives the same chunks for the same events', async () => {
+  it('is the same for the same events', async () => {
     const session = await open([{ reasoning: 'r', text: 't', toolCalls: [{ name: 'echo' }] }, 'end'], {
       tools: [echo],
     })
@@ -369,10 +369,10 @@ describe('a run as UI message chunks', () => {
   })
 })
 
-describe('leaving early', () => {
+describe('leaving a UI message stream early', () => {
   const hanging: ScriptedStep = { text: 'working', hang: true }
 
-  it('cancels the run that the stream owns, although nothing is coming', async () => {
+  it('cancels the run that the stream owns, although no event is coming', async () => {
     const session = await open([hanging])
     const chunks = toUiMessageChunks(await session.stream('go'))
     for (let type = ''; type !== 'text-delta'; ) type = (await chunks.next()).value?.type ?? 'text-delta'
@@ -392,7 +392,7 @@ describe('leaving early', () => {
     expect((await session.runs())[0]?.status).toBe('cancelled')
   })
 
-  it('does not wait for a source that cannot be left before its next event', async () => {
+  it('does not wait for a source that cannot stop before its next event', async () => {
     async function* silent(): AsyncGenerator<AgentEvent> {
       yield { type: 'turn_start', turn: 1 }
       await new Promise(() => undefined)
@@ -406,7 +406,7 @@ describe('leaving early', () => {
     expect((await waiting).done).toBe(true)
   })
 
-  it('cancels nothing that is only watched', async () => {
+  it('does not cancel a run that is only watched', async () => {
     const released = later()
     const slow = tool('slow', () => released.promise)
     const session = await open([{ toolCalls: [{ name: 'slow', id: 'a' }] }, 'done'], { tools: [slow] })
@@ -444,7 +444,7 @@ describe('a response that ends at an approval', () => {
     return { runId, sequence }
   }
 
-  it('leaves the run at work, and says where it continues', async () => {
+  it('leaves the run active, and says where it continues', async () => {
     for (const from of ['stream', 'watch']) {
       const session = await asking()
       const stream = await session.stream('go')
@@ -474,7 +474,7 @@ describe('a response that ends at an approval', () => {
     }
   })
 
-  it('continues also where the events before are not known any more', async () => {
+  it('continues also when the earlier events are no longer stored', async () => {
     const session = await asking()
     await all(await session.stream('go'))
     const { runId, sequence } = await places(session)
@@ -486,7 +486,7 @@ describe('a response that ends at an approval', () => {
     expect(types.slice(0, 3)).toEqual(['start', 'tool-output-available', 'start-step'])
   })
 
-  it('counts pieces of text that were joined for a slow reader', async () => {
+  it('counts pieces of text that were merged for a slow reader', async () => {
     const session = await open(
       [{ text: 'word '.repeat(2_000), toolCalls: [{ name: 'echo', args: { n: 1 }, id: 'c1' }] }, 'done'],
       {
@@ -501,7 +501,7 @@ describe('a response that ends at an approval', () => {
     expect(chunks.find(({ type }) => type === 'data-paused')).toMatchObject({ data: await places(session) })
   })
 
-  it('says that a source gives no events', async () => {
+  it('reports that a source has no events', async () => {
     async function* texts(): AsyncGenerator<AgentEvent> {
       yield 'text' as never
     }
@@ -538,7 +538,7 @@ describe('the prompt of a built agent as UI message chunks', () => {
   const built = (...script: (ScriptedStep | string)[]) =>
     new AgentBuilder('chatty', scriptedModel(script)).tool(echo).build()
 
-  it('has its thoughts, texts, calls and end', async () => {
+  it('has its reasoning, texts, calls and end', async () => {
     const agent = built(
       { reasoning: 'hm', text: 'a', toolCalls: [{ name: 'echo', args: { n: 1 }, id: 'c1' }] },
       'b',
@@ -551,7 +551,7 @@ describe('the prompt of a built agent as UI message chunks', () => {
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
   })
 
-  it('shows an error of Capstan, and of others only that there was one', async () => {
+  it('shows an error of Capstan, and of other errors only that they happened', async () => {
     const known = new ModelError('model_unavailable', 'The provider is down.')
     const shown = await read(built({ error: known }).prompt('go').stream())
     expect(ofType(shown, 'error')).toEqual([{ type: 'error', errorText: 'The provider is down.' }])
@@ -566,7 +566,7 @@ describe('the prompt of a built agent as UI message chunks', () => {
 })
 
 describe('a run as a response', () => {
-  it('is read over HTTP as server-sent events, to the mark of the end', async () => {
+  it('is sent over HTTP as server-sent events, up to the end mark', async () => {
     const session = await open([call('echo', { n: 1 }, 'c1'), 'two\nlines'], { tools: [echo] })
     const url = await serve(async () => toUiMessageResponse(await session.stream('go'), { messageId: 'm' }))
     const response = await fetch(url)
@@ -584,7 +584,7 @@ describe('a run as a response', () => {
     ).toBe('two\nlines')
   })
 
-  it('cancels the run when the client goes away', async () => {
+  it('cancels the run when the client disconnects', async () => {
     const session = await open([{ text: 'working', hang: true }])
     const stream = await session.stream('go')
     const url = await serve(async () => toUiMessageResponse(stream))

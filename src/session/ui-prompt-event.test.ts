@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { CapstanError } from '../tool/errors.js'
 import { shownEvent } from './ui-prompt-event.js'
 
-describe('an event of a built agent, as a UI message shows it', () => {
-  it('is a text or a thought of a session', () => {
+describe('an event of a built agent as a UI message event', () => {
+  it('is a text or reasoning of a session', () => {
     expect(shownEvent({ type: 'text_delta', turn: 1, delta: 'Hi' })).toEqual({
       type: 'text_delta',
       text: 'Hi',
@@ -14,7 +14,7 @@ describe('an event of a built agent, as a UI message shows it', () => {
     })
   })
 
-  it('is a call with its arguments as JSON text, by the id that the provider knows it by', () => {
+  it('is a call with its arguments as JSON text, with the id that the provider knows', () => {
     const toolCall = { id: 'a', function: { name: 'add', arguments: { a: 1 } } }
     const shown = { type: 'tool_execution_start', toolName: 'add', args: '{"a":1}' }
     expect(shownEvent({ type: 'tool_call', turn: 1, toolCall })).toEqual({ ...shown, toolId: 'a' })
@@ -36,7 +36,7 @@ describe('an event of a built agent, as a UI message shows it', () => {
     })
   })
 
-  it('is an error in its own words, with the code of an error of Capstan', () => {
+  it('is an error with its own message, with the code of an error of Capstan', () => {
     const known = new CapstanError('model_unreachable', 'No answer.')
     expect(shownEvent({ type: 'error', error: known })).toEqual({
       type: 'error',
@@ -54,7 +54,7 @@ describe('an event of a built agent, as a UI message shows it', () => {
     expect(shownEvent({ type: 'final', output: 'done' })).toEqual({ type: 'final' })
   })
 
-  it('is refused when it is not an event at all', () => {
+  it('is rejected when it is not an event at all', () => {
     for (const wrong of [undefined, null, 'text', 7, {}, { type: 1 }])
       expect(() => shownEvent(wrong as never)).toThrow('must give events')
   })

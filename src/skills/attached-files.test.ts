@@ -22,14 +22,14 @@ describe('attachedFiles', () => {
     ])
   })
 
-  it('leaves out repositories, dependencies, and links', () => {
+  it('omits repositories, dependencies and links', () => {
     const folder = folderWith('a.txt', '.git/config', 'node_modules/x/index.js')
     symlinkSync('/etc/hostname', join(folder, 'link'))
     symlinkSync('/etc', join(folder, 'directory'))
     expect(attachedFiles(folder)).toEqual(['a.txt'])
   })
 
-  it('looks four folders deep, and at 200 files', () => {
+  it('reads four folders deep, and 200 files', () => {
     expect(attachedFiles(folderWith('1/2/3/4/in.txt', '1/2/3/4/5/out.txt'))).toEqual(['1/2/3/4/in.txt'])
     const many = Array.from({ length: 210 }, (_, n) => `f${n}.txt`)
     expect(attachedFiles(folderWith(...many))).toHaveLength(200)

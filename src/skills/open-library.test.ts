@@ -43,12 +43,12 @@ describe('the skills of a session', () => {
     expect(library.get('two').folder).toBeUndefined()
   })
 
-  it('may be one folder that a host names', async () => {
+  it('can be one folder that a host names', async () => {
     const base = await directory({ 'mine/SKILL.md': file('mine') })
     expect(namesOf(await openSkillLibrary({ directories: [join(base, 'mine')] }))).toEqual(['mine'])
   })
 
-  it('come from host, user, project and package, and the first of a name counts', async () => {
+  it('come from host, user, project and package, and the first with a name counts', async () => {
     const base = await directory({
       'home/.capstan/skills/b.md': file('b', 'of the user'),
       'home/.claude/skills/c.md': file('c', 'of the user'),
@@ -90,7 +90,7 @@ describe('the skills of a session', () => {
     )
   })
 
-  it('stay where they belong: a link out of the project, the directory or the user is refused and reported', async () => {
+  it('stay in their source: a link out of the project, the directory or the user’s home is refused and reported', async () => {
     const base = await directory({
       'secret/SKILL.md': file('secret', 'outside-token'),
       'secret.md': file('secret', 'outside-token'),
@@ -116,7 +116,7 @@ describe('the skills of a session', () => {
     for (const problem of library.problems) expect(problem).toMatch(/is a link that leads (?:out|nowhere)/)
   })
 
-  it('can be linked from one place of the same owner to another, and count once then', async () => {
+  it('can be linked within the directories of one owner, and then count once', async () => {
     const base = await directory({
       'repo/.git/HEAD': '',
       'repo/.agents/skills/a/SKILL.md': file('a'),
@@ -155,7 +155,7 @@ describe('the skills of a session', () => {
     ])
   })
 
-  it('share their texts with other sessions', async () => {
+  it('are shared as texts with other sessions', async () => {
     const base = await directory({ 's/a.md': file('a') })
     const places = { directories: [join(base, 's')] }
     const [one, two] = [await openSkillLibrary(places), await openSkillLibrary(places)]
@@ -186,7 +186,7 @@ describe('searching skills', () => {
     expect(await library.search('release', 1)).toHaveLength(1)
   })
 
-  it('shows models only what is for them', async () => {
+  it('shows models only the skills that are for them', async () => {
     const base = await directory({
       'a.md': '---\nname: private\ndisable-model-invocation: true\n---\nrelease',
     })
@@ -213,8 +213,8 @@ describe('searching skills', () => {
   })
 })
 
-describe('what a model reads of skills', () => {
-  it('is a line each, in a bounded section', async () => {
+describe('the skills in the system prompt', () => {
+  it('have one line each, in a limited section', async () => {
     const { skills } = await openSkillLibrary({
       inline: Array.from({ length: 500 }, (_, at) => ({
         name: `skill-${at}`,
@@ -238,7 +238,7 @@ describe('what a model reads of skills', () => {
 
 describe('the built-in skills', () => {
   it.each(packageSkills.map((skill) => [skill.name, skill] as const))(
-    '%s is one that a reviewer would let pass',
+    '%s meets the rules for skills',
     (_, skill) => {
       expect(skill.name).toMatch(/^[a-z]+(?:-[a-z]+)*$/)
       expect(skill.description).toMatch(/Use (?:when|before)/)
@@ -249,7 +249,7 @@ describe('the built-in skills', () => {
     },
   )
 
-  it('are found for what they are for', async () => {
+  it('are found by their purpose', async () => {
     const library = await openSkillLibrary({ builtin: true })
     const first = async (query: string): Promise<string | undefined> =>
       (await library.search(query, 1))[0]?.name

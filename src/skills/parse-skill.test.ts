@@ -4,7 +4,7 @@ import { parseInlineSkill, parseSkill } from './parse-skill.js'
 const origin = { source: 'project', stem: 'the-file' } as const
 
 describe('a skill file', () => {
-  it('has the fields of the open format, and ours', () => {
+  it('has the fields of the open format, and additional ones', () => {
     const { skill, problems } = parseSkill(
       [
         '---',
@@ -48,7 +48,7 @@ describe('a skill file', () => {
     })
   })
 
-  it('is named after its file and described by its first words when it says neither', () => {
+  it('is named after its file and described by its first words when it has neither', () => {
     const { skill } = parseSkill('# Title\n\nLook at the log first.\nThen mend.', origin)
     expect(skill).toMatchObject({ name: 'the-file', description: 'Look at the log first.', allowedTools: [] })
   })
@@ -76,18 +76,18 @@ describe('a skill file', () => {
   it.each([
     ['without a text', '---\nname: a\n---\n  \n', 'no text below'],
     ['with fields that cannot be read', '---\nname: a\nname: b\n---\nx', 'line 3'],
-  ])('is none %s', (_, text, words) => {
+  ])('is not a skill %s', (_, text, words) => {
     expect(() => parseSkill(text, origin)).toThrow(words)
   })
 
-  it('shows nothing that only a machine would see', () => {
+  it('has no invisible characters', () => {
     const hidden = String.fromCodePoint(0xe0049, 0xe0067)
     const { skill } = parseSkill(`---\ndescription: "a\\u200bb ${hidden}"\n---\nbo\u202edy${hidden}`, origin)
     expect([skill.description, skill.body]).toEqual(['ab', 'body'])
   })
 })
 
-describe('a skill that a host gives', () => {
+describe('a skill of a host', () => {
   it('needs a name and a text', () => {
     const content = 'Always separate blockers from nice-to-have improvements.'
     const { skill } = parseInlineSkill({ name: 'strict-release-review', kind: 'instruction', content })

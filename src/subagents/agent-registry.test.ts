@@ -22,7 +22,7 @@ describe('agentNamed', () => {
     agent('secret', { hidden: true }),
   ]
 
-  it('finds an agent by its name before one by another name', () => {
+  it('finds an agent by its name first, then by its other names', () => {
     expect(agentNamed('plan', agents).name).toBe('plan')
     expect(agentNamed('look', agents).name).toBe('explore')
     expect(agentNamed('secret', agents).name).toBe('secret')
@@ -37,7 +37,7 @@ describe('agentNamed', () => {
 })
 
 describe('agentLines', () => {
-  it('has a line for each agent that takes tasks and is not hidden', () => {
+  it('has a line for each agent that accepts tasks and is not hidden', () => {
     const lines = agentLines([
       agent('a', { description: 'Two\n  lines.' }),
       agent('b', { mode: 'primary' }),
@@ -48,15 +48,15 @@ describe('agentLines', () => {
     expect(lines[1]).toHaveLength(160)
   })
 
-  it('has 40 lines at most, and says how many are left out', () => {
+  it('has 40 lines at most, and says how many are omitted', () => {
     const lines = agentLines(Array.from({ length: 45 }, (_, n) => agent(`a${n}`)))
     expect(lines).toHaveLength(41)
     expect(lines.at(-1)).toBe('- and 5 more')
   })
 })
 
-describe('AgentShelf', () => {
-  it('puts an added agent before its own, and in the place of one with its name', () => {
+describe('AgentRegistry', () => {
+  it('lists an added agent before its own, and replaces one with the same name', () => {
     const shelf = new AgentRegistry([agent('explore'), agent('plan')])
     shelf.add(agent('mine'))
     shelf.add(agent('plan', { description: 'Mine too.' }))
@@ -66,7 +66,7 @@ describe('AgentShelf', () => {
     expect(shelf.added().map(({ description }) => description)).toEqual(['Another.', 'Mine too.'])
   })
 
-  it('gives no tasks to an agent that only a host opens', () => {
+  it('gives no tasks to an agent that only a host can open', () => {
     const shelf = new AgentRegistry([agent('main', { mode: 'primary' }), agent('explore')])
     expect(takesTasks(agent('x'))).toBe(true)
     expect(() => shelf.forTask('main')).toThrow("agent 'main' not found")

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Slots, TaskFamily, TaskLimitError } from './limits.js'
 
 describe('TaskFamily', () => {
-  it('takes all of a call or nothing, and takes again what was released', () => {
+  it('reserves all tasks of a call or none, and reserves again what was released', () => {
     const family = new TaskFamily({ maxTasks: 3 })
     family.take(2, 0)
     expect(() => family.take(2, 0)).toThrow(TaskLimitError)
@@ -22,7 +22,7 @@ describe('TaskFamily', () => {
 })
 
 describe('Slots', () => {
-  it('does so many at a time, in order, also when one fails or leaves', async () => {
+  it('runs a limited number at a time, in order, also when one fails or leaves', async () => {
     const slots = new Slots(2)
     const order: string[] = []
     const open: (() => void)[] = []

@@ -27,7 +27,7 @@ const done = (spec: StepSpec, more: Partial<StepOutcome> = {}): StepOutcome => (
 })
 
 describe('assertSteps', () => {
-  it('takes steps with different names', () => {
+  it('accepts steps with different names', () => {
     expect(() => assertSteps([step('a'), step('b')])).not.toThrow()
     expect(() => assertSteps([])).not.toThrow()
   })
@@ -38,11 +38,11 @@ describe('assertSteps', () => {
     ['no name', step(''), 'taskId must be'],
     ['no agent', { taskId: 'a', prompt: 'x' }, 'agent must be'],
     ['a prompt that is not text', { ...step('a'), prompt: 7 }, 'prompt must be'],
-  ])('refuses %s, and says which step it is', (_, spec, words) => {
+  ])('rejects %s, and names the step', (_, spec, words) => {
     expect(() => assertSteps([step('first'), spec as StepSpec])).toThrow(`Step 1: ${words}`)
   })
 
-  it('refuses two steps of one name', () => {
+  it('rejects two steps with one name', () => {
     expect(() => assertSteps([step('a'), step('b'), step('a')])).toThrow(
       "Step 2: another step has the taskId 'a'",
     )
@@ -79,7 +79,7 @@ describe('requestFor and stepOutcome', () => {
     })
   })
 
-  it('describe a step that was not begun', () => {
+  it('describe a step that was not started', () => {
     expect(failedStep(step('a'), new Error('no such agent'))).toEqual({
       taskId: 'a',
       sessionId: '',
@@ -99,12 +99,12 @@ describe('runPipeline', () => {
   const look: PipelineStage<string> = ({ item }) => step('look', { prompt: item })
   const judge: PipelineStage<string> = ({ previous }) => step('judge', { prompt: `(${previous?.output})` })
 
-  it('takes each item through all stages, each with the outcome of the one before', async () => {
+  it('passes each item through all stages, each with the outcome of the one before', async () => {
     const outcomes = await runPipeline(['a', 'b'], [look, judge], 60_000, run)
     expect(outcomes.map((outcome) => outcome?.output)).toEqual(['did (did a)', 'did (did b)'])
   })
 
-  it('gives null for items of a pipeline without stages', async () => {
+  it('returns null for items of a pipeline without stages', async () => {
     expect(await runPipeline(['a'], [], 60_000, run)).toEqual([null])
   })
 
@@ -125,12 +125,12 @@ describe('runPipeline', () => {
     expect(order.indexOf('judge (did quick)')).toBeLessThan(order.indexOf('look slow'))
   })
 
-  it('ends an item at a stage that gives null, with what it has so far', async () => {
+  it('ends an item at a stage that returns null, with its result so far', async () => {
     const [outcome] = await runPipeline(['a'], [look, () => null, judge], 60_000, run)
     expect(outcome?.taskId).toBe('look')
   })
 
-  it('does not build upon a step that failed, and gives its outcome', async () => {
+  it('does not continue after a step that failed, and returns its outcome', async () => {
     const asked: string[] = []
     const [outcome] = await runPipeline(['a'], [look, judge], 60_000, async (spec) => {
       asked.push(spec.taskId)
@@ -140,7 +140,7 @@ describe('runPipeline', () => {
     expect(asked).toEqual(['look'])
   })
 
-  it('gives null for an item whose stage throws or gives no step, and continues with the others', async () => {
+  it('returns null for an item whose stage throws or returns no step, and continues with the others', async () => {
     const odd: PipelineStage<string> = ({ item }) => {
       if (item === 'throws') throw new Error('odd')
       return item === 'bad' ? ({ taskId: 'x' } as StepSpec) : step('fine')
@@ -149,7 +149,7 @@ describe('runPipeline', () => {
     expect(outcomes.map((outcome) => outcome?.taskId ?? null)).toEqual([null, null, 'fine'])
   })
 
-  it('gives null for a step that takes too long from the moment it was begun', async () => {
+  it('returns null for a step that takes too long from its start', async () => {
     const [late] = await runPipeline(
       ['a'],
       [look],

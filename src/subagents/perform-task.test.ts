@@ -58,7 +58,7 @@ function prepare(
 const typesOf = (events: readonly AgentEvent[]): string[] => events.map(({ type }) => type)
 
 describe('performTask', () => {
-  it('opens a session, asks it, closes it, and records and reports how it went', async () => {
+  it('opens a session, sends the prompt, closes the session, and records and reports the outcome', async () => {
     const { work, record, events, kept, closed } = prepare([() => 'seen'])
     expect(await performTask(work)).toEqual({
       taskId: 't',
@@ -75,7 +75,7 @@ describe('performTask', () => {
     expect(record.snapshot()).toMatchObject({ status: 'completed', usage: { totalTokens: 7 } })
   })
 
-  it('counts rounds, calls and tokens while it works, and reports each step', async () => {
+  it('counts rounds, calls and tokens while it runs, and reports each step', async () => {
     const usage = { ...noUsage, totalTokens: 10 }
     const { work, events } = prepare([
       (_, onEvent) => {
@@ -93,7 +93,7 @@ describe('performTask', () => {
     ])
   })
 
-  it('passes on what its own subagents report, and notices under its name; nothing else', async () => {
+  it('passes on the reports of its own subagents, and notices under its name; nothing else', async () => {
     const { work, events } = prepare([
       (_, onEvent) => {
         onEvent({ type: 'subagent_progress', taskId: 'inner' } as AgentEvent)
@@ -109,7 +109,7 @@ describe('performTask', () => {
     ])
   })
 
-  it('keeps what was said in the last round when it fails', async () => {
+  it('keeps the text of the last round when it fails', async () => {
     const { work, closed, record } = prepare([
       (_, onEvent) => {
         for (const text of ['first', ' round']) onEvent({ type: 'text_delta', text } as AgentEvent)
@@ -139,7 +139,7 @@ describe('performTask', () => {
     expect(record.snapshot().status).toBe('cancelled')
   })
 
-  it('is not begun when it was cancelled before', async () => {
+  it('is not started when it was cancelled before', async () => {
     const { work, record, events, kept, prompts } = prepare([() => 'seen'])
     record.cancel('not wanted')
     expect(await performTask(work)).toMatchObject({ success: false, error: 'not wanted' })
@@ -148,7 +148,7 @@ describe('performTask', () => {
     expect(typesOf(events)).toEqual(['subagent_end'])
   })
 
-  it('says that the parent aborted it when no other reason is given', async () => {
+  it('reports that the parent aborted it when no other reason is given', async () => {
     const { work } = prepare([])
     const controller = new AbortController()
     controller.abort()
@@ -167,7 +167,7 @@ describe('performTask', () => {
     expect(closed).toEqual([])
   })
 
-  it('is not begun when it cannot be recorded, and reports when its end cannot be', async () => {
+  it('is not started when it cannot be recorded, and reports when its end cannot be', async () => {
     const first = prepare([() => 'seen'], {
       keep: (n) => {
         if (n === 0) throw new Error('disk full')
@@ -199,7 +199,7 @@ describe('performTask with a schema', () => {
     expect(prompts[0]).toContain(JSON.stringify(outputSchema))
   })
 
-  it('asks once more, with what is wrong', async () => {
+  it('asks once more, with the problem', async () => {
     const { work, prompts } = prepare([() => '{ "n": "one" }', () => '{ "n": 1 }'], { outputSchema })
     expect(await performTask(work)).toMatchObject({
       success: true,
@@ -210,7 +210,7 @@ describe('performTask with a schema', () => {
     expect(prompts[1]).toContain('n')
   })
 
-  it('fails after the second answer that does not fit', async () => {
+  it('fails after the second answer that does not match', async () => {
     const { work, prompts } = prepare([() => 'no JSON', () => '{}', () => '{ "n": 1 }'], { outputSchema })
     const outcome = await performTask(work)
     expect(outcome).toMatchObject({

@@ -13,7 +13,7 @@ const inner = () => ({
 const request = { model: 'p/m' }
 
 describe('sharedBudget', () => {
-  it('counts what all of them use, and refuses the next request when it is used up', async () => {
+  it('counts the usage of all of them, and refuses the next request when it is used up', async () => {
     const tokens = { limitTokens: 10, consumedTokens: 0 }
     const [first, second] = [sharedBudget(inner(), tokens), sharedBudget(inner(), tokens)]
     await first.beforeModel(1, request)
@@ -26,7 +26,7 @@ describe('sharedBudget', () => {
     await expect(second.beforeModel(1, request)).rejects.toThrow('12 of 10 tokens are used up')
   })
 
-  it('keeps the limits that were there', async () => {
+  it('keeps the existing limits', async () => {
     const own = inner()
     own.beforeModel.mockRejectedValueOnce(new Error('no money'))
     const budget = sharedBudget(own, { limitTokens: 10, consumedTokens: 0 })

@@ -40,7 +40,7 @@ describe('suggestAgents', () => {
     expect(chosen(prompt)).toEqual(expected)
   })
 
-  it('the surest come first', () => {
+  it('lists the most certain ones first', () => {
     expect(chosen('Where is it, and review the code: check that it works').map(([name]) => name)).toEqual([
       'verification',
       'review',

@@ -19,7 +19,7 @@ const outcome = (taskId: string) => ({
   counters,
 })
 
-it('forgets the first that ended, never one that is at work', () => {
+it('drops the first that ended, never a running one', () => {
   let now = 0
   const board = new TaskBoard(1, () => ++now)
   const [a, b, c] = ['a', 'b', 'c'].map((id) => board.add(task(id)))
@@ -32,7 +32,7 @@ it('forgets the first that ended, never one that is at work', () => {
   expect(board.list().map(({ id }) => id)).toEqual(['c'])
 })
 
-it('an end is final, and what has ended is not cancelled', () => {
+it('keeps the first end of a task, and cancels no task that has ended', () => {
   const board = new TaskBoard(10, () => 1)
   const one = board.add(task('a'))
   expect(one.cancel('why')).toBe(true)
@@ -42,7 +42,7 @@ it('an end is final, and what has ended is not cancelled', () => {
   expect(one.snapshot()).toMatchObject({ status: 'cancelled', error: 'why' })
 })
 
-it('keeps the last steps of its progress', () => {
+it('keeps the last steps of the progress', () => {
   const one = new TaskBoard(10, () => 1).add(task('a'))
   for (let step = 0; step < 50; step++) one.note(`step ${step}`, { ...counters, rounds: step })
   expect(one.snapshot().progress).toHaveLength(20)
@@ -50,7 +50,7 @@ it('keeps the last steps of its progress', () => {
   expect(one.snapshot().counters.rounds).toBe(49)
 })
 
-it('what an earlier process was at is interrupted', () => {
+it('marks the tasks that an earlier process was running as interrupted', () => {
   const board = new TaskBoard(10, () => 7)
   const { snapshot } = { snapshot: new TaskBoard(10, () => 1).add(task('a')).snapshot() }
   board.restore({ ...snapshot, status: 'running' })

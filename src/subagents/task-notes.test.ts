@@ -24,7 +24,7 @@ const task: SubagentTaskSnapshot = {
 }
 
 describe('a task in the log', () => {
-  it('is read as it was written, but for its steps', () => {
+  it('is read as it was written, except for its steps', () => {
     const note = noteOf(task, { id: 'w', step: '0', digest: 'd' })
     expect(note).toMatchObject({ type: 'task', workflow: { id: 'w' } })
     expect(note).not.toHaveProperty('progress')
@@ -32,7 +32,7 @@ describe('a task in the log', () => {
     expect(noteOf(task, undefined).workflow).toBeNull()
   })
 
-  it('has the beginning of a long output, and says that it is cut', () => {
+  it('has the start of a long output, and says that it is cut', () => {
     const note = noteOf({ ...task, output: 'x'.repeat(70_000) }, undefined)
     expect(note.output).toHaveLength(64 * 1024)
     expect(note.outputCut).toBe(true)
@@ -44,7 +44,7 @@ describe('a task in the log', () => {
     expect(snapshotOf(note, 'p').counters).toEqual({ rounds: 0, toolCalls: 0, totalTokens: 0 })
   })
 
-  it('gives its outcome, and a failure where it says nothing of success', () => {
+  it('has its outcome, and a failure when the log does not say success', () => {
     expect(doneBy(task)).toEqual({
       taskId: 't',
       sessionId: 'c',

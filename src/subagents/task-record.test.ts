@@ -73,7 +73,7 @@ describe('TaskRecord', () => {
     expect(before).toMatchObject({ status: 'queued', progress: [] })
   })
 
-  it('was interrupted when it was at work in a process that ended', () => {
+  it('is interrupted when it was running in a process that ended', () => {
     const record = newRecord()
     record.start()
     const restored = TaskRecord.restored(record.snapshot(), () => 500)
@@ -87,7 +87,7 @@ describe('TaskRecord', () => {
     expect(restored.cancel('x')).toBe(false)
   })
 
-  it('is what it was when it had ended before its process did', () => {
+  it('is unchanged when it had ended before its process did', () => {
     const record = newRecord()
     record.finish('completed', outcome, noUsage)
     expect(TaskRecord.restored(record.snapshot(), () => 500).snapshot()).toEqual(record.snapshot())

@@ -33,7 +33,7 @@ describe('task and parallel_task', () => {
     expect(JSON.stringify(taskTools.map((tool) => tool.definition())).length).toBeLessThan(900)
   })
 
-  it('take both names of the agent, and words of the prompt for a description', async () => {
+  it('accept both names of the agent, and use words of the prompt as the description', async () => {
     const requests: TaskRequest[] = []
     const context = { runtime: { session: { tasks: tasks(requests) } } }
     await taskTool.execute({ subagent_type: 'explore', prompt: 'Look  around.', max_steps: 3 }, context)
@@ -44,7 +44,7 @@ describe('task and parallel_task', () => {
     ])
   })
 
-  it('refuse what they do not know', async () => {
+  it('reject unknown arguments', async () => {
     const context = { runtime: { session: { tasks: tasks([]) } } }
     expect(await taskTool.execute({ prompt: 'x', agnet: 'y' }, context)).toMatchObject({ type: 'error' })
     for (const odd of [
@@ -58,7 +58,7 @@ describe('task and parallel_task', () => {
       })
   })
 
-  it('say so where a host provides no tasks', async () => {
+  it('report that a host provides no tasks', async () => {
     expect(await taskTool.execute({ prompt: 'x' }, { runtime: { session: {} } })).toMatchObject({
       error_text: expect.stringContaining('session.tasks'),
     })

@@ -4,14 +4,14 @@ import { readAnswer } from './answer.js'
 const message = (fields: object): string => JSON.stringify({ jsonrpc: '2.0', ...fields })
 
 describe('readAnswer', () => {
-  it('reads a result with the id of its question', () => {
+  it('reads a result with the id of its request', () => {
     expect(readAnswer(message({ id: '7', result: { decision: 'allow' } }))).toEqual({
       id: '7',
       result: { decision: 'allow' },
     })
   })
 
-  it('takes null for a result, and keeps it apart from a missing one', () => {
+  it('accepts null as a result, and distinguishes it from a missing one', () => {
     expect(readAnswer(message({ id: '7', result: null }))).toEqual({ id: '7', result: null })
   })
 
@@ -21,18 +21,18 @@ describe('readAnswer', () => {
     [{ code: 3 }, 'no reason given (3)'],
     [{ message: '' }, 'no reason given'],
     [{ code: '3', message: ['x'] }, 'no reason given'],
-  ])('reads the error %j as words', (error, words) => {
+  ])('reads the error %j as text', (error, words) => {
     expect(readAnswer(message({ id: '7', error }))).toEqual({ id: '7', error: words })
   })
 
-  it('reads an error without an id, from a peer that could not read the question', () => {
+  it('reads an error without an id, from a peer that could not parse the request', () => {
     expect(readAnswer(message({ id: null, error: { message: 'parse error' } }))).toEqual({
       id: null,
       error: 'parse error',
     })
   })
 
-  it('gives nothing for a notification or a question of the peer', () => {
+  it('returns nothing for a notification or a request of the peer', () => {
     expect(readAnswer(message({ method: 'ahp/hello' }))).toBeUndefined()
     expect(readAnswer(message({ id: '1', method: 'ahp/ask', params: {} }))).toBeUndefined()
   })
@@ -47,7 +47,7 @@ describe('readAnswer', () => {
     ['neither result nor error', message({ id: '1' })],
     ['an error that is not an object', message({ id: '1', error: 'x' })],
     ['a result with an error that is not an object', message({ id: '1', result: 1, error: 'x' })],
-  ])('refuses %s, and does not repeat the text', (_, text) => {
+  ])('rejects %s, and does not repeat the text', (_, text) => {
     expect(() => readAnswer(text)).toThrow(expect.objectContaining({ code: 'supervision_protocol' }))
     expect(() => readAnswer(text)).not.toThrow(text)
   })

@@ -17,7 +17,7 @@ const handshakes = ({ messages }: Peer): number =>
   messages.filter(({ method }) => method === 'ahp/handshake').length
 
 describe('Connection', () => {
-  it('connects with its first use, once for all who ask at the same time', async () => {
+  it('connects at its first use, once for all concurrent callers', async () => {
     const { peer, connection } = await connect()
     expect(connection.isUp).toBe(false)
     expect(handshakes(peer)).toBe(0)
@@ -28,7 +28,7 @@ describe('Connection', () => {
     expect(connection).toMatchObject({ isUp: true, problem: undefined, agreed: { name: 'peer' } })
   })
 
-  it('connects again with the next use after it was lost', async () => {
+  it('connects again at the next use after it was lost', async () => {
     const { peer, connection } = await connect()
     const { peer: before } = await connection.link()
     await peer.stop()
@@ -41,7 +41,7 @@ describe('Connection', () => {
     expect(connection).toMatchObject({ isUp: true, problem: undefined })
   })
 
-  it('does not try again before the pause is over, and says what was wrong', async () => {
+  it('does not try again before the pause is over, and reports the last error', async () => {
     const { peer, connection } = await connect({}, { reconnectMs: 60_000 })
     await peer.stop()
     await expect(connection.link()).rejects.toMatchObject({ code: 'supervision_unavailable' })
@@ -50,7 +50,7 @@ describe('Connection', () => {
     expect(handshakes(peer)).toBe(0)
   })
 
-  it('pauses before it replaces one that answered no question, and not after one that did', async () => {
+  it('pauses before it replaces a connection that answered nothing, and not after one that did', async () => {
     const { peer, connection } = await connect({}, { reconnectMs: 60_000 })
     const { peer: first } = await connection.link()
     connection.answered()
@@ -62,7 +62,7 @@ describe('Connection', () => {
     expect(handshakes(peer)).toBe(2)
   })
 
-  it('is not linked to a supervisor whose handshake it cannot build on', async () => {
+  it('is not used with a supervisor whose handshake is invalid', async () => {
     const { connection } = await connect({ config: { timeout_ms: -1 } })
     await expect(connection.link()).rejects.toMatchObject({
       code: 'supervision_protocol',
@@ -71,7 +71,7 @@ describe('Connection', () => {
     expect(connection).toMatchObject({ isUp: false, agreed: undefined })
   })
 
-  it('refuses to be used after it was closed', async () => {
+  it('rejects use after it was closed', async () => {
     const { connection } = await connect()
     await connection.link()
     await connection.close()
@@ -79,7 +79,7 @@ describe('Connection', () => {
     expect(connection.isUp).toBe(false)
   })
 
-  it('ends a connection that is being opened when it is closed', async () => {
+  it('aborts a connection attempt when it is closed', async () => {
     const { connection } = await connect()
     const linking = connection.link()
     const ended = linking.then(

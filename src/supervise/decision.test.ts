@@ -18,7 +18,7 @@ describe('a decision', () => {
     ['confirmation', { decision: 'reject', reason: 'r' }, { action: 'block', reason: 'r' }],
     ['rate_limit', { decision: 'queue' }, { action: 'allow' }],
     ['rate_limit', { decision: 'skip', reason: 'r' }, { action: 'block', reason: 'r' }],
-  ] as const)('about %s is read: %j', (event, answer, expected) => {
+  ] as const)('about %s is parsed: %j', (event, answer, expected) => {
     expect(readDecision(event, answer, { tool: 'bash' })).toMatchObject(expected)
   })
 
@@ -38,7 +38,7 @@ describe('a decision', () => {
     expect(readDecision(event, answer, { tool: 'bash' }).action).toBe('malformed')
   })
 
-  it('is never allow unless it says so', () => {
+  it('is never allow unless it says so explicitly', () => {
     fc.assert(
       fc.property(fc.constantFrom(...blockingEvents), fc.anything(), (event, answer) => {
         const { action } = readDecision(event, answer, {})

@@ -22,12 +22,12 @@ describe('handshakeOf', () => {
 })
 
 describe('readHandshake', () => {
-  it('supervises calls and prompts when the supervisor names nothing that it decides about', () => {
+  it('supervises calls and prompts when the supervisor does not name what it decides about', () => {
     for (const answer of [accepted(), accepted({ harness_info: { capabilities: ['batch', 'unknown'] } })])
       expect([...readHandshake(answer, ours).asks]).toEqual(['pre_action', 'pre_prompt'])
   })
 
-  it('takes what the supervisor names, and nothing that it invents', () => {
+  it('accepts the known names of the supervisor, and ignores others', () => {
     const { asks, takesBatches, name } = readHandshake(
       accepted({ harness_info: { name: 'guard', capabilities: ['planning', 'everything', 'batch'] } }),
       ours,
@@ -37,7 +37,7 @@ describe('readHandshake', () => {
     expect(name).toBe('guard')
   })
 
-  it('has limits of its own when the supervisor asks for none', () => {
+  it('has default limits when the supervisor requests none', () => {
     for (const config of [undefined, null, {}, { batch_size: null }])
       expect(readHandshake(accepted({ config }), ours)).toMatchObject({
         batchSize: 100,
@@ -48,7 +48,7 @@ describe('readHandshake', () => {
       })
   })
 
-  it('lets the supervisor ask for less than these limits, never for more', () => {
+  it('lets the supervisor request lower limits, never higher ones', () => {
     const less = { batch_size: 2.9, max_depth: 0, timeout_ms: 5 }
     expect(readHandshake(accepted({ config: less }), ours)).toMatchObject({
       batchSize: 2,
@@ -63,7 +63,7 @@ describe('readHandshake', () => {
     })
   })
 
-  it('understands every version with the same first number', () => {
+  it('accepts every version with the same major number', () => {
     for (const protocol_version of ['2', '2.0', '2.99.1'])
       expect(readHandshake({ protocol_version }, ours).timeoutMs).toBe(ours)
   })
@@ -82,14 +82,14 @@ describe('readHandshake', () => {
     ['a depth below zero', accepted({ config: { max_depth: -1 } }), 'config.max_depth'],
     ['a time that is not a number', accepted({ config: { timeout_ms: '5' } }), 'config.timeout_ms'],
     ['a time that is not a time', accepted({ config: { timeout_ms: Number.NaN } }), 'config.timeout_ms'],
-  ])('refuses %s', (_, answer, words) => {
+  ])('rejects %s', (_, answer, words) => {
     expect(() => readHandshake(answer, ours)).toThrow(words)
     expect(() => readHandshake(answer, ours)).toThrow(
       expect.objectContaining({ code: 'supervision_protocol' }),
     )
   })
 
-  it('repeats only the beginning of a version that is very long', () => {
+  it('repeats only the start of a version that is very long', () => {
     const version = `9${'.1'.repeat(1_000)}`
     expect(() => readHandshake({ protocol_version: version }, ours)).toThrow(/version [\d.]{20} of/)
   })

@@ -33,7 +33,7 @@ const answer = (response: ServerResponse, fields: object): void => {
 }
 
 describe('HttpPeer', () => {
-  it('sends each question as a request with the token, and gives its result', async () => {
+  it('sends each request with the token, and returns its result', async () => {
     const { peer, bodies, headers } = await serve(
       ({ id }, _, response) => answer(response, { id, result: 'fine' }),
       {},
@@ -51,7 +51,7 @@ describe('HttpPeer', () => {
     })
   })
 
-  it('counts a question as asked when its connection is cut and the second try finds no server', async () => {
+  it('counts a request as sent when its connection is cut and the second attempt finds no server', async () => {
     const { peer, bodies, server } = await serve((_, request) => {
       server.close()
       request.socket.destroy()
@@ -63,7 +63,7 @@ describe('HttpPeer', () => {
     })
   })
 
-  it('takes an empty answer to a notice, and not to a question', async () => {
+  it('accepts an empty answer to a notice, and not to a request', async () => {
     const { peer } = await serve((_, __, response) => response.writeHead(204).end())
     await peer.notify('ahp/event', {})
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({
@@ -77,12 +77,12 @@ describe('HttpPeer', () => {
     [401, 'supervision_refused', 'it did not accept the token (HTTP 401)'],
     [403, 'supervision_refused', 'it did not accept the token (HTTP 403)'],
     [500, 'supervision_protocol', 'it answered with HTTP 500'],
-  ])('rejects what is answered with HTTP %i', async (status, code, message) => {
+  ])('rejects an answer with HTTP status %i', async (status, code, message) => {
     const { peer } = await serve((_, __, response) => response.writeHead(status).end('{}'))
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({ code, message })
   })
 
-  it('follows no redirect, so that neither question nor token goes elsewhere', async () => {
+  it('follows no redirect, so that neither request nor token goes elsewhere', async () => {
     const { peer, bodies } = await serve((_, request, response) =>
       response.writeHead(307, { location: `http://${request.headers.host}/elsewhere` }).end(),
     )
@@ -93,7 +93,7 @@ describe('HttpPeer', () => {
   it.each([
     ['another question', { id: 'other', result: 1 }],
     ['nothing', { method: 'ahp/hello' }],
-  ])('refuses an answer to %s', async (_, fields) => {
+  ])('rejects an answer to %s', async (_, fields) => {
     const { peer } = await serve((__, ___, response) => answer(response, fields))
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({
       code: 'supervision_protocol',
@@ -101,14 +101,14 @@ describe('HttpPeer', () => {
     })
   })
 
-  it('rejects with the words of an error, also one without an id', async () => {
+  it('rejects with the message of an error, also one without an id', async () => {
     const { peer } = await serve((_, __, response) =>
       answer(response, { id: null, error: { message: 'no' } }),
     )
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({ code: 'supervision_refused' })
   })
 
-  it('rejects an answer that is not in time, and one that is not wanted any more', async () => {
+  it('rejects an answer that is late, and one that is no longer expected', async () => {
     const controller = new AbortController()
     const { peer } = await serve(() => controller.abort())
     await expect(peer.request('ahp/event', {}, { timeoutMs: 30 })).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('HttpPeer', () => {
     expect(dead.bodies).toHaveLength(2)
   })
 
-  it('is disconnected when nothing listens at its address', async () => {
+  it('is disconnected when no server listens at its address', async () => {
     const { peer, server } = await serve(() => undefined)
     await new Promise((closed) => server.close(closed))
     await expect(peer.request('ahp/event', {}, ask)).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe('HttpPeer', () => {
     expect(peer.gone).toBeDefined()
   })
 
-  it('sends nothing that is too long, and reads no answer that is', async () => {
+  it('sends no message that is too long, and reads no answer that is', async () => {
     const { peer, bodies } = await serve(
       ({ id }, _, response) => answer(response, { id, result: 'x'.repeat(5_000) }),
       { maxMessageBytes: 1_024 },
@@ -159,7 +159,7 @@ describe('HttpPeer', () => {
     expect(bodies).toHaveLength(1)
   })
 
-  it('rejects what waits when it is closed', async () => {
+  it('rejects pending requests when it is closed', async () => {
     const { peer, bodies } = await serve(() => undefined)
     const asked = peer.request('ahp/event', {}, ask)
     const ended = expect(asked).rejects.toMatchObject({ code: 'supervision_lost' })

@@ -13,7 +13,7 @@ const event = (n: number): AhpEvent => ({
 const numbers = (events: readonly AhpEvent[]): unknown[] => events.map(({ payload }) => payload['n'])
 
 describe('Outbox', () => {
-  it('gives events in the order in which they came, at most as many as are wanted', () => {
+  it('returns events in the order of their arrival, at most the requested number', () => {
     const outbox = new Outbox()
     for (const n of [1, 2, 3]) outbox.add(event(n))
     expect(numbers(outbox.take(2))).toEqual([1, 2])
@@ -22,7 +22,7 @@ describe('Outbox', () => {
     expect(outbox.take(9)).toEqual([])
   })
 
-  it('forgets the oldest when the supervisor is away for long, and counts them', () => {
+  it('drops the oldest when the supervisor is disconnected for long, and counts them', () => {
     const outbox = new Outbox()
     for (let n = 0; n < 1_003; n++) outbox.add(event(n))
     expect(outbox.size).toBe(1_000)

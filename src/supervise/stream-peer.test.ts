@@ -23,7 +23,7 @@ async function openPeer(maxBytes = 10_000) {
 const ask = { timeoutMs: 60_000 }
 
 describe('StreamPeer', () => {
-  it('gives each question its own answer, in whatever order answers come', async () => {
+  it('matches each answer to its request, in any order', async () => {
     const { peer, sent, says } = await openPeer()
     const first = peer.request('ahp/event', { n: 1 }, ask)
     const second = peer.request('ahp/event', { n: 2 }, ask)
@@ -39,7 +39,7 @@ describe('StreamPeer', () => {
     expect(sent).toEqual([{ jsonrpc: '2.0', method: 'ahp/event', params: { n: 1 } }])
   })
 
-  it('rejects one question that is answered with an error, and stays open', async () => {
+  it('rejects one request that is answered with an error, and stays open', async () => {
     const { peer, sent, says } = await openPeer()
     const asked = peer.request('ahp/event', {}, ask)
     says({ id: sent[0]?.id, error: { code: 1, message: 'no' } })
@@ -50,7 +50,7 @@ describe('StreamPeer', () => {
     expect(peer.gone).toBeUndefined()
   })
 
-  it('rejects a question that is not answered in time, and ignores the late answer', async () => {
+  it('rejects a request that is not answered in time, and ignores the late answer', async () => {
     const { peer, sent, says } = await openPeer()
     await expect(peer.request('ahp/event', {}, { timeoutMs: 1 })).rejects.toMatchObject({
       code: 'supervision_timeout',
@@ -59,7 +59,7 @@ describe('StreamPeer', () => {
     expect(peer.gone).toBeUndefined()
   })
 
-  it('rejects a question that is aborted, before or after it was sent', async () => {
+  it('rejects a request that is aborted, before or after it was sent', async () => {
     const { peer, sent } = await openPeer()
     const controller = new AbortController()
     const asked = peer.request('ahp/event', {}, { ...ask, signal: controller.signal })
@@ -71,7 +71,7 @@ describe('StreamPeer', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('ends with everything that waits when something comes that is not a message', async () => {
+  it('ends with all pending requests when it receives something that is not a message', async () => {
     const { peer, close, says } = await openPeer()
     const asked = [peer.request('ahp/event', {}, ask), peer.request('ahp/event', {}, ask)]
     const ends = Promise.allSettled(asked)
@@ -87,7 +87,7 @@ describe('StreamPeer', () => {
     })
   })
 
-  it('ends when the other side could not read a question: no answer can be counted on', async () => {
+  it('ends when the other side could not parse a request, because answers are no longer reliable', async () => {
     const { peer, says } = await openPeer()
     const asked = peer.request('ahp/event', {}, ask)
     says({ id: null, error: { message: 'parse error' } })
@@ -97,7 +97,7 @@ describe('StreamPeer', () => {
     })
   })
 
-  it('bears messages that answer nothing, and ends at a flood of them', async () => {
+  it('tolerates messages that answer nothing, and ends after too many of them', async () => {
     const { peer, sent, says } = await openPeer()
     for (let n = 0; n < 1_000; n++) says({ method: 'ahp/hello' })
     const asked = peer.request('ahp/event', {}, ask)
@@ -107,7 +107,7 @@ describe('StreamPeer', () => {
     expect(peer.gone).toBe('it sent too many messages that answer nothing')
   })
 
-  it('rejects what waits when the connection is lost, with the reason', async () => {
+  it('rejects pending requests when the connection is lost, with the reason', async () => {
     const { peer, ends, says } = await openPeer()
     const asked = peer.request('ahp/event', {}, ask)
     ends('it ended with exit code 1')
@@ -140,7 +140,7 @@ describe('StreamPeer', () => {
     expect(late).toHaveBeenCalledTimes(1)
   })
 
-  it('sends nothing that is too long, and cuts nothing', async () => {
+  it('rejects a message that is too long, and cuts none', async () => {
     const { peer, sent } = await openPeer(100)
     const long = { text: 'ü'.repeat(60) }
     await expect(peer.request('ahp/event', long, ask)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('assertFits', () => {
 })
 
 describe('asSupervisionError', () => {
-  it('makes every error one that names the supervisor as unavailable', () => {
+  it('converts every error to one that names the supervisor as unavailable', () => {
     for (const thrown of [new Error('refused'), 'refused'])
       expect(asSupervisionError(thrown)).toMatchObject({
         code: 'supervision_unavailable',

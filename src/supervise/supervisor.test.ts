@@ -29,7 +29,7 @@ function event<Name extends BlockingEvent | NoticeEvent>(name: Name, depth = 0):
 }
 
 describe('Supervisor', () => {
-  it('does what the supervisor decides, and counts it', async () => {
+  it('applies the decisions of the supervisor, and counts them', async () => {
     const decisions = [
       { decision: 'allow' },
       { decision: 'block', reason: 'not on\nSundays!' },
@@ -63,7 +63,7 @@ describe('Supervisor', () => {
     })
   })
 
-  it('asks again for as long as a decision is deferred, and a person when that takes too long', async () => {
+  it('asks again while a decision is deferred, and asks the user when that takes too long', async () => {
     const decisions = [
       { decision: 'defer', retry_after_ms: 0 },
       { decision: 'defer', retry_after_ms: 1 },
@@ -79,7 +79,7 @@ describe('Supervisor', () => {
     })
   })
 
-  it('does not ask about what the supervisor did not name', async () => {
+  it('does not ask about kinds that the supervisor did not name', async () => {
     const { peer, supervisor } = await supervise({
       capabilities: ['pre_prompt'],
       decide: () => ({ decision: 'block' }),
@@ -89,7 +89,7 @@ describe('Supervisor', () => {
     expect(supervisor.status().asked).toBe(0)
   })
 
-  it('blocks agents that are deeper than the supervisor looks', async () => {
+  it('blocks agents that are deeper than the supervisor’s limit', async () => {
     const { peer, supervisor } = await supervise({ config: { max_depth: 1 } })
     expect(await supervisor.ask(event('pre_action', 1))).toEqual({ action: 'allow' })
     expect(await supervisor.ask(event('pre_action', 2))).toMatchObject({
@@ -110,7 +110,7 @@ describe('Supervisor', () => {
     })
   })
 
-  it('blocks what is not answered in time, also where work continues without a supervisor', async () => {
+  it('blocks what is not answered in time, also when work continues without a supervisor', async () => {
     const { supervisor } = await supervise(
       { decide: () => never, config: { timeout_ms: 1 } },
       { onDisconnect: 'continue' },
@@ -135,7 +135,7 @@ describe('Supervisor', () => {
     })
   })
 
-  it('blocks everything while the supervisor is away, and says once that it left and that it is back', async () => {
+  it('blocks everything while the supervisor is disconnected, and reports the loss and the return once', async () => {
     const { peer, supervisor, notices } = await supervise()
     await peer.stop()
     for (let n = 0; n < 2; n++)
@@ -153,7 +153,7 @@ describe('Supervisor', () => {
     expect(notices[1]).toBe('The supervisor is back.')
   })
 
-  it('lets work continue without it where the host says so, and counts what was not supervised', async () => {
+  it('allows work without it when the host says so, and counts what was not supervised', async () => {
     const { peer, supervisor, notices } = await supervise({}, { onDisconnect: 'continue' })
     await peer.stop()
     expect(await supervisor.ask(event('pre_action'))).toEqual({ action: 'allow' })
@@ -161,7 +161,7 @@ describe('Supervisor', () => {
     expect(notices).toEqual([expect.stringContaining('Work continues without it.')])
   })
 
-  it('reports what happened before it asks, and the rest when it is closed', async () => {
+  it('reports events before it asks, and the rest when it is closed', async () => {
     const { peer, supervisor } = await supervise()
     supervisor.tell(event('post_action'))
     supervisor.tell(event('success'))
@@ -176,7 +176,7 @@ describe('Supervisor', () => {
     await expect.poll(() => peer.events('session_end')).toHaveLength(1)
   })
 
-  it('reports one by one to a supervisor that takes no batches', async () => {
+  it('reports one by one to a supervisor that does not accept batches', async () => {
     const { peer, supervisor } = await supervise({ capabilities: ['pre_action'] })
     for (let n = 0; n < 3; n++) supervisor.tell(event('heartbeat'))
     await supervisor.ask(event('pre_action'))

@@ -16,7 +16,7 @@ import {
 const config = expect.objectContaining({ code: 'supervision_config' })
 
 describe('a transport', () => {
-  it('has its token and variables outside of the object, so that printing it shows neither', () => {
+  it('keeps its token and variables outside of the object, so that printing it shows neither', () => {
     const http = new HttpTransport('https://guard.test/ahp', 'secret-token')
     const stdio = new StdioTransport('guard', ['-v'], { env: { KEY: 'secret-value' }, cwd: '/srv' })
     for (const transport of [http, stdio]) {
@@ -29,7 +29,7 @@ describe('a transport', () => {
     expect(secretsOf(stdio)).toEqual(['secret-value'])
   })
 
-  it('has no secrets that are too short to be hidden, and names the longest first', () => {
+  it('has no secrets that are too short to redact, and lists the longest first', () => {
     const transport = new StdioTransport('guard', [], {
       env: { A: '1', B: 'abcdef', C: 'abcdefgh', D: 'short' },
     })
@@ -46,7 +46,7 @@ describe('a transport', () => {
     expect(envOf(transport)).toEqual({ KEY: 'value' })
   })
 
-  it('refuses by default what cannot be asked about', () => {
+  it('refuses by default when the supervisor cannot be asked', () => {
     expect(settingsOf(new UnixSocketTransport('/run/guard'))).toEqual({
       onDisconnect: 'deny',
       timeoutMs: 10_000,
@@ -57,7 +57,7 @@ describe('a transport', () => {
     })
   })
 
-  it('takes options, and the default for one that is null or undefined', () => {
+  it('accepts options, and uses the default for null and undefined', () => {
     const options = { timeoutMs: 5, onDisconnect: 'continue', heartbeatMs: undefined, maxDeferMs: null }
     expect(settingsOf(new HttpTransport('http://127.0.0.1:1', null, options as never))).toMatchObject({
       timeoutMs: 5,
@@ -76,7 +76,7 @@ describe('a transport', () => {
     [{ timeout: 5 }, 'there is no option "timeout"; there are onDisconnect, timeoutMs'],
     [{ __proto__: null, constructor: 1 }, 'there is no option "constructor"'],
     ['quickly', 'the options must be an object'],
-  ])('refuses the options %j', (options, words) => {
+  ])('rejects the options %j', (options, words) => {
     expect(() => new UnixSocketTransport('/run/guard', options as never)).toThrow(words)
     expect(() => new UnixSocketTransport('/run/guard', options as never)).toThrow(config)
   })
@@ -91,7 +91,7 @@ describe('a transport', () => {
     ['a key in its query', 'https://guard.test/?api_key=hunter2'],
     ['a token in its query', 'https://guard.test/?x=1&accessToken=hunter2'],
     ['a signature in its query', 'https://guard.test/?sig=hunter2'],
-  ])('refuses %s as the address over HTTP, and does not repeat it', (_, url) => {
+  ])('rejects %s as the address over HTTP, and does not repeat it', (_, url) => {
     let message = ''
     try {
       new HttpTransport(url as never)
@@ -103,13 +103,13 @@ describe('a transport', () => {
     expect(message).not.toContain('hunter2')
   })
 
-  it('takes an address with a harmless query, and drops its fragment', () => {
+  it('accepts an address with a harmless query, and drops its fragment', () => {
     expect(new WebSocketTransport('wss://guard.test/ahp?team=keyboards#x').url).toBe(
       'wss://guard.test/ahp?team=keyboards',
     )
   })
 
-  it.each([['two words'], ['line\nbreak'], ['schlüssel'], [5]])('refuses the token %j', (token) => {
+  it.each([['two words'], ['line\nbreak'], ['schlüssel'], [5]])('rejects the token %j', (token) => {
     expect(() => new HttpTransport('https://guard.test', token as never)).toThrow(
       'the token must be visible ASCII characters',
     )
@@ -127,12 +127,12 @@ describe('a transport', () => {
     [['guard', [], { env: { A: 1 } }], 'env must be an object of strings'],
     [['guard', [], { cwd: '' }], 'cwd must be a directory'],
     [['guard', [], { nice: 5 }], 'there is no option "nice"'],
-  ])('refuses the program %j', (given, words) => {
+  ])('rejects the program %j', (given, words) => {
     const [program, args, options] = given as [string, string[], object]
     expect(() => new StdioTransport(program, args, options)).toThrow(words)
   })
 
-  it('is recognised only when it was made by one of the classes', () => {
+  it('is recognised only when it was created by one of the classes', () => {
     expect(isTransport(new UnixSocketTransport('/run/guard'))).toBe(true)
     expect(isTransport({ kind: 'unix_socket', path: '/run/guard' })).toBe(false)
     expect(isTransport(Object.create(UnixSocketTransport.prototype))).toBe(false)
@@ -145,15 +145,15 @@ describe('openTokenProblem', () => {
     ['http://guard.test/', 'https'],
     ['http://10.0.0.1:80/', 'https'],
     ['http://127.0.0.1.guard.test/', 'https'],
-  ])('warns of a token that goes to %s without encryption', (url, better) => {
+  ])('warns about a token that is sent to %s without encryption', (url, better) => {
     expect(openTokenProblem(new HttpTransport(url, 'token'))).toContain(`use ${better}.`)
   })
 
-  it('warns of a WebSocket without encryption too', () => {
+  it('warns about a WebSocket without encryption too', () => {
     expect(openTokenProblem(new WebSocketTransport('ws://guard.test', 'token'))).toContain('use wss.')
   })
 
-  it('is silent without a token, with encryption, and on this machine', () => {
+  it('returns nothing without a token, with encryption, and on this machine', () => {
     const fine = [
       new HttpTransport('http://guard.test'),
       new HttpTransport('https://guard.test', 'token'),

@@ -17,7 +17,7 @@ const session = new Proxy(
 const untouched = new Proxy({}, { get: () => expect.unreachable() }) as never
 
 describe('a session without telemetry', () => {
-  it('adds nothing to a run, a request or a call, and looks at none of them', () => {
+  it('adds nothing to a run, a request or a call, and observes none of them', () => {
     const { watchRun, startRun, watchRequest, gate, services, callEnded } = telemetryFeature
     expect(watchRun?.(session, 'r', untouched)).toBeUndefined()
     expect(startRun?.(session, 'r', untouched)).toBeUndefined()

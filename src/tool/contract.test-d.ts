@@ -59,7 +59,7 @@ describe('createTool', () => {
     })
   })
 
-  test('infers the output from the output schema, and holds execute to what that schema takes', () => {
+  test('infers the output from the output schema, and checks the return type of execute against it', () => {
     const tool = createTool({ name: 't', description: 'd', input, output, execute: () => ({ sky: 'clear' }) })
     expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ city: string; days: number }, { sky: number }>>()
     createTool({
@@ -80,7 +80,7 @@ describe('createTool', () => {
     expectTypeOf(later.call).returns.resolves.toEqualTypeOf<{ ok: boolean }>()
   })
 
-  test('looks inside an envelope that execute returns', () => {
+  test('unwraps an envelope that execute returns', () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -91,7 +91,7 @@ describe('createTool', () => {
     expectTypeOf(tool.execute).returns.resolves.toEqualTypeOf<Envelope<{ sky: string }>>()
   })
 
-  test('takes its type parameters explicitly', () => {
+  test('accepts its type parameters explicitly', () => {
     const typed = createTool<typeof input, typeof output>({
       name: 't',
       description: 'd',
@@ -162,7 +162,7 @@ describe('createTool', () => {
     expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ n: number }, number>>()
   })
 
-  test('refuses what is not a schema, and a missing description', () => {
+  test('rejects a value that is not a schema, and a missing description', () => {
     // @ts-expect-error a JSON Schema belongs to createJsonTool
     createTool({ name: 't', description: 'd', input: { type: 'object' }, execute: () => 1 })
     // @ts-expect-error every tool needs a description
@@ -171,7 +171,7 @@ describe('createTool', () => {
 })
 
 describe('tools', () => {
-  test('of any arguments go into one collection', () => {
+  test('with any arguments fit into one collection', () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -190,7 +190,7 @@ describe('tools', () => {
     >()
   })
 
-  test('made from a JSON Schema have the arguments that are claimed for them', () => {
+  test('that are created from a JSON Schema have the arguments of their type parameter', () => {
     const tool = createJsonTool<{ a: number }, number>({
       name: 't',
       description: 'd',
@@ -201,7 +201,7 @@ describe('tools', () => {
     expectTypeOf(createThinkTool()).toEqualTypeOf<GovernedTool<{ thought: string }, string>>()
   })
 
-  test('are called by name with text, and give text or blocks', () => {
+  test('are called by name with text, and return text or blocks', () => {
     const set = {} as ToolSet
     expectTypeOf<ToolSet['call']>().parameter(1).toEqualTypeOf<string>()
     expectTypeOf(set.call('t', '{}')).resolves.toEqualTypeOf<string>()
@@ -245,8 +245,8 @@ describe('requirements', () => {
   })
 })
 
-describe('the rest', () => {
-  test('deprecated names mean what the new ones mean', () => {
+describe('other types', () => {
+  test('deprecated names equal the new ones', () => {
     expectTypeOf<ToolMiddleware>().toEqualTypeOf<AgentMiddleware>()
   })
 

@@ -11,6 +11,6 @@ it.each([
   ['application/pdf', 'document'],
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'document'],
   ['', 'document'],
-])('takes %j for %s', (type, kind) => {
+])('reads %j as %s', (type, kind) => {
   expect(mediaKind(type)).toBe(kind)
 })

@@ -28,7 +28,7 @@ describe('the schema of a built-in tool that models read', () => {
     })
   })
 
-  it('is what the definition of the tool has, while the whole schema checks every call', async () => {
+  it('is in the definition of the tool, while the whole schema checks every call', async () => {
     const tool = builtInTool({
       name: 'find',
       description: 'Find.',

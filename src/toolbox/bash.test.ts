@@ -16,7 +16,7 @@ const workspace = (options?: ToolboxWorkspaceOptions): Promise<ToolboxWorkspace>
 const textOf = (envelope: Envelope): string => toToolResult('bash', envelope).output
 
 describe('a command', () => {
-  it('gives its output, both streams in order, and its exit code', async () => {
+  it('returns its output, both streams in order, and its exit code', async () => {
     const space = await workspace()
     const done = await space.call(bashTool, { command: 'echo out; echo err >&2; cat a.txt; pwd' })
     expect(done).toMatchObject({ type: 'output', metadata: { exit_code: 0, sandbox: 'none' } })
@@ -31,7 +31,7 @@ describe('a command', () => {
     expect(textOf(await space.call(bashTool, { command: 'exit 3' }))).toBe('[Exit code: 3]')
   })
 
-  it('that a signal ended is not a success', async () => {
+  it('that was ended by a signal is not a success', async () => {
     const space = await workspace()
     const killed = await space.call(bashTool, { command: 'kill -KILL $$' })
     expect(killed).toMatchObject({ metadata: { exit_code: 137, signal: 'SIGKILL' } })
@@ -46,7 +46,7 @@ describe('a command', () => {
     })
   })
 
-  it('keeps head and tail of a long output, and the whole in a file', async () => {
+  it('keeps the start and the end of a long output, and saves all of it in a file', async () => {
     const space = await workspace()
     const long = await space.call(bashTool, {
       command: 'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 4',
@@ -60,7 +60,7 @@ describe('a command', () => {
     expect((await space.runtime.files?.stat(long.metadata.output_path ?? ''))?.size).toBe(1_000_012)
   })
 
-  it('gives an output of up to 204,800 bytes whole, and cuts the next byte', async () => {
+  it('returns up to 204,800 bytes of output in full, and cuts the next byte', async () => {
     const space = await workspace()
     const both = 'head -c 104800 /dev/zero | tr "\\0" x; head -c 100000 /dev/zero | tr "\\0" y >&2; exit 1'
     const whole = await space.call(bashTool, { command: both })
@@ -82,7 +82,7 @@ describe('a command', () => {
     expect(long).toMatchObject({ metadata: { truncated: true, output_path: expect.any(String) } })
   })
 
-  it('is ended when its time is over', async () => {
+  it('is ended when its time limit is reached', async () => {
     const space = await workspace()
     const late = await space.call(bashTool, { command: 'echo begun; sleep 600', timeout: 300 })
     expect(late).toMatchObject({ type: 'error', error_text: 'begun\n\n[Command timed out after 300ms]' })
@@ -113,7 +113,7 @@ describe('a command', () => {
     expect(textOf(ended)).toContain('the run was aborted')
   })
 
-  it('SEC-119 is one text for one shell, with nothing carried over', async () => {
+  it('SEC-119 is one text for one shell, with nothing kept between calls', async () => {
     const space = await workspace()
     await space.call(bashTool, { command: 'cd /; X=1; export X' })
     expect(textOf(await space.call(bashTool, { command: 'pwd; echo "[$X]"' }))).toBe(`${space.root}\n[]\n`)
@@ -140,7 +140,7 @@ describe('a command that leaves processes running ends', () => {
 })
 
 describe('a background job', () => {
-  it('is started, read from a position on, and seen to end', async () => {
+  it('is started, read from a position on, and reported as ended', async () => {
     const space = await workspace()
     const command = 'echo one; until [ -e go ]; do sleep 0.02; done; echo two; exit 5'
     const started = await space.call(bashTool, { command, background: true })
@@ -154,7 +154,7 @@ describe('a background job', () => {
     expect(last).toMatchObject({ metadata: { running: false, job_exit_code: 5, next: 8 } })
   })
 
-  it('is ended when asked to', async () => {
+  it('is ended on request', async () => {
     const space = await workspace()
     await space.call(bashTool, { command: 'sleep 600', background: true })
     expect(await space.call(bashTool, { job_id: 'job-1', action: 'kill' })).toMatchObject({
@@ -208,13 +208,13 @@ describe('arguments', () => {
     })
   })
 
-  it('cannot be used where there is no shell', async () => {
+  it('cannot be used without a shell', async () => {
     expect(textOf(await bashTool.execute({ command: 'ls' }, {}))).toContain('runtime.shell')
   })
 })
 
-describe('watching a command', () => {
-  it('brings its output while it runs, in few pieces', async () => {
+describe('the progress of a command', () => {
+  it('has its output while it runs, in few pieces', async () => {
     const space = await workspace()
     const pieces: unknown[] = []
     // Not more than one piece holds, should all of it come at once.
@@ -237,7 +237,7 @@ describe('watching a command', () => {
     expect(String(pieces.at(-1))).toMatch(/end\n$/)
   })
 
-  it('that fails does not touch the command', async () => {
+  it('does not affect the command when its listener fails', async () => {
     const space = await workspace()
     const done = await space.call(
       bashTool,
@@ -252,8 +252,8 @@ describe('watching a command', () => {
   })
 })
 
-describeWithBubblewrap('in the sandbox', () => {
-  it('says that nothing continues when a command has ended', async () => {
+describeWithBubblewrap('a command in the sandbox', () => {
+  it('reports that no process continues after it has ended', async () => {
     const space = await workspace({ sandbox: 'required' })
     const note = '[In the sandbox everything that a command starts ends with it.'
     for (const command of ['sleep 600 & echo up', 'setsid sleep 600 >/dev/null 2>&1 < /dev/null &'])
@@ -262,7 +262,7 @@ describeWithBubblewrap('in the sandbox', () => {
       expect(textOf(await space.call(bashTool, { command }))).not.toContain(note)
   })
 
-  it('says what was refused', async () => {
+  it('reports what was denied', async () => {
     const space = await workspace({ sandbox: 'required' })
     const refused = await space.call(bashTool, { command: 'touch /etc/x' })
     expect(refused).toMatchObject({ type: 'output', metadata: { sandbox: 'bubblewrap' } })

@@ -46,7 +46,7 @@ async function real() {
 }
 
 describe('batch', () => {
-  it('gives the results in order, each under its index', async () => {
+  it('returns the results in order, each with its index', async () => {
     const { context, asked } = await real()
     const envelope = await batchTool.execute(
       {
@@ -70,7 +70,7 @@ describe('batch', () => {
     expect(asked).toEqual([{ maxConcurrency: 8 }])
   })
 
-  it('names what failed, and counts as a success while anything worked', async () => {
+  it('names the calls that failed, and succeeds if any call succeeded', async () => {
     const { context } = await real()
     const envelope = await batchTool.execute(
       {
@@ -99,14 +99,14 @@ describe('batch', () => {
     ])
   })
 
-  it('fails when everything failed', async () => {
+  it('fails when all calls failed', async () => {
     const { context } = lend([])
     const envelope = await batchTool.execute({ invocations: [{ tool: 'x' }, { tool: 'y' }] }, context)
     expect(envelope).toMatchObject({ type: 'error' })
     expect((envelope as { error_text: string }).error_text).toContain('All 2 item(s) of the batch failed.')
   })
 
-  it('holds no batch', async () => {
+  it('rejects a batch inside a batch', async () => {
     const { context, asked } = lend([batchTool])
     const envelope = await batchTool.execute(
       { invocations: [{ tool: 'batch', args: { invocations: [] } }] },
@@ -118,7 +118,7 @@ describe('batch', () => {
     expect(asked).toEqual([])
   })
 
-  it('passes pictures on with the text', async () => {
+  it('passes images on with the text', async () => {
     const { context } = await real()
     const envelope = await batchTool.execute({ invocations: [{ tool: 'picture' }] }, context)
     expect(envelope).toMatchObject({
@@ -135,7 +135,7 @@ describe('batch', () => {
     [{ invocations: Array.from({ length: 33 }, () => ({ tool: 'x' })) }, '32'],
     [{ invocations: [{ tool: 'x' }], max_concurrency: 17 }, '16'],
     [{ invocations: [{ tool: 'x', arg: 1 }] }, 'arg'],
-  ])('refuses %#', async (args, words) => {
+  ])('rejects %#', async (args, words) => {
     expect(await batchTool.execute(args, {})).toMatchObject({
       type: 'error',
       error_text: expect.stringContaining(words),

@@ -20,7 +20,7 @@ function content(workspace: ToolboxWorkspace, path = 'a.txt'): string {
 }
 
 describe('edit', () => {
-  it('keeps the contract of a tool, in few words', async () => {
+  it('satisfies the contract of a tool, with a short description', async () => {
     const valid = { file_path: 'a', old_string: 'a', new_string: 'b' }
     const problems = await checkToolContract(editTool, {
       valid: [valid, { ...valid, replace_all: true }],
@@ -33,7 +33,7 @@ describe('edit', () => {
     expect(JSON.stringify(editTool.definition()).length).toBeLessThan(800)
   })
 
-  it('replaces the one occurrence, keeps the mode, and acknowledges without echo', async () => {
+  it('replaces the only occurrence, keeps the mode, and confirms without repeating the text', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo\nthree\n' })
     chmodSync(join(workspace.root, 'a.txt'), 0o751)
     const envelope = await workspace.call(editTool, {
@@ -50,7 +50,7 @@ describe('edit', () => {
     expect(JSON.stringify(envelope)).not.toContain('zwei')
   })
 
-  it('counts the lines that come and go', async () => {
+  it('counts the lines that were added and removed', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'a a\nb\na\nc\n' })
     expect(await edit(workspace, { old_string: 'a', new_string: 'x', replace_all: true })).toBe(
       'Replaced 3 occurrence(s) in a.txt (+2 -2 lines)',
@@ -62,7 +62,7 @@ describe('edit', () => {
     expect(content(workspace)).toBe('x xxc\n')
   })
 
-  it('leaves the file alone when the text is there more than once, and says where', async () => {
+  it('does not change the file when the text occurs more than once, and says where', async () => {
     const before = 'x = 1\ny = 2\nx = 1\naaa\n'
     const workspace = await toolboxWorkspace({ 'a.txt': before })
     const twice = await edit(workspace, { old_string: 'x = 1', new_string: 'z' })
@@ -74,7 +74,7 @@ describe('edit', () => {
     expect(content(workspace)).toBe(before)
   })
 
-  it('hints at what was probably meant when the text is not there', async () => {
+  it('suggests what was probably meant when the text does not occur', async () => {
     const before = 'function add(a, b) {\n\treturn a + b\n}\nconst total = add(1, 2)\n'
     const workspace = await toolboxWorkspace({ 'a.txt': before })
     const says = (old_string: string): Promise<string> => edit(workspace, { old_string, new_string: '!' })
@@ -91,7 +91,7 @@ describe('edit', () => {
     expect(content(workspace)).toBe(before)
   })
 
-  it('refuses what would change nothing, and names what it cannot edit', async () => {
+  it('rejects an edit that would change nothing, and names what it cannot edit', async () => {
     const latin = Buffer.from('caf\xe9', 'latin1')
     const workspace = await toolboxWorkspace({ 'a.txt': 'a\r\n', 'latin.txt': latin, 'dir/x': '' })
     expect(await edit(workspace, { old_string: 'a', new_string: 'a' })).toContain('are the same')
@@ -113,7 +113,7 @@ describe('edit', () => {
     )
   })
 
-  it('edits a file with CRLF by text with LF, and changes nothing else (wish 23)', async () => {
+  it('edits a file with CRLF by text with LF, and changes nothing else', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': '\uFEFFone\r\ntwo\r\nthree\r\n' })
     expect(await edit(workspace, { old_string: 'one\ntwo\n', new_string: 'one\nzwei\nhalf\n' })).toContain(
       '(+2 -1 lines)',
@@ -148,7 +148,7 @@ describe('edit', () => {
     // Minutes, when a line is walked once for each of its places.
   })
 
-  it('refuses more places than can be replaced at once', async () => {
+  it('rejects more occurrences than can be replaced at once', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'a'.repeat(1_000_001) })
     for (const replace_all of [true, false])
       expect(await edit(workspace, { old_string: 'a', new_string: 'b', replace_all })).toMatch(
@@ -156,7 +156,7 @@ describe('edit', () => {
       )
   })
 
-  it('edits through a link that stays inside, and not through one that leads out', async () => {
+  it('edits through a link that stays inside the workspace, and not through one that leads out', async () => {
     const workspace = await toolboxWorkspace({ 'real.txt': 'x' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'x')
@@ -172,7 +172,7 @@ describe('edit', () => {
     expect(readFileSync(outside, 'utf8')).toBe('x')
   })
 
-  it('notices that the file changed between reading and writing', async () => {
+  it('detects that the file changed between reading and writing', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n' })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
@@ -193,7 +193,7 @@ describe('edit', () => {
     expect(content(workspace)).toBe('two\n')
   })
 
-  it('loses no edit when many run at once: each is made, or says that it was not', async () => {
+  it('loses no edit when many run at once: each is made, or reports that it was not', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `word${index}`)
     const workspace = await toolboxWorkspace({ 'a.txt': `${names.join('\n')}\n` })
     const results = await Promise.all(
@@ -207,7 +207,7 @@ describe('edit', () => {
     )
   })
 
-  it('SEC-026 does to any file what a split and join on text with LF does, and never touches another byte', async () => {
+  it('SEC-026 changes any file like a split and join on text with LF, and never touches another byte', async () => {
     const piece = fc.constantFrom('a', 'b', 'ab', '\n', '\r\n', '\r\n', ' ', 'ü', '😀', '\t', '\r')
     const text = fc.array(piece, { maxLength: 25 }).map((parts) => parts.join(''))
     const bom = fc.constantFrom('', '\uFEFF')

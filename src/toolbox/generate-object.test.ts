@@ -21,11 +21,11 @@ function lending(generate: RuntimeObjects['generate']): {
 const args = { schema: { type: 'object' }, prompt: 'Classify.' }
 
 describe('generate_object', () => {
-  it('is small in every request', () => {
+  it('takes few bytes of every request', () => {
     expect(JSON.stringify(generateObjectTool.definition()).length).toBeLessThan(700)
   })
 
-  it('gives the object as JSON, and how it came about as metadata', async () => {
+  it('returns the object as JSON, and how it was created as metadata', async () => {
     const asked: ObjectRequest[] = []
     const envelope = await generateObjectTool.execute(
       {
@@ -69,7 +69,7 @@ describe('generate_object', () => {
     ])
   })
 
-  it('leaves out what the model wrote unless it is asked for', async () => {
+  it('omits the model’s text unless it is requested', async () => {
     const envelope = await generateObjectTool.execute(
       args,
       lending(async () => made),
@@ -101,7 +101,7 @@ describe('generate_object', () => {
     [{ prompt: ' ' }, /prompt/],
     [{ schema: 'string' }, /schema: expected object/],
     [{ wrong: 1 }, /wrong: unknown field/],
-  ])('refuses %j and names the bound', async (more, words) => {
+  ])('rejects %j and names the limit', async (more, words) => {
     const envelope = await generateObjectTool.execute(
       { ...args, ...more },
       lending(async () => made),
@@ -109,7 +109,7 @@ describe('generate_object', () => {
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringMatching(words) })
   })
 
-  it('answers with the last problems when no answer fitted, with the raw text if that was asked for', async () => {
+  it('returns the last problems when no answer matched, with the raw text if that was requested', async () => {
     const never = lending(async () => {
       throw new ObjectGenerationError('object_invalid', 'It does not fit.', {
         issues: [{ path: ['mood'], message: 'expected string' }],
@@ -133,7 +133,7 @@ describe('generate_object', () => {
     expect(await generateObjectTool.execute(args, never)).toMatchObject({ error_text: 'It does not fit.' })
   })
 
-  it('says what is missing where no session provides its model', async () => {
+  it('names what is missing when no session provides its model', async () => {
     expect(await generateObjectTool.execute(args, {})).toMatchObject({
       error_text: expect.stringContaining('provides no session'),
     })

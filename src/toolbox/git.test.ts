@@ -65,7 +65,7 @@ describe('status', () => {
     expect(metadata).toMatchObject({ branch: 'main', is_worktree: false, dirty_count: 0, is_dirty: false })
   })
 
-  it('counts and names what is not committed', async () => {
+  it('counts and names uncommitted changes', async () => {
     repository()
     writeFileSync(join(space.root, 'a.txt'), 'two\n')
     writeFileSync(join(space.root, 'neu ß.txt'), '')
@@ -100,7 +100,7 @@ describe('status', () => {
     expect(await say({ command: 'branch' })).toBe('Branches:\n* (detached HEAD)\n  main')
   })
 
-  it('says so outside of a repository', async () => {
+  it('reports that there is no repository', async () => {
     for (const command of ['status', 'log', 'branch', 'diff', 'stash', 'remote', 'worktree']) {
       const { text, exitCode } = await run({ command })
       expect([text, exitCode]).toEqual([`Not a git repository: ${space.root}`, 1])
@@ -144,7 +144,7 @@ describe('log and diff', () => {
     expect(await say({ command: 'diff', target: 'HEAD' })).toContain('+two')
   })
 
-  it('keeps a long diff in a file', async () => {
+  it('saves a long diff in a file', async () => {
     repository()
     writeFileSync(join(space.root, 'a.txt'), 'x'.repeat(99).concat('\n').repeat(5_000))
     const envelope = await space.call(gitTool, { command: 'diff' })
@@ -154,8 +154,8 @@ describe('log and diff', () => {
   })
 })
 
-describe('what may be seen', () => {
-  it('leaves out of a diff what may not be read, and says so', async () => {
+describe('read permissions', () => {
+  it('omit from a diff the files that are denied, and report it', async () => {
     const closed = await toolboxWorkspace(
       { '.env': 'KEY=old\n', 'a.txt': 'one\n', 'gone/.env': 'KEY=gone\n' },
       { permit: { path: (_, path) => (path.endsWith('/.env') ? 'it is secret' : undefined) } },
@@ -176,7 +176,7 @@ describe('what may be seen', () => {
     expect(gitTool.touches?.({ command: 'diff', path: '.env' })).toContainEqual({ fs: 'read', path: '.env' })
   })
 
-  it('stays below the workspace when that is a part of a repository', async () => {
+  it('stop at the workspace when it is a part of a repository', async () => {
     const above = dirname(space.root)
     writeFileSync(join(above, 'outer'), 'SECRET\n')
     git('init', '-q', '-b', 'main', '..')
@@ -191,7 +191,7 @@ describe('what may be seen', () => {
 })
 
 describe('branch and checkout', () => {
-  it('makes, lists, switches and removes', async () => {
+  it('creates, lists, switches and removes', async () => {
     repository()
     expect(await say({ command: 'branch', name: 'dev/ü' })).toBe('Created branch: dev/ü (based on HEAD)')
     expect(await say({ command: 'branch' })).toBe('Branches:\n  dev/ü\n* main')
@@ -200,7 +200,7 @@ describe('branch and checkout', () => {
     expect(await say({ command: 'branch', subcommand: 'remove', name: 'main' })).toBe('Deleted branch: main')
   })
 
-  it('says what is missing or wrong', async () => {
+  it('reports what is missing or wrong', async () => {
     repository()
     expect(await say({ command: 'checkout' })).toContain('ref parameter is required for checkout')
     expect(await say({ command: 'commit' })).toContain(
@@ -212,7 +212,7 @@ describe('branch and checkout', () => {
     expect(await say({ command: 'branch', subcommand: 'create' })).toContain('name parameter is required')
   })
 
-  it('never takes a file for a branch', async () => {
+  it('never confuses a file with a branch', async () => {
     repository()
     writeFileSync(join(space.root, 'a.txt'), 'precious\n')
     expect(await say({ command: 'checkout', ref: 'a.txt' })).toContain('git checkout failed')
@@ -221,7 +221,7 @@ describe('branch and checkout', () => {
 })
 
 describe('stash', () => {
-  it('lists without a message and makes one with it', async () => {
+  it('lists without a message, and creates a stash with one', async () => {
     repository()
     expect(await say({ command: 'stash' })).toBe('No stashes found.')
     expect(await say({ command: 'stash', message: 'm' })).toBe('No local changes to save.')
@@ -286,7 +286,7 @@ describe('worktree', () => {
     expect(await say({ command: 'worktree', subcommand: 'remove', path: "-it's odd" })).toContain('Removed')
   })
 
-  it('is known as one when the workspace is one', async () => {
+  it('is recognised when the workspace is one', async () => {
     repository()
     git('worktree', 'add', '-q', '-b', 'linked', '../linked')
     const { openWorkspace } = await import('../workspace/open-workspace.js')
@@ -311,7 +311,7 @@ describe('worktree', () => {
   })
 })
 
-describe('a repository that is not to be trusted', () => {
+describe('an untrusted repository', () => {
   const evil = (name: string): string => join(dirname(space.root), `PWN-${name}`)
   const plant = (name: string): string => `touch '${evil(name)}' #`
   const everything = [
@@ -330,7 +330,7 @@ describe('a repository that is not to be trusted', () => {
     { command: 'worktree' },
   ]
 
-  it('SEC-097 has nothing run that its configuration, attributes and hooks name', async () => {
+  it('SEC-097 runs nothing that its configuration, attributes or hooks name', async () => {
     repository()
     writeFileSync(join(space.root, 'f.x'), 'one\n')
     writeFileSync(join(space.root, '.gitattributes'), '*.x filter=evil diff=evil\n*.y filter=long\n')
@@ -395,7 +395,7 @@ describe('a repository that is not to be trusted', () => {
     expect(execFileSync('ls', [dirname(space.root)], { encoding: 'utf8' })).toContain('PWN-fsmonitor')
   })
 
-  it('SEC-097 cannot have missing objects fetched by a program it names', async () => {
+  it('SEC-097 cannot make git fetch missing objects with a program that it names', async () => {
     repository()
     const blob = git('rev-parse', 'HEAD:a.txt').trim()
     git('init', '-q', '--bare', 'far.git')
@@ -418,7 +418,7 @@ describe('a repository that is not to be trusted', () => {
     expect(existsSync(evil('uploadpack'))).toBe(true)
   })
 
-  it('SEC-097 has nothing run that the configuration of a repository inside it names', async () => {
+  it('SEC-097 runs nothing that the configuration of a nested repository names', async () => {
     repository()
     git('init', '-q', 'sub')
     writeFileSync(join(space.root, 'sub', '.gitattributes'), '*.x filter=evil\n')
@@ -437,7 +437,7 @@ describe('a repository that is not to be trusted', () => {
     expect(existsSync(evil('sub'))).toBe(true)
   })
 
-  it('SEC-098 cannot have another tree worked on', async () => {
+  it('SEC-098 cannot point git to another work tree', async () => {
     repository()
     const outside = join(dirname(space.root), 'outside')
     mkdirSync(outside)
@@ -451,7 +451,7 @@ describe('a repository that is not to be trusted', () => {
     expect(existsSync(join(outside, 'precious'))).toBe(true)
   })
 
-  it('SEC-097 has nothing run that only the configuration of another work tree names', async () => {
+  it('SEC-097 runs nothing that only the configuration of another work tree names', async () => {
     writeFileSync(join(space.root, '.gitattributes'), '*.txt filter=evil\n')
     repository()
     const filter = (name: string): string =>
@@ -478,7 +478,7 @@ describe('a repository that is not to be trusted', () => {
   })
 
   it.each(['--output=x', '-c', '-', '--upload-pack=touch x', 'a\nb', 'a\0b', '\u001b[2J', ''])(
-    'SEC-119 %j is not a name for anything',
+    'SEC-119 %j is rejected as a name',
     async (value) => {
       repository()
       const calls = [
@@ -494,7 +494,7 @@ describe('a repository that is not to be trusted', () => {
     },
   )
 
-  it('SEC-118 SEC-119 reads nothing in a name, path or message as a command', async () => {
+  it('SEC-118 SEC-119 reads no name, path or message as a command', async () => {
     repository()
     const bait = `x $(${plant('sub')}) \`${plant('tick')}\` '; ${plant('quote')}; ' $HOME`
     const calls = [

@@ -16,20 +16,20 @@ async function glob(space: ToolboxWorkspace, args: Record<string, unknown>): Pro
   return typeof envelope.data === 'string' ? envelope.data : JSON.stringify(envelope.data)
 }
 
-it('lists files by name, and says that these are all', async () => {
+it('lists files by name, and says that the list is complete', async () => {
   const space = await toolboxWorkspace({ 'b.ts': '', 'src/a.ts': '', 'src/deep/c.ts': '', 'x.js': '' })
   expect(await glob(space, { pattern: '*.ts' })).toBe('b.ts\nsrc/a.ts\nsrc/deep/c.ts\n\n3 of 3 file(s) shown')
   expect(await glob(space, { pattern: 'src/*.ts' })).toBe('src/a.ts\n\n1 of 1 file(s) shown')
   expect(await glob(space, { pattern: '*.ts', path: 'src/deep' })).toContain('src/deep/c.ts')
 })
 
-it('lists the newest first when asked to', async () => {
+it('lists the newest first on request', async () => {
   const space = await toolboxWorkspace({ a: '', b: '', c: '' })
   for (const [at, name] of ['b', 'c', 'a'].entries()) utimesSync(join(space.root, name), 1000 - at, 1000 - at)
   expect(await glob(space, { pattern: '*', order: 'newest' })).toBe('b\nc\na\n\n3 of 3 file(s) shown')
 })
 
-it('says when there is nothing, and what to try', async () => {
+it('reports when nothing matches, and what to try', async () => {
   const space = await toolboxWorkspace({ a: '' })
   expect(await glob(space, { pattern: 'src/*.rs' })).toBe(
     'No files found matching pattern: src/*.rs\nA pattern with a slash starts at the searched directory: put **/ in front to match at any depth.',
@@ -37,7 +37,7 @@ it('says when there is nothing, and what to try', async () => {
   expect(await glob(space, { pattern: '*.rs' })).toContain('.gitignore')
 })
 
-it('shows 1,000 files, never as if they were all, and keeps more in a file', async () => {
+it('shows 1,000 files, marked as incomplete, and saves more in a file', async () => {
   const files = Object.fromEntries(
     Array.from({ length: 1_001 }, (_, at) => [`f${String(at).padStart(4, '0')}`, '']),
   )
@@ -51,7 +51,7 @@ it('shows 1,000 files, never as if they were all, and keeps more in a file', asy
   expect(whole?.split('\n')).toHaveLength(1_001)
 })
 
-it('says plainly when it is not complete', async () => {
+it('reports clearly when the list is not complete', async () => {
   const search = {
     grep: async () => ({ lines: [], files: [], matches: 0, fileCount: 0, truncated: false }),
     glob: async () => ({ paths: ['a'], total: 1, truncated: true, incomplete: 'Stopped.' }),
@@ -65,7 +65,7 @@ it('says plainly when it is not complete', async () => {
   })
 })
 
-it('obeys .gitignore, lists hidden files, follows no link and takes any name', async () => {
+it('respects .gitignore, lists hidden files, follows no link and accepts any name', async () => {
   const space = await toolboxWorkspace({
     '.gitignore': '*.log',
     'a.log': '',
@@ -83,7 +83,7 @@ it('obeys .gitignore, lists hidden files, follows no link and takes any name', a
   expect(await glob(space, { pattern: '*', path: '../' })).toContain('outside the workspace')
 })
 
-describe('against ripgrep itself', () => {
+describe('compared with ripgrep', () => {
   const part = fc.constantFrom('a', 'b', 'ab', 'src', '.dot', 'c d', 'é', '-x', 'B')
   const fileName = fc.constantFrom(
     'a',
@@ -189,7 +189,7 @@ describe('against ripgrep itself', () => {
   }
 })
 
-it('publishes what it is', () => {
+it('has a complete definition', () => {
   expect(globTool).toMatchObject({ kind: 'search', idempotent: true, limits: { maxItems: 1_000 } })
   expect(globTool.touches({ pattern: '*', path: 'src' })).toEqual([{ fs: 'read', path: 'src' }])
 })

@@ -21,7 +21,7 @@ describe('content', () => {
     )
   })
 
-  it('shows context with a blank in front, and groups apart', async () => {
+  it('indents lines of context, and separates groups', async () => {
     const space = await toolboxWorkspace({ 'a.txt': lines })
     expect(await grep(space, { pattern: 'foo', context: 1, ignore_case: true })).toBe(
       [
@@ -49,12 +49,12 @@ describe('content', () => {
     expect(await grep(space, { pattern: 'x' })).not.toContain('--')
   })
 
-  it('says when there is nothing', async () => {
+  it('reports when nothing matches', async () => {
     const space = await toolboxWorkspace({ a: 'x\n' })
     expect(await grep(space, { pattern: 'nope' })).toBe('No matches found for pattern: nope')
   })
 
-  it('keeps to a path, a file and a glob', async () => {
+  it('is limited to a path, a file and a glob', async () => {
     const space = await toolboxWorkspace({ 'a/x.ts': 'foo', 'a/y.tsx': 'foo', 'b/z.js': 'foo' })
     expect(await grep(space, { pattern: 'foo', path: 'a' })).toContain('2 match(es) in 2 file(s)')
     expect(await grep(space, { pattern: 'foo', path: 'b/z.js' })).toContain('>b/z.js:1: foo')
@@ -84,7 +84,7 @@ describe('other outputs', () => {
 })
 
 describe('too many matches', () => {
-  it('are counted, 200 shown, and more kept in a file', async () => {
+  it('are counted, 200 are shown, and more are saved in a file', async () => {
     const space = await toolboxWorkspace({ a: 'x\n'.repeat(150), b: 'x\n-\n_\n'.repeat(300) })
     const envelope = await space.call(grepTool, { pattern: 'x', context: 1 })
     expect(envelope.metadata).toMatchObject({ truncated: true, matches: 450, files: 2 })
@@ -101,7 +101,7 @@ describe('too many matches', () => {
     expect(head).toMatch(/>b:148: x\n b:149: -\n\nFound/)
   })
 
-  it('are no different without a place for a file', async () => {
+  it('are the same without a place for a file', async () => {
     const space = await toolboxWorkspace({ a: 'x\n'.repeat(201) })
     const { search } = space.runtime
     const envelope = await grepTool.execute({ pattern: 'x' }, { runtime: search ? { search } : {} })
@@ -125,13 +125,13 @@ describe('errors', () => {
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('runtime.search') })
   })
 
-  it('refuse arguments that do not exist', async () => {
+  it('reject unknown arguments', async () => {
     const space = await toolboxWorkspace({})
     expect(await grep(space, { pattern: 'x', regex: true })).toContain('regex')
   })
 })
 
-it('says plainly when a search is not complete', async () => {
+it('reports clearly when a search is not complete', async () => {
   const partial: GrepOutcome = {
     lines: [{ path: 'a', line: 1, text: 'x', match: true }],
     files: [],
@@ -155,8 +155,8 @@ it('says plainly when a search is not complete', async () => {
   )
 })
 
-describe('what is searched', () => {
-  it('obeys .gitignore, looks into hidden files, skips binary ones and links', async () => {
+describe('the searched files', () => {
+  it('respect .gitignore, include hidden files, and exclude binary ones and links', async () => {
     const space = await toolboxWorkspace({
       '.gitignore': 'ignored/\n*.log\n',
       'ignored/a': 'needle',
@@ -172,7 +172,7 @@ describe('what is searched', () => {
     )
   })
 
-  it('takes any name, and shows those that would break a line in quotes', async () => {
+  it('can have any name, and names with line breaks are shown in quotes', async () => {
     const names = [
       "it's",
       'a "b"',
@@ -193,7 +193,7 @@ describe('what is searched', () => {
     expect(text).toContain('>"\\u001b[2J":1')
   })
 
-  it('searches deep directories, and skips what may not be read', async () => {
+  it('can be in deep directories, and unreadable ones are skipped', async () => {
     const deep = Array.from({ length: 60 }, (_, at) => `d${at}`).join('/')
     const space = await toolboxWorkspace({ [`${deep}/f`]: 'needle', closed: 'needle', ok: 'needle' })
     mkdirSync(join(space.root, 'no'))
@@ -208,7 +208,7 @@ describe('what is searched', () => {
     chmodSync(join(space.root, 'no'), 0o700)
   })
 
-  it('shows nothing that the call may not read', async () => {
+  it('do not include files that the call is not allowed to read', async () => {
     const space = await toolboxWorkspace(
       { '.env': 'needle', a: 'needle' },
       { permit: { path: (_, real) => (real.endsWith('.env') ? 'no' : undefined) } },
@@ -217,7 +217,7 @@ describe('what is searched', () => {
   })
 })
 
-it('publishes what it is', () => {
+it('has a complete definition', () => {
   expect(grepTool).toMatchObject({ kind: 'search', idempotent: true, limits: { maxItems: 200 } })
   expect(grepTool.requires).toEqual({ fs: { read: ['{workspace}/**'] } })
   expect(grepTool.touches({ pattern: 'x' })).toEqual([{ fs: 'read', path: '.' }])

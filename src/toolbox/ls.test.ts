@@ -12,14 +12,14 @@ async function text(workspace: ToolboxWorkspace, args: object): Promise<string> 
 }
 
 describe('ls', () => {
-  it('keeps the contract of a tool, in few words', async () => {
+  it('satisfies the contract of a tool, with a short description', async () => {
     const samples = { valid: [{}, { path: 'src' }], invalid: [{ path: 1 }, { recursive: true }] }
     expect(await checkToolContract(lsTool, samples)).toEqual([])
     expect(lsTool.touches({})).toEqual([{ fs: 'read', path: '.' }])
     expect(JSON.stringify(lsTool.definition()).length).toBeLessThan(500)
   })
 
-  it('lists names with kinds and sizes, hidden ones too, by name', async () => {
+  it('lists names with kinds and sizes, hidden ones too, sorted by name', async () => {
     const workspace = await toolboxWorkspace({ 'b.txt': '12345', '.hidden': '', 'src/a.ts': 'x' })
     symlinkSync('/etc/passwd', join(workspace.root, 'link'))
     execFileSync('mkfifo', [join(workspace.root, 'pipe')])
@@ -36,7 +36,7 @@ describe('ls', () => {
     expect(await text(workspace, { path: 'src' })).toBe('         1  a.ts\n')
   })
 
-  it('shows odd names so that each is one line', async () => {
+  it('shows unusual names so that each is one line', async () => {
     const workspace = await toolboxWorkspace({ 'a\nb': '', '-rf': '', 'with space': '', 'a\u202eb': '' })
     const lines = (await text(workspace, {})).trimEnd().split('\n')
     expect(lines.map((line) => line.slice(12))).toEqual(['-rf', '"a\\nb"', '"a\\u202eb"', 'with space'])
@@ -53,7 +53,7 @@ describe('ls', () => {
     expect(metadata).toMatchObject({ entries: 1007, truncated: true })
   })
 
-  it('answers for what is empty, missing, no directory, or outside', async () => {
+  it('answers for a path that is empty, missing, not a directory, or outside', async () => {
     const workspace = await toolboxWorkspace({ 'src/a.ts': '' })
     mkdirSync(join(workspace.root, 'none'))
     symlinkSync('/etc', join(workspace.root, 'etc'))

@@ -108,7 +108,7 @@ function diffOf(before: string, after: string, context: number): string {
 
 describe('patch and git', () => {
   it.each([3, 1, 0])(
-    'makes the same bytes of every diff that git writes with %i lines of context',
+    'produces the same bytes for every diff that git writes with %i lines of context',
     async (context) => {
       const pairs = fc.sample(pair, { numRuns: 60, seed: 41 + context })
       const files = new Map(pairs.map((one, index) => [`dir ${index % 7}/f${index}.txt`, one] as const))
@@ -146,7 +146,7 @@ describe('patch and git', () => {
     },
   )
 
-  it('makes the same bytes of every diff that diff writes', () => {
+  it('produces the same bytes for every diff that diff writes', () => {
     fc.assert(
       fc.property(pair, fc.constantFrom(0, 1, 3), ([before, after], context) => {
         const diff = diffOf(before, after, context)
@@ -157,13 +157,13 @@ describe('patch and git', () => {
     )
   })
 
-  it('goes by the line number where git would go to the end of the file', () => {
+  it('uses the line number where git would use the end of the file', () => {
     const diff = diffOf('a\na\na\n', 'a\na\n\n', 1)
     expect(gitApply('a\na\na\na\n', diff, [])).toBe('a\na\na\n\n')
     expect(ourApply('a\na\na\na\n', diff)?.text).toBe('a\na\n\na\n')
   })
 
-  it('never makes something else than git of a damaged diff, or of a file that moved on', () => {
+  it('never produces another result than git for a damaged diff, or for a file that has changed', () => {
     let applied = 0
     const damage = fc.record({
       kind: fc.constantFrom('none', 'drop', 'double', 'mark', 'number', 'cut', 'swap'),

@@ -32,7 +32,7 @@ const change = (path: string, from: string, to: string): string =>
   `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${from}\n+${to}\n`
 
 describe('patch', () => {
-  it('keeps the contract of a tool, in few words', async () => {
+  it('satisfies the contract of a tool, with a short description', async () => {
     const problems = await checkToolContract(patchTool, {
       valid: [{ diff: '@@ -1 +1 @@\n-a\n+b', file_path: 'a' }],
       invalid: [{}, { diff: 1 }, { diff: 'no diff' }, { diff: '', fuzz: 2 }],
@@ -53,7 +53,7 @@ describe('patch', () => {
     expect(content(workspace, 'a.txt')).toBe('eins\ndos\ntres\n')
   })
 
-  it('changes, creates, deletes and renames in one diff, and says what it did to each', async () => {
+  it('changes, creates, deletes and renames in one diff, and reports each change', async () => {
     const workspace = await toolboxWorkspace({
       'src/a.txt': numbers,
       'old.txt': 'gone\n',
@@ -136,7 +136,7 @@ describe('patch', () => {
     )
   })
 
-  it('says which line it expected and which it found, and changes no file at all', async () => {
+  it('reports the expected line and the line that it found, and changes no file at all', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'present\n' })
     const said = await patch(workspace, change('a.txt', 'one', 'uno') + change('b.txt', 'past', 'future'))
     expect(said).toContain(
@@ -150,7 +150,7 @@ describe('patch', () => {
     expect(await patch(workspace, change('c.txt', 'a', 'b'))).toContain('Did you mean a.txt')
   })
 
-  it('puts earlier files back when a later one cannot be written', async () => {
+  it('restores earlier files when a later one cannot be written', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'two\n', 'gone.txt': 'x\n' })
     chmodSync(join(workspace.root, 'b.txt'), 0o444)
     const make = '--- /dev/null\n+++ b/deep/new.txt\n@@ -0,0 +1 @@\n+n\n'
@@ -171,7 +171,7 @@ describe('patch', () => {
     ).toBe(false)
   })
 
-  it('changes nothing when one of its files may not be written', async () => {
+  it('changes nothing when one of its files must not be written', async () => {
     const files = { 'a.txt': 'one\n', 'secret.txt': 'two\n' }
     const refuse = (kind: string, path: string): string | undefined =>
       kind === 'write' && path.endsWith('secret.txt') ? 'a rule denies it' : undefined
@@ -205,7 +205,7 @@ describe('patch', () => {
     expect([content(workspace, 'a.txt'), content(workspace, 'b.txt')]).toEqual(['theirs\n', 'theirs\n'])
   })
 
-  it('finds the one place of a hunk whose line numbers are off, and refuses two places', async () => {
+  it('finds the only position of a hunk whose line numbers are wrong, and rejects two positions', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': numbers, 'b.txt': 'x\ny\n'.repeat(3) })
     expect(await patch(workspace, '@@ -1,2 +1,2 @@\n seven\n-eight\n+acht', 'a.txt')).toContain(
       'hunk 1 was applied at line 7, its header says 1',
@@ -220,7 +220,7 @@ describe('patch', () => {
     expect(await patch(workspace, '@@ -90,0 +91,1 @@\n+z', 'b.txt')).toContain('no context lines')
   })
 
-  it('counts lines itself where a header miscounts, and says so', async () => {
+  it('counts lines itself when the counts of a header are wrong, and reports it', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': numbers })
     const said = await patch(
       workspace,
@@ -234,14 +234,14 @@ describe('patch', () => {
     )
   })
 
-  it('takes lines of content that look like headers for what the counts say', async () => {
+  it('reads content lines that look like headers as content when the counts say so', async () => {
     const workspace = await toolboxWorkspace({ 'a.sql': '-- comment\n-- x\nselect 1\n' })
     const diff = '--- a/a.sql\n+++ b/a.sql\n@@ -1,3 +1,3 @@\n--- comment\n+++ other\n -- x\n select 1\n'
     expect(await patch(workspace, diff)).toContain('(+1 -1 lines)')
     expect(content(workspace, 'a.sql')).toBe('++ other\n-- x\nselect 1\n')
   })
 
-  it('keeps CRLF, byte-order mark and a missing last line ending when the diff knows nothing of them (wish 23)', async () => {
+  it('keeps CRLF, byte-order mark and a missing last line ending when the diff does not have them', async () => {
     const workspace = await toolboxWorkspace({
       'dos.txt': '\uFEFFone\r\ntwo\r\nthree',
       'plain.txt': 'one\ntwo',
@@ -289,7 +289,7 @@ describe('patch', () => {
     }
   })
 
-  it('makes and removes empty files, and notes modes that it does not set', async () => {
+  it('creates and removes empty files, and reports modes that it does not set', async () => {
     const workspace = await toolboxWorkspace({ 'e.txt': '', 'run.sh': 'x\n' })
     const said = await patch(
       workspace,
@@ -299,7 +299,7 @@ describe('patch', () => {
     expect(readdirSync(workspace.root).sort()).toEqual(['n.txt', 'run.sh'])
   })
 
-  it('refuses what is not such a diff, and says what is wrong with it', async () => {
+  it('rejects a text that is not a valid diff, and says why', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'x\n' })
     for (const [diff, words] of [
       ['', 'No @@ hunk headers found in diff'],
@@ -323,7 +323,7 @@ describe('patch', () => {
     expect(content(workspace, 'a.txt') + content(workspace, 'b.txt')).toBe('one\nx\n')
   })
 
-  it('finds its place in time linear in the lengths of file and diff, also with many equal lines', async () => {
+  it('finds positions in time linear in the lengths of file and diff, also with many equal lines', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': `${'a\n'.repeat(100_000)}b\n` })
     const hunk = (last: string): string =>
       `--- a/a.txt\n+++ b/a.txt\n@@ -7,20001 +7,20001 @@\n${' a\n'.repeat(20_000)}-${last}\n+x\n`
@@ -332,7 +332,7 @@ describe('patch', () => {
     expect(content(workspace, 'a.txt')).toBe(`${'a\n'.repeat(100_000)}x\n`)
   })
 
-  it('SEC-028 applies nothing of a diff with a path that leads out, a link, or a binary part', async () => {
+  it('SEC-028 applies no part of a diff with a path that leads out, a link, or a binary part', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'one\n')

@@ -16,7 +16,7 @@ function host(answer: (questions: readonly Question[], signal?: AbortSignal) => 
 }
 
 describe('question', () => {
-  it('puts the questions to the host as they were asked, and gives its answers', async () => {
+  it('passes the questions to the host unchanged, and returns its answers', async () => {
     let put: unknown
     const context = host((questions) => {
       put = questions
@@ -26,7 +26,7 @@ describe('question', () => {
     expect(put).toEqual(one.questions)
   })
 
-  it('takes other words than the options, several where several may be chosen, and none', async () => {
+  it('accepts other text than the options, several where several can be chosen, and none', async () => {
     const questions = [
       { question: 'a', options: [{ label: 'A' }] },
       { question: 'b', multi_select: true },
@@ -41,7 +41,7 @@ describe('question', () => {
     ).toEqual({ answers })
   })
 
-  it('answers that no user can answer, always with the same text', async () => {
+  it('reports that no user can answer, always with the same text', async () => {
     for (const context of [{}, { runtime: {} }, { runtime: { session: {} } }]) {
       expect(await questionTool.execute(one, context)).toMatchObject({
         type: 'error',
@@ -59,7 +59,7 @@ describe('question', () => {
     ['numbers', { answers: [[1]] }],
     ['two answers where one was asked for', { answers: [['A', 'B']] }],
     ['an answer without end', { answers: [['x'.repeat(20_001)]] }],
-  ])('refuses %s from the host', async (_name, answer) => {
+  ])('rejects %s from the host', async (_name, answer) => {
     const envelope = await questionTool.execute(
       one,
       host(() => answer),
@@ -67,14 +67,14 @@ describe('question', () => {
     expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('no usable answer') })
   })
 
-  it('passes on that the host failed', async () => {
+  it('reports that the host failed', async () => {
     const context = host(() => {
       throw new Error('the window was closed')
     })
     expect(await questionTool.execute(one, context)).toMatchObject({ error_text: 'the window was closed' })
   })
 
-  it('stops waiting when the run stops, even if the host ignores the signal', async () => {
+  it('stops waiting when the run is aborted, even if the host ignores the signal', async () => {
     const stop = new AbortController()
     const ask = (_questions: readonly Question[], signal?: AbortSignal): Promise<QuestionAnswers> => {
       expect(signal).toBe(stop.signal)
@@ -91,7 +91,7 @@ describe('question', () => {
     ['an option without label', { questions: [{ question: 'x', options: [{ description: 'd' }] }] }],
     ['an unknown field', { questions: [{ question: 'x', multiple: true }] }],
     ['too many questions', { questions: Array.from({ length: 11 }, () => ({ question: 'x' })) }],
-  ])('refuses %s before a user is asked', async (_name, args) => {
+  ])('rejects %s before a user is asked', async (_name, args) => {
     const context = host(() => {
       throw new Error('asked')
     })

@@ -34,7 +34,7 @@ const oneByOne = Buffer.from(
 )
 
 describe('read', () => {
-  it('keeps the contract of a tool, in few words', async () => {
+  it('satisfies the contract of a tool, with a short description', async () => {
     const problems = await checkToolContract(readTool, {
       valid: [{ file_path: 'a' }, { file_path: 'a', offset: 1, limit: 2 }, { file_path: 'a', start_byte: 0 }],
       invalid: [{}, { file_path: 1 }, { file_path: 'a', offset: -1 }, { file_path: 'a', lines: 3 }],
@@ -43,7 +43,7 @@ describe('read', () => {
     expect(JSON.stringify(readTool.definition()).length).toBeLessThan(1150)
   })
 
-  it('numbers lines, and says how to read on', async () => {
+  it('numbers lines, and says how to read the rest', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo\nthree\n' })
     expect(await output(workspace, { file_path: 'a.txt' })).toBe('     1\tone\n     2\ttwo\n     3\tthree\n')
     expect(await output(workspace, { file_path: 'a.txt', offset: 1, limit: 1 })).toBe(
@@ -73,7 +73,7 @@ describe('read', () => {
     expect(metadata['truncated']).toBeUndefined()
   })
 
-  it('shows a file of up to 200 KB whole, however many lines it has and however long they are', async () => {
+  it('shows a file of up to 200 KB in full, however many lines it has and however long they are', async () => {
     const workspace = await toolboxWorkspace({
       'many.txt': 'a line\n'.repeat(20_000),
       'one.txt': 'y'.repeat(204_800),
@@ -112,12 +112,12 @@ describe('read', () => {
     expect(Buffer.byteLength(String(short.type === 'output' && short.data))).toBeLessThan(400 * 1024)
   })
 
-  it('says that an empty file is empty', async () => {
+  it('reports that an empty file is empty', async () => {
     const workspace = await toolboxWorkspace({ 'none.txt': '' })
     expect(await output(workspace, { file_path: 'none.txt' })).toBe('(none.txt is empty)')
   })
 
-  it('shows CRLF and byte-order marks for what they are, outside the text', async () => {
+  it('reports CRLF and byte-order marks outside of the text', async () => {
     const workspace = await toolboxWorkspace({
       'dos.txt': '\uFEFFone\r\ntwo\r\n',
       'mixed.txt': 'one\r\ntwo\nthree',
@@ -133,7 +133,7 @@ describe('read', () => {
     expect(await output(workspace, { file_path: 'cr.txt' })).toBe('     1\ta\rb\n')
   })
 
-  it('decodes UTF-16 in both orders, and names what is not UTF-8', async () => {
+  it('decodes UTF-16 in both byte orders, and reports text that is not UTF-8', async () => {
     const le = Buffer.from('\uFEFFgrüße\r\nzwei\r\n', 'utf16le')
     const workspace = await toolboxWorkspace({
       'le.txt': le,
@@ -189,7 +189,7 @@ describe('read', () => {
     expect(await failure(workspace, { file_path: 'u.txt', start_byte: 0, offset: 0 })).toContain('not both')
   })
 
-  it('shows any window of any text as a plain split would, wherever chunks and limits fall', async () => {
+  it('shows any range of any text like a plain split, wherever chunks and limits fall', async () => {
     const workspace = await toolboxWorkspace()
     const line = fc.oneof(
       fc.string({ maxLength: 12, unit: 'grapheme' }),
@@ -228,7 +228,7 @@ describe('read', () => {
     )
   })
 
-  it('gives images as images, by their bytes and not by their names', async () => {
+  it('returns images as images, recognised by their bytes and not by their names', async () => {
     const workspace = await toolboxWorkspace({
       'photo.txt': oneByOne,
       'a.gif': Buffer.from('GIF89a\x01\0\x01\0'),
@@ -254,7 +254,7 @@ describe('read', () => {
     )
   })
 
-  it('names binary files with their kind and size', async () => {
+  it('reports binary files with their kind and size', async () => {
     const workspace = await toolboxWorkspace({
       'a.bin': new Uint8Array([1, 2, 0, 3]),
       'few.dat': `${'text\n'.repeat(50)}\0`,
@@ -272,7 +272,7 @@ describe('read', () => {
     expect(await failure(workspace, { file_path: 'late.log', offset: 4000 })).toContain('binary file')
   })
 
-  it('answers missing files and directories with the nearest names', async () => {
+  it('answers for missing files and directories with the nearest names', async () => {
     const workspace = await toolboxWorkspace({ 'src/parser.ts': '', 'src/lexer.ts': '', 'docs/guide.md': '' })
     expect(await failure(workspace, { file_path: 'src/parsre.ts' })).toContain('Did you mean src/parser.ts?')
     expect(await failure(workspace, { file_path: 'scr/lexer.ts' })).toContain('Did you mean src/lexer.ts?')
@@ -303,7 +303,7 @@ describe('read', () => {
     expect(await output(workspace, { file_path: 'short/f.txt' })).toBe('     1\tdeep\n')
   })
 
-  it('reads what a call left in the scratch directory', async () => {
+  it('reads what a call saved in the scratch directory', async () => {
     const workspace = await toolboxWorkspace()
     const path = (await workspace.runtime.scratch?.write('out', 'long output\n')) ?? ''
     expect(await output(workspace, { file_path: path })).toBe('     1\tlong output\n')
@@ -353,7 +353,7 @@ describe('read', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(50 * 1024 ** 2)
   })
 
-  it('reads the middle of 100 MB without holding it', async () => {
+  it('reads the middle of 100 MB without loading all of it', async () => {
     const workspace = await toolboxWorkspace()
     const line = 'x'.repeat(99)
     const file = openSync(join(workspace.root, 'big.txt'), 'w')
@@ -401,7 +401,7 @@ describe('read', () => {
     expect(chunks).toBe(4)
   })
 
-  it('says when the file changed under its hands', async () => {
+  it('reports that the file changed while it was read', async () => {
     const workspace = await toolboxWorkspace({ 'big.txt': 'old line\n'.repeat(200_000) })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
@@ -421,7 +421,7 @@ describe('read', () => {
     expect(envelope).toMatchObject({ data: expect.stringContaining('was changed while it was read') })
   })
 
-  it('says so where the host provides no files', async () => {
+  it('reports that the host provides no files', async () => {
     expect(await readTool.execute({ file_path: 'a' }, { runtime: {} })).toMatchObject({
       type: 'error',
       error_text: expect.stringContaining('provides no files'),

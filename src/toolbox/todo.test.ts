@@ -42,7 +42,7 @@ describe('todo', () => {
     expect(kept()).toEqual([])
   })
 
-  it('refuses two items in progress, names both, and changes nothing', async () => {
+  it('rejects two items in progress, names both, and changes nothing', async () => {
     const { context, kept } = session([pending('old')])
     const todos: Todo[] = [
       pending('a'),
@@ -65,19 +65,19 @@ describe('todo', () => {
     ['an item that cannot be seen', [{ content: '\u200b \n', status: 'pending' }]],
     ['an item that is too long', [pending('x'.repeat(1_001))]],
     ['too many items', Array.from({ length: 201 }, (_, at) => pending(`${at}`))],
-  ])('refuses %s', async (_name, todos) => {
+  ])('rejects %s', async (_name, todos) => {
     const { context, kept } = session()
     expect(await todoTool.execute({ todos }, context)).toMatchObject({ type: 'error' })
     expect(kept()).toEqual([])
   })
 
-  it('SEC-249: keeps no control characters', async () => {
+  it('SEC-249: removes control characters', async () => {
     const { context, kept } = session()
     await todoTool.execute({ todos: [pending('a\u001b]52;c;x\u0007\nb')] }, context)
     expect(kept()).toEqual([pending('a]52;c;x b')])
   })
 
-  it('says what is missing where no session is', async () => {
+  it('names what is missing without a session', async () => {
     expect(await todoTool.execute({})).toMatchObject({
       type: 'error',
       error_text: expect.stringContaining('session'),
@@ -86,7 +86,7 @@ describe('todo', () => {
     expect(envelope).toMatchObject({ error_text: expect.stringContaining('session.todos') })
   })
 
-  it('touches nothing and needs nothing', () => {
+  it('touches nothing and requires nothing', () => {
     expect(todoTool.requires).toEqual({})
     expect(todoTool.touches({})).toEqual([])
   })

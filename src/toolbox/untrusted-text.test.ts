@@ -21,7 +21,7 @@ describe('visibleText', () => {
     expect(visibleText(given)).toBe(seen)
   })
 
-  it('leaves text that can be seen as it is', () => {
+  it('does not change visible text', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[\p{L}\p{N}\p{P}\p{Zs}\n\t]*$/u), (text) => {
         expect(visibleText(text)).toBe(text)
@@ -29,7 +29,7 @@ describe('visibleText', () => {
     )
   })
 
-  it('has nothing more to take out of what it gave', () => {
+  it('does not change its own output', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const seen = visibleText(text)
@@ -40,7 +40,7 @@ describe('visibleText', () => {
 })
 
 describe('visibleLine', () => {
-  it('is one line of the given length at most', () => {
+  it('returns one line of the given maximum length', () => {
     expect(visibleLine(' a\n\n b ', 10)).toBe('a b')
     expect(visibleLine('abcdef', 4)).toBe('abc…')
     fc.assert(

@@ -73,7 +73,7 @@ const page =
     response.writeHead(200, { 'content-type': 'text/html' }).end(`<html><body>${results}</body></html>`)
 
 describe('the providers', () => {
-  it('asks brave with its key in a header', async () => {
+  it('queries brave with its key in a header', async () => {
     const results = [
       { title: 'A &amp; <strong>B</strong>', url: 'https://a.example/', description: 'x <strong>y</strong>' },
     ]
@@ -86,7 +86,7 @@ describe('the providers', () => {
     expect(Object.fromEntries(url.searchParams)).toMatchObject({ q: 'tea & "more"', count: '20' })
   })
 
-  it('asks tavily', async () => {
+  it('queries tavily', async () => {
     let sent = ''
     const envelope = await search('tavily', (request, response) => {
       request.setEncoding('utf8').on('data', (piece: string) => {
@@ -103,7 +103,7 @@ describe('the providers', () => {
     expect(JSON.parse(sent)).toEqual({ query: 'tea & "more"', max_results: 10 })
   })
 
-  it('asks exa, and takes the best text it has', async () => {
+  it('queries exa, and uses its best text', async () => {
     let sent = ''
     const envelope = await search('exa', (request, response) => {
       request.setEncoding('utf8').on('data', (piece: string) => {
@@ -127,7 +127,7 @@ describe('the providers', () => {
     expect(JSON.parse(sent)).toMatchObject({ query: 'tea & "more"', numResults: 10 })
   })
 
-  it('asks searxng, also below a path', async () => {
+  it('queries searxng, also below a path', async () => {
     const server = await serve(json({ results: [{ ...hit, content: 'C' }] }))
     const tool = createWebSearchTool({ providers: [searxngSearch({ baseUrl: `${server.url}/searx/` })] })
     const envelope = await tool.execute({ query: 'tea' }, webContext([server]))
@@ -177,17 +177,17 @@ describe('the providers', () => {
   })
 
   it.each([['not a url'], ['ftp://x.example'], ['https://u:p@x.example'], ['']])(
-    'refuses the baseUrl %j',
+    'rejects the baseUrl %j',
     (baseUrl) => {
       expect(() => searxngSearch({ baseUrl })).toThrow(TypeError)
     },
   )
 
-  it.each([[''], ['a b'], ['a\nb'], ['kö']])('refuses the key %j without showing it', (apiKey) => {
+  it.each([[''], ['a b'], ['a\nb'], ['kö']])('rejects the key %j without showing it', (apiKey) => {
     expect(() => braveSearch({ apiKey })).toThrow('visible ASCII')
   })
 
-  it('names the hosts that it reaches', () => {
+  it('names the hosts that it connects to', () => {
     expect(braveSearch({ apiKey: 'k' }).hosts).toEqual(['api.search.brave.com:443'])
     expect(tavilySearch({ apiKey: 'k' }).hosts).toEqual(['api.tavily.com:443'])
     expect(exaSearch({ apiKey: 'k' }).hosts).toEqual(['api.exa.ai:443'])
@@ -248,8 +248,8 @@ describe.each(names)('%s, when the service misbehaves', (name) => {
   })
 })
 
-describe.each(withJson)('%s, when the answer is odd', (name) => {
-  it('explains 429 with its wait', async () => {
+describe.each(withJson)('%s, when the answer is malformed', (name) => {
+  it('explains 429 with its delay', async () => {
     expect(errorOf(await search(name, json({}, 429, { 'retry-after': '30' })))).toContain('after 30 seconds')
   })
 
@@ -258,14 +258,14 @@ describe.each(withJson)('%s, when the answer is odd', (name) => {
     expect(text).toContain(`${name} answered with something that is not JSON`)
   })
 
-  it('takes no list for no results, and refuses what is not a list', async () => {
+  it('reads a missing list as no results, and rejects a value that is not a list', async () => {
     expect(resultsOf(await search(name, json({})))).toEqual([])
     expect(errorOf(await search(name, json({ results: 'x', web: { results: 'x' } })))).toContain(
       'is not a list',
     )
   })
 
-  it('leaves out what is not a result', async () => {
+  it('skips entries that are not results', async () => {
     const results = [
       null,
       1,
@@ -284,7 +284,7 @@ describe.each(withJson)('%s, when the answer is odd', (name) => {
 })
 
 describe('web_search', () => {
-  it('says what is missing when no provider is configured', async () => {
+  it('names what is missing when no provider is configured', async () => {
     const tool = createWebSearchTool()
     expect(errorOf(await tool.execute({ query: 'x' }))).toContain('webSearch.providers')
     expect(tool.requires).toEqual({})
@@ -299,7 +299,7 @@ describe('web_search', () => {
     expect(tool.touches({ query: 'x' })).toEqual(hosts.map((net) => ({ net })))
   })
 
-  it('asks a provider that the host wrote, which needs no network of ours', async () => {
+  it('uses a provider of the host, which needs no network of the session', async () => {
     const envelope = await createWebSearchTool({ providers: [found] }).execute({ query: 'x' })
     expect(envelope).toMatchObject({
       data: { results: [hit] },
@@ -307,12 +307,12 @@ describe('web_search', () => {
     })
   })
 
-  it('says that there is no network when a provider needs one', async () => {
+  it('reports that there is no network when a provider needs one', async () => {
     const envelope = await createWebSearchTool({ providers: [duckDuckGoSearch()] }).execute({ query: 'x' })
     expect(errorOf(envelope)).toContain('net')
   })
 
-  it('holds results to their form, their number and their length', async () => {
+  it('checks the form of results, and limits their number and length', async () => {
     const results = [
       {
         title: `\u001b[2J${'t'.repeat(1e6)}`,
@@ -342,7 +342,7 @@ describe('web_search', () => {
     expect(errorOf(envelope)).toContain('deaf did not answer within 50 ms')
   })
 
-  it('stops when the run stops', async () => {
+  it('stops when the run is aborted', async () => {
     const stop = new AbortController()
     const waits: WebSearchProvider = {
       name: 'waits',
@@ -359,14 +359,14 @@ describe('web_search', () => {
     expect(errorOf(envelope)).toContain('stopped')
   })
 
-  it.each([[undefined], ['text'], [{ results: [] }]])('refuses %j from a provider', async (answer) => {
+  it.each([[undefined], ['text'], [{ results: [] }]])('rejects %j from a provider', async (answer) => {
     const broken = { name: 'broken', search: async () => answer } as unknown as WebSearchProvider
     expect(errorOf(await createWebSearchTool({ providers: [broken] }).execute({ query: 'x' }))).toContain(
       'gave no list of results',
     )
   })
 
-  it('SEC-170: lets exactly 25 of 100 searches at once out, for each session', async () => {
+  it('SEC-170: sends exactly 25 of 100 concurrent searches for each session', async () => {
     let asked = 0
     const counted: WebSearchProvider = {
       name: 'counted',
@@ -387,7 +387,7 @@ describe('web_search', () => {
     }
   })
 
-  it('keeps one provider for a session, and spreads sessions evenly', async () => {
+  it('keeps one provider for a session, and distributes sessions evenly', async () => {
     const three = ['a', 'b', 'c'].map((name): WebSearchProvider => ({ name, search: async () => [] }))
     const chosen = async (sessionId: string): Promise<unknown> =>
       (await createWebSearchTool({ providers: three }).execute({ query: 'x' }, { run: run(sessionId) }))

@@ -19,7 +19,7 @@ import { openWorkspace, type WorkspacePermit } from '../workspace/open-workspace
 import { writeTool } from './write.js'
 
 describe('write', () => {
-  it('keeps the contract of a tool, in few words', async () => {
+  it('satisfies the contract of a tool, with a short description', async () => {
     const problems = await checkToolContract(writeTool, {
       valid: [{ file_path: 'a', content: '' }],
       invalid: [{ file_path: 'a' }, { content: 'a' }, { file_path: 'a', content: 'b', mode: 7 }],
@@ -28,7 +28,7 @@ describe('write', () => {
     expect(JSON.stringify(writeTool.definition()).length).toBeLessThan(600)
   })
 
-  it('creates with its directories, replaces, acknowledges, and never echoes', async () => {
+  it('creates files with their directories, replaces, confirms, and never repeats the content', async () => {
     const workspace = await toolboxWorkspace()
     const made = await workspace.call(writeTool, { file_path: 'a/b/c.txt', content: 'grüße\nsecret' })
     expect(made).toMatchObject({
@@ -41,7 +41,7 @@ describe('write', () => {
     expect(readFileSync(join(workspace.root, 'a/b/c.txt'), 'utf8')).toBe('')
   })
 
-  it('writes exactly what is given: line endings, byte-order mark, odd names', async () => {
+  it('writes exactly the given text: line endings, byte-order mark, unusual names', async () => {
     const workspace = await toolboxWorkspace({ 'dos.txt': 'a\r\nb\r\n' })
     for (const [name, content] of [
       ['dos.txt', 'a\nb\n'],
@@ -54,7 +54,7 @@ describe('write', () => {
     }
   })
 
-  it('SEC-027 keeps the mode of a file, without setuid, and makes new ones not executable', async () => {
+  it('SEC-027 keeps the mode of a file, without setuid, and creates new ones without execute permission', async () => {
     const workspace = await toolboxWorkspace({ 'run.sh': 'x' })
     chmodSync(join(workspace.root, 'run.sh'), 0o4755)
     await workspace.call(writeTool, { file_path: 'run.sh', content: 'y' })
@@ -63,7 +63,7 @@ describe('write', () => {
     expect(statSync(join(workspace.root, 'new.sh')).mode & 0o111).toBe(0)
   })
 
-  it('SEC-007 SEC-008 SEC-018 refuses paths that lead out or are protected, and leaves no trace', async () => {
+  it('SEC-007 SEC-008 SEC-018 rejects paths that lead out or are protected, and leaves no trace', async () => {
     const workspace = await toolboxWorkspace()
     const outside = join(workspace.root, '..', 'new.txt')
     symlinkSync(outside, join(workspace.root, 'link'))
@@ -87,7 +87,7 @@ describe('write', () => {
     expect(readdirSync(workspace.root).sort()).toEqual(['link', 'up'])
   })
 
-  it('names what prevents a write: a directory, a file on the way, a read-only file', async () => {
+  it('names what prevents a write: a directory, a file in the path, a read-only file', async () => {
     const workspace = await toolboxWorkspace({ 'file.txt': 'x', 'dir/a': '' })
     chmodSync(join(workspace.root, 'file.txt'), 0o444)
     const says = async (path: string): Promise<string> => {
@@ -100,7 +100,7 @@ describe('write', () => {
     expect(readFileSync(join(workspace.root, 'file.txt'), 'utf8')).toBe('x')
   })
 
-  it('gives a hard-linked file a content of its own', async () => {
+  it('gives a hard-linked file its own content', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'shared' })
     const other = join(workspace.root, '..', 'other.txt')
     linkSync(join(workspace.root, 'a.txt'), other)
@@ -121,7 +121,7 @@ describe('write', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'says why a directory takes no files, without naming host paths',
+    'reports why a directory accepts no files, without naming host paths',
     async () => {
       // No user can create a file there, not even root.
       const workspace = openWorkspace({ root: '/proc/self/fdinfo', sandbox: 'off' })
@@ -133,7 +133,7 @@ describe('write', () => {
     },
   )
 
-  it('says that the disk is full, and leaves the old content and nothing else', async () => {
+  it('reports that the disk is full, and leaves only the old content', async () => {
     const disk = smallDisk()
     try {
       writeFileSync(join(disk.path, 'a.txt'), 'old')

@@ -30,7 +30,7 @@ async function check(
 const facts = { subject: 's', origin: 'host', at_ms: 0 } as const
 
 describe('a check', () => {
-  it('is what its exit code says, and runs on after a failure', async () => {
+  it('has the status of its exit code, and the next ones run after a failure', async () => {
     const { checks } = await check([
       outputEnvelope('ok', { exit_code: 0 }),
       outputEnvelope('bad', { exit_code: 3 }),
@@ -44,7 +44,7 @@ describe('a check', () => {
     expect(reportOf(facts, checks).status).toBe('failed')
   })
 
-  it('has failed when its time was up', async () => {
+  it('fails when its time limit is reached', async () => {
     const { checks } = await check([errorEnvelope('Command timed out after 5ms', { timed_out: true })])
     expect(checks[0]).toMatchObject({ status: 'failed', outcome: 'timed_out' })
     expect(checks[0]?.exit_code).toBeUndefined()
@@ -56,14 +56,14 @@ describe('a check', () => {
     ['was answered in place of the command', outputEnvelope('fine', { skipped: true })],
     ['gave a code that is not a number', outputEnvelope('fine', { exit_code: '0' })],
     ['failed although its code is 0', errorEnvelope('odd', { exit_code: 0 })],
-  ])('needs a look when it %s', async (_, envelope) => {
+  ])('needs attention when it %s', async (_, envelope) => {
     const { checks } = await check([envelope])
     expect(checks[0]).toMatchObject({ status: 'needs_review', outcome: 'not_run' })
     expect(checks[0]?.residual_risk).toMatch(/^It was not run/)
     expect(reportOf(facts, checks).status).toBe('needs_review')
   })
 
-  it('says that it was cancelled, and so do those after it', async () => {
+  it('reports that it was cancelled, like those after it', async () => {
     const stop = new AbortController()
     const { checks, asked } = await check(
       [
@@ -88,7 +88,7 @@ describe('a check', () => {
     })
   })
 
-  it('shows the beginning and the end of a long output, and says where the whole is', async () => {
+  it('shows the start and the end of a long output, and says where all of it is', async () => {
     const long = `first line\n${'x'.repeat(50_000)}\nlast line`
     const { checks } = await check([
       outputEnvelope(long, { exit_code: 1, output_bytes: 50_021 }),
@@ -113,7 +113,7 @@ describe('a check', () => {
     expect(checks[0]?.evidence?.output_path).toBeUndefined()
   })
 
-  it('goes to its directory in the command itself', async () => {
+  it('changes to its directory in the command itself', async () => {
     const { asked } = await check([outputEnvelope('', { exit_code: 0 })], {}, [
       { id: 'a', command: 'npm test', cwd: "packages/it's", timeoutMs: 5 },
       { id: 'b', command: 'npm test', cwd: '-odd' },
@@ -157,7 +157,7 @@ describe('commands', () => {
     ['an absolute directory', [{ command: 'a', cwd: '/etc' }], /inside the workspace/],
     ['too many', Array.from({ length: 101 }, () => 'a'), /at most 100/],
     ['required that is not a boolean', [{ command: 'a', required: 'yes' }], /required must be/],
-  ])('are refused with %s', (_, commands, message) => {
+  ])('are rejected with %s', (_, commands, message) => {
     expect(() => readCommands(commands)).toThrow(message)
   })
 })

@@ -67,7 +67,7 @@ describe('a summary', () => {
       'Verification needs review: 1 failed optional check across subjects: a. Residual risks: 1.',
     ],
     [[report('a', [])], 'Verification skipped: 1 report, nothing was checked.'],
-  ])('says how things stand: %#', (reports, text) => {
+  ])('describes the state: %#', (reports, text) => {
     const summary = summarise(reports)
     expect(formatVerificationSummary(summary)).toBe(text)
     expect(formatVerificationSummary(JSON.stringify(summary))).toBe(text)
@@ -92,7 +92,7 @@ describe('a summary', () => {
     ['no object', '[]'],
     ['no status', {}],
     ['no counts', { status: 'passed' }],
-  ])('is refused with %s', (_, given) => {
+  ])('is rejected with %s', (_, given) => {
     expect(() => formatVerificationSummary(given as never)).toThrow(/^Invalid verification summary: /)
   })
 })
@@ -100,7 +100,7 @@ describe('a summary', () => {
 describe('reports from elsewhere', () => {
   const facts = { origin: 'host', at_ms: 5, run_id: 'r' } as const
 
-  it('are taken one or many, with what is left out worked out', () => {
+  it('are accepted one or many, and missing values are computed', () => {
     const [read] = readReports({ subject: 'ci', checks: [{ id: 'unit', status: 'passed' }] }, facts)
     expect(read).toMatchObject({
       schema: 'capstan.verification_report.v1',
@@ -155,7 +155,7 @@ describe('reports from elsewhere', () => {
       },
       /is longer than/,
     ],
-  ])('are refused with %s', (_, given, message) => {
+  ])('are rejected with %s', (_, given, message) => {
     expect(() => readReports(given, facts)).toThrow(message)
   })
 
@@ -168,8 +168,8 @@ describe('reports from elsewhere', () => {
   })
 })
 
-describe('the book of reports', () => {
-  it('keeps the last report of each subject, however many come', () => {
+describe('the store of reports', () => {
+  it('keeps the last report of each subject, however many there are', () => {
     const book = new ReportList()
     book.add(report('first', [check('failed')]))
     for (let at = 0; at < 2_000; at++) book.add(report('again', [check('passed')]))

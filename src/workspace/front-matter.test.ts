@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../test/support/property-runs.js'
 import { readFrontMatter } from './front-matter.js'
 
-describe('the fields at the head of a Markdown file', () => {
+describe('the front matter of a Markdown file', () => {
   it.each([
     ['plain', '---\na: 1\n---\nbody\n', { a: 1 }, 'body\n'],
     [
@@ -19,18 +19,18 @@ describe('the fields at the head of a Markdown file', () => {
     ['missing', 'body\n---\na: 1\n---\n', {}, 'body\n---\na: 1\n---\n'],
     ['never closed', '---\na: 1\n', {}, '---\na: 1\n'],
     ['in another language', '---js\nprocess.exit()\n---\nx', {}, '---js\nprocess.exit()\n---\nx'],
-  ])('are read: %s', (_, text, fields, body) => {
+  ])('is parsed: %s', (_, text, fields, body) => {
     expect(readFrontMatter(text)).toMatchObject({ fields, body })
   })
 
-  it('say which line of the file cannot be read', () => {
+  it('is reported with the line that cannot be parsed', () => {
     expect(() => readFrontMatter('---\nname: x\nname: y\n---\n')).toThrow(
       'line 3: the key "name" is there twice',
     )
     expect(readFrontMatter('---\nname: x\n\ntags: []\n---\n').lines.get('tags')).toBe(4)
   })
 
-  it('leave every text without them as it is', () => {
+  it('is optional, and a text without it does not change', () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 40 }).filter((text) => !text.startsWith('---')),

@@ -26,7 +26,7 @@ describe('capstan acp', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('cancels a prompt that came in the same moment', async () => {
+  it('cancels a prompt that arrived at the same moment', async () => {
     const peer = await openAcp({ script: [{ text: 'Never.', stall: true }] })
     const sessionId = await newSession(peer)
     const asked = peer.request('session/prompt', promptOf(sessionId, 'Wait.'))
@@ -43,14 +43,14 @@ describe('capstan acp', () => {
     await expect(asked).resolves.toEqual({ stopReason: 'cancelled' })
   })
 
-  it('takes a message of several megabytes in one line', async () => {
+  it('accepts a message of several megabytes in one line', async () => {
     const peer = await openAcp({ script: ['Long.'] })
     const sessionId = await newSession(peer)
     const prompt = { ...promptOf(sessionId, 'How long?'), _meta: { padding: 'x'.repeat(20_000_000) } }
     await expect(peer.request('session/prompt', prompt)).resolves.toEqual({ stopReason: 'end_turn' })
   })
 
-  it('answers unknown methods and unknown extensions with -32601, and stays', async () => {
+  it('answers unknown methods and unknown extensions with -32601, and stays connected', async () => {
     const peer = await openAcp()
     for (const method of ['session/unknown', '_capstan/unknown', '_other/thing', 'constructor'])
       await expect(peer.request(method)).rejects.toMatchObject({ code: -32601 })

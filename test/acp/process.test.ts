@@ -27,7 +27,7 @@ describe('the process of capstan acp', () => {
     await expect(acp.ended).resolves.toBe(0)
   })
 
-  it('answers what came before the end of its input, and ends', async () => {
+  it('answers requests that arrived before the end of its input, and ends', async () => {
     const place = await openPlace()
     const acp = spawnAcp(place)
     let output = ''
@@ -39,7 +39,7 @@ describe('the process of capstan acp', () => {
     expect(JSON.parse(output)).toMatchObject({ id: 1, result: { protocolVersion: 1 } })
   })
 
-  it.runIf(process.platform === 'linux')('ends with its client, and ends the commands that run', async () => {
+  it.runIf(process.platform === 'linux')('ends with its client, and ends the running commands', async () => {
     const place = await openPlace()
     const mark = `600.${Date.now()}${Math.floor(Math.random() * 1e6)}`
     const bash = { name: 'bash', args: { command: `echo begun; sleep ${mark}` } }
@@ -56,7 +56,7 @@ describe('the process of capstan acp', () => {
     await expect.poll(() => commandLines(mark)).toEqual([])
   })
 
-  it('ends at a signal while a prompt is active', async () => {
+  it('ends on a signal while a prompt is active', async () => {
     const place = await openPlace()
     const { flags, server } = await place.model([{ text: 'Never.', stall: true }])
     const acp = spawnAcp(place, flags)

@@ -45,7 +45,7 @@ describe('initialize', () => {
   })
 
   it.each([0, 1, 2, 65_535])(
-    'answers version %i of a client with the version that it speaks',
+    'answers version %i of a client with the version that it supports',
     async (version) => {
       const peer = await openAcp()
       await expect(peer.request('initialize', { protocolVersion: version })).resolves.toMatchObject({
@@ -155,7 +155,7 @@ describe('sessions over the protocol', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('refuse a directory that is relative, missing or not that of the session', async () => {
+  it('reject a directory that is relative, missing or not that of the session', async () => {
     const { place, sessionId, flags } = await storedSession()
     const peer = await initialized(place, flags)
     for (const cwd of ['relative', '/nowhere/at/all', ''])
@@ -167,7 +167,7 @@ describe('sessions over the protocol', () => {
     ).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('change the mode by both methods, and say so by the other', async () => {
+  it('change the mode with both methods, and report it with the other', async () => {
     const peer = await openAcp({ script: [] })
     const sessionId = await newSession(peer)
     await peer.request('session/set_mode', { sessionId, modeId: 'plan' })

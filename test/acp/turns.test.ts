@@ -121,7 +121,7 @@ describe('a turn over the protocol', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('withdraws its question when the turn is cancelled meanwhile, and takes the next prompt', async () => {
+  it('withdraws its question when the turn is cancelled meanwhile, and accepts the next prompt', async () => {
     const peer = await openAcp({
       script: [{ toolCalls: [write('a.txt')] }, 'Next.'],
       onRequest: () => new Promise(() => undefined),
@@ -138,7 +138,7 @@ describe('a turn over the protocol', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('stops a command that runs, and takes the next prompt', async () => {
+  it('stops a running command, and accepts the next prompt', async () => {
     const bash = { name: 'bash', args: { command: 'echo begun; sleep 600' } }
     const peer = await openAcp({ script: [{ toolCalls: [bash] }, 'Next.'], flags: ['--mode', 'full'] })
     const sessionId = await newSession(peer)
@@ -152,7 +152,7 @@ describe('a turn over the protocol', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('says thoughts, the plan, the usage and the title', async () => {
+  it('sends reasoning, the plan, the usage and the title', async () => {
     const todos = [
       { content: 'Look', status: 'completed' },
       { content: 'Steer', status: 'in_progress' },
@@ -218,7 +218,7 @@ describe('a turn over the protocol', () => {
     expect(textOf(peer.updates(sessionId))).toContain('/compact')
   })
 
-  it('puts the questions of the model before the user as a form', async () => {
+  it('shows the questions of the model to the user as a form', async () => {
     const questions = [
       { question: 'Which way?', header: 'Way', options: [{ label: 'North' }, { label: 'South' }] },
       { question: 'How fast?' },
@@ -234,7 +234,7 @@ describe('a turn over the protocol', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('asks the client nothing that it did not advertise', async () => {
+  it('sends the client no request that it did not advertise', async () => {
     const question = { name: 'question', args: { questions: [{ question: 'Which way?' }] } }
     const bash = { name: 'bash', args: { command: 'cat a.txt' } }
     const peer = await openAcp({
@@ -251,7 +251,7 @@ describe('a turn over the protocol', () => {
     expect(JSON.stringify(peer.updates())).not.toContain('terminal')
   })
 
-  it('sends images and embedded files to the model, and refuses sounds', async () => {
+  it('sends images and embedded files to the model, and rejects audio', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(['Seen.'])
     const peer = await openAcp({ place, flags })
@@ -277,7 +277,7 @@ describe('a turn over the protocol', () => {
     })
   })
 
-  it('does not offer a rule that cannot be shown to the letter', async () => {
+  it('does not offer a rule that cannot be shown in full', async () => {
     const peer = await openAcp({
       script: [{ toolCalls: [write('safe\u202Etxt.sh')] }, 'Not written.'],
       onRequest: select('always'),
@@ -290,7 +290,7 @@ describe('a turn over the protocol', () => {
     expect(callsIn(peer.updates(sessionId), 'tool_call_update').at(-1)).toMatchObject({ status: 'failed' })
   })
 
-  it('leaves the active prompt alone when one that waits is cancelled', async () => {
+  it('does not affect the active prompt when a queued one is cancelled', async () => {
     let answer: (outcome: object) => void = () => undefined
     const peer = await openAcp({
       script: [{ toolCalls: [write('a.txt', 'call-1')] }, 'Written.'],
@@ -314,7 +314,7 @@ describe('a turn over the protocol', () => {
     expect(callUpdates().at(-1)).toBe('completed')
   })
 
-  it('says notices and compactions to clients that advertise them', async () => {
+  it('sends notices and compactions to clients that advertise them', async () => {
     const peer = await openAcp({ script: () => 'Aye, and a long story of the sea.' })
     const sessionId = await newSession(peer, { session: { compaction: {}, notices: {} } })
     for (const text of ['One.', 'Two.', 'Three.', 'Four.', '/compact'])
@@ -324,9 +324,9 @@ describe('a turn over the protocol', () => {
   })
 })
 
-describe('what the client brings', () => {
+describe('the settings of the client', () => {
   // The library of MCP is loaded here, which takes long on a busy machine.
-  it('is an MCP server, whose calls pass the rules', { timeout: 300_000 }, async () => {
+  it('can add an MCP server, whose calls follow the rules', { timeout: 300_000 }, async () => {
     const server = fileURLToPath(new URL('../mcp/world-server.mjs', import.meta.url))
     const peer = await openAcp({
       script: [{ toolCalls: [{ name: 'mcp__world__look', args: {} }] }, 'Looked.'],
@@ -348,7 +348,7 @@ describe('what the client brings', () => {
     expect(peer.problems).toEqual([])
   })
 
-  it('is a further directory that belongs to the workspace', async () => {
+  it('can add a directory to the workspace', async () => {
     const other = await openPlace({ 'chart.txt': 'soundings' })
     const read = { name: 'read', args: { file_path: join(other.root, 'chart.txt') } }
     const peer = await openAcp({ script: [{ toolCalls: [read] }, 'Read.'] })
@@ -363,7 +363,7 @@ describe('what the client brings', () => {
     expect(JSON.stringify((await peer.modelRequest(1))?.body)).toContain('soundings')
   })
 
-  it('is a choice of the model', async () => {
+  it('can choose the model', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(['One.', 'Two.'])
     const config = flags[1] ?? ''
@@ -388,7 +388,7 @@ describe('what the client brings', () => {
     })
   })
 
-  it('is how much a model thinks', async () => {
+  it('can set the reasoning effort of the model', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(['Thought.'])
     await writeFile(

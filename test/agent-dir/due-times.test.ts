@@ -8,8 +8,8 @@ import { propertyRuns } from '../support/property-runs.js'
 const at = (text: string): number => Date.parse(text)
 const texts = (times: readonly number[]): string[] => times.map((time) => new Date(time).toISOString())
 
-describe('the times of a pattern', () => {
-  it('come once on the day that has the hour twice, and not at all on none', () => {
+describe('the times of a cron pattern', () => {
+  it('come once on a day that has the hour twice, and not on a day that skips it', () => {
     const { next } = readCron('30 2 * * *', 'Europe/Berlin')
     const days = (start: string): string[] => {
       const found: number[] = []
@@ -32,7 +32,7 @@ describe('the times of a pattern', () => {
     ])
   })
 
-  it('of every so many minutes come in both of the hours', () => {
+  it('with a step of minutes come in both of the repeated hours', () => {
     const { last } = readCron('*/30 * * * *', 'Europe/Berlin')
     expect(texts(last(at('2026-10-25T02:00:00Z'), 5)).reverse()).toEqual([
       '2026-10-25T00:00:00.000Z',
@@ -72,7 +72,7 @@ describe('the times of a pattern', () => {
   })
 })
 
-describe('what is due', () => {
+describe('a due fire', () => {
   const times = readCron('*/10 * * * *', 'UTC')
   const due = (cursor: string, now: string, catchUp: 'none' | 'last' | 'all' = 'none') => {
     const { fires, missed, cursor: next } = dueTimes({ times, cursor: at(cursor), now: at(now), catchUp })
@@ -83,7 +83,7 @@ describe('what is due', () => {
     }
   }
 
-  it('is made when it is a little late, and missed when it is more', () => {
+  it('starts when it is a little late, and is missed when it is later', () => {
     expect(due('2026-05-01T09:05:00Z', '2026-05-01T09:09:59.999Z')).toMatchObject({ fires: [] })
     expect(due('2026-05-01T09:05:00Z', '2026-05-01T09:10:00Z')).toMatchObject({
       fires: ['2026-05-01T09:10:00.000Z'],
@@ -97,7 +97,7 @@ describe('what is due', () => {
     })
   })
 
-  it('after a night asleep is nothing, the last, or all, as the schedule says', () => {
+  it('after a night of sleep is skipped, made up once, or made up for all times, as the schedule says', () => {
     const night = ['2026-05-01T09:05:00Z', '2026-05-01T09:48:00Z'] as const
     expect(due(...night)).toMatchObject({ fires: [], missed: '2026-05-01T09:40:00.000Z' })
     expect(due(...night, 'last')).toMatchObject({
@@ -112,7 +112,7 @@ describe('what is due', () => {
     expect(due('2025-05-01T09:05:00Z', '2026-05-01T09:48:00Z', 'all').fires).toHaveLength(50)
   })
 
-  it('is never made again when the clock is set back, and waits for no clock that was wrong by years', () => {
+  it('does not start again when the clock is set back, and waits for no clock that was wrong by years', () => {
     expect(due('2026-05-01T09:40:00Z', '2026-05-01T09:10:00Z')).toEqual({
       fires: [],
       missed: undefined,
@@ -122,7 +122,7 @@ describe('what is due', () => {
   })
 })
 
-describe('what was fired', () => {
+describe('a recorded fire', () => {
   const row = (fired_at: number, source: 'schedule' | 'api' = 'schedule') => ({
     ...{ id: `${fired_at}`, sessionId: 's', status: 'completed' as const, prompt: '' },
     ...{ createdAtMs: 0, updatedAtMs: 0, trigger: { source, fired_at, schedule_id: 'x' } },
@@ -130,7 +130,7 @@ describe('what was fired', () => {
 
   const due = (fired_at: number) => row(fired_at).trigger
 
-  it('is known by its time, and covers what was due before it', () => {
+  it('is identified by its time, and covers what was due before it', () => {
     const fired = new FiredTimes([row(1_000), row(3_000), row(9_000, 'api')])
     expect([1_000, 2_000, 3_000, 4_000, 9_000].map((time) => fired.has(due(time), 5_000))).toEqual([
       true,
@@ -142,7 +142,7 @@ describe('what was fired', () => {
     expect(fired.latest).toBe(3_000)
   })
 
-  it('long ago is forgotten one by one, and covered by what came since', () => {
+  it('is forgotten when it is old, and covered by later ones', () => {
     const fired = new FiredTimes(Array.from({ length: 3_000 }, (_, at) => row(at * 1_000)))
     expect(fired.latest).toBe(2_999_000)
     expect(fired.has(due(5_000), 3_000_000)).toBe(true)
@@ -160,7 +160,7 @@ describe('what was fired', () => {
     expect(fired.latest).toBe(9_000)
   })
 
-  it('by a node whose clock ran far ahead stops no other node', () => {
+  it('of a node whose clock ran far ahead stops no other node', () => {
     const ahead = 5_000 + toleranceMs + 1
     const fired = new FiredTimes([row(ahead)])
     expect(fired.has(due(4_000), 5_000)).toBe(false)

@@ -6,7 +6,7 @@ import { newAgent } from './support.js'
 
 const example = resolve(import.meta.dirname, '../../examples/agent-dir')
 
-it('the example is in order, and its tool does what it says', async () => {
+it('the example is valid, and its tool works', async () => {
   const [dir, workspace] = [join(example, 'todo-agent'), join(example, 'workspace')]
   const { schedules, tools, skills } = await loadAgentDir(dir, { workspace })
   expect(schedules.map(({ name }) => name)).toEqual(['weekdays'])

@@ -106,7 +106,7 @@ describe('loadAgentDir', () => {
     expect(await loadAgentDir(dir)).toMatchObject({ schedules: [], tools: [], skills: [], warnings: [] })
   })
 
-  it('reports everything that is wrong at once, by file and line', async () => {
+  it('reports all errors at once, by file and line', async () => {
     const dir = await directoryWith({
       'agent.acl': 'max_tool_rounds = "many"\n',
       'schedules/bad.md': '---\ncron: "61 * * * *"\n---\nGo.',
@@ -130,7 +130,7 @@ describe('loadAgentDir', () => {
     )
   })
 
-  it('says so when there is no directory', async () => {
+  it('reports that there is no directory', async () => {
     await expect(loadAgentDir('/nowhere/at/all')).rejects.toThrow(
       /- \.:1: the directory does not exist or cannot be read$/,
     )
@@ -374,7 +374,7 @@ describe('loadAgentDir', () => {
       { 'skills/a.md': '---\nname: a\nkind: spell\n---\nx' },
       [expect.stringMatching(/^skills\/a\.md:3: kind must be one of/) as unknown as string],
     ],
-  ])('refuses %s', async (_, files, expected) => {
+  ])('rejects %s', async (_, files, expected) => {
     expect(await problemsOf(files)).toEqual(expected)
   })
 
@@ -386,12 +386,12 @@ describe('loadAgentDir', () => {
     ['scripts/../../x.js', /escapes the workspace/],
     ['scripts\\..\\x.js', /escapes the workspace/],
     ['scripts/x.sh', /is not a script: it must end in \.js, \.mjs or \.ts/],
-  ])('refuses the path %s of a script', async (path, message) => {
+  ])('rejects the path %s of a script', async (path, message) => {
     const tool = `---\nkind: script\nname: a\npath: '${path}'\n---\nx`
     expect(await problemsOf({ 'tools/a.md': tool })).toEqual([expect.stringMatching(message)])
   })
 
-  it('looks at scripts when it knows the workspace, and follows no link out of it', async () => {
+  it('checks scripts when it knows the workspace, and follows no link out of it', async () => {
     const workspace = await directoryWith({ 'empty.js': 'let a = 1', ...script })
     const outside = await directoryWith({ 'x.js': 'async function run() {}' })
     await symlink(join(outside, 'x.js'), join(workspace, 'link.js'))
@@ -406,7 +406,7 @@ describe('loadAgentDir', () => {
     ])
   })
 
-  it('reads no file that a link leads out of the directory to', async () => {
+  it('reads no file through a link out of the directory', async () => {
     const outside = await directoryWith({ 'tool.md': searchTool })
     const dir = await directoryWith({ 'instructions.md': 'x', 'tools/keep.txt': '' })
     await symlink(join(outside, 'tool.md'), join(dir, 'tools/tool.md'))
@@ -417,7 +417,7 @@ describe('loadAgentDir', () => {
     })
   })
 
-  it('takes disabled schedules with names that are taken, and tools that a host names', async () => {
+  it('accepts disabled schedules with names that are in use, and tools that a host names', async () => {
     const files = {
       'schedules/a.md': daily,
       'schedules/b.md': daily.replace('cron', 'name: a\nenabled: false\ncron'),
@@ -434,7 +434,7 @@ describe('loadAgentDir', () => {
     ])
   })
 
-  it('refuses a time zone of the host by name', async () => {
+  it('rejects an unknown time zone of the host', async () => {
     const dir = await directoryWith({ 'instructions.md': 'x' })
     await expect(loadAgentDir(dir, { timeZone: 'Here' })).rejects.toThrow(/timeZone must be a name such as/)
   })

@@ -18,7 +18,7 @@ const agentDir = (files: Readonly<Record<string, string>> = {}): Promise<string>
 const counting = () => scriptedModel((_, n) => `answer ${n + 1}`)
 
 describe('serveAgentDir', () => {
-  it('fires every second, keeps its history over a restart, and stops cleanly', {
+  it('fires every second, keeps its history after a restart, and stops cleanly', {
     timeout: 120_000,
   }, async () => {
     const dir = await agentDir({ 'schedules/tick.md': schedule('* * * * * *') })
@@ -70,7 +70,7 @@ describe('serveAgentDir', () => {
     })
   })
 
-  it('says what it is to the model: instructions, skills, prompt and when it was due', async () => {
+  it('sends the model its instructions, skills, prompt and due time', async () => {
     const dir = await agentDir({
       'schedules/tick.md': schedule('0 9 * * *', '', '/not a command\n\nWrite the report.'),
       'skills/notes/SKILL.md': '---\nname: notes\ndescription: How notes are written\n---\nShort.\n',
@@ -110,7 +110,7 @@ describe('serveAgentDir', () => {
     await served.stop()
   })
 
-  it('leaves out a fire that is due while one is at work, or lets one wait', async () => {
+  it('skips a fire that is due while another runs, or queues one', async () => {
     const dir = await agentDir({
       'schedules/skips.md': schedule('* * * * *'),
       'schedules/waits.md': schedule('* * * * *', 'overlap: queue\n'),
@@ -148,7 +148,7 @@ describe('serveAgentDir', () => {
     await served.stop()
   })
 
-  it('takes a clock that jumps: what was slept through is missed, what was made is not made again', async () => {
+  it('handles a clock that jumps: what was due during sleep is missed, and no fire runs twice', async () => {
     const dir = await agentDir({
       'schedules/none.md': schedule('0 * * * *'),
       'schedules/last.md': schedule('0 * * * *', 'catch_up: last\n'),
@@ -191,7 +191,7 @@ describe('serveAgentDir', () => {
     await served.stop()
   })
 
-  it('fires once at a time that daylight saving repeats, and once for one that it skips', async () => {
+  it('fires once for a time that daylight saving repeats, and once for one that it skips', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('30 2 * * *', 'time_zone: Europe/Berlin\n') })
     const agent = await newAgent()
     const fires = async (start: string): Promise<string[]> => {
@@ -237,7 +237,7 @@ describe('serveAgentDir', () => {
     expect(await serve(3)).toEqual(['10:00', '11:00', '12:00'])
   })
 
-  it('makes no fire that is in the log, on a node whose clock is slow', async () => {
+  it('repeats no fire of the log on a node whose clock is slow', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
     const sessionStore = new MemorySessionStore()
     const [work, fast, slow] = [
@@ -271,7 +271,7 @@ describe('serveAgentDir', () => {
     await two.served.stop()
   })
 
-  it('waits for a node that has the session, until the next fire is due', async () => {
+  it('waits for a node that holds the session, until the next fire is due', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
     const sessionStore = new MemorySessionStore()
     const clock = new HandClock('2026-05-01T09:00:50Z')
@@ -346,7 +346,7 @@ describe('serveAgentDir', () => {
     await expect(served.runNow('a')).rejects.toMatchObject({ code: 'schedule_stopped' })
   })
 
-  it('lets a fire at work end when it stops, for as long as it may', async () => {
+  it('lets a running fire end when it stops, up to its time limit', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
     const agent = await newAgent()
     const work = await directoryWith({})
@@ -392,7 +392,7 @@ describe('serveAgentDir', () => {
     await expect(agent.serveAgentDir(dir, work)).rejects.toMatchObject({ code: 'session_closed' })
   })
 
-  it('serves no schedule at all until it is stopped', async () => {
+  it('keeps running without a schedule until it is stopped', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *', 'enabled: false\n') })
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}))
@@ -404,7 +404,7 @@ describe('serveAgentDir', () => {
     await served.stop()
   })
 
-  it('starts nothing of a directory that is not in order', async () => {
+  it('starts nothing of an invalid directory', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *'), 'tools/x.md': 'nothing' })
     const agent = await newAgent()
     const store = new MemorySessionStore()
@@ -415,7 +415,7 @@ describe('serveAgentDir', () => {
     expect(await store.list()).toEqual([])
   })
 
-  it('takes configuration of the directory, and lets it tighten limits of the host alone', async () => {
+  it('uses the configuration of the directory, which can only tighten the limits of the host', async () => {
     const dir = await agentDir({
       'agent.acl': 'max_tool_rounds = 90\nsessions_dir = "kept"\n',
       'schedules/a.md': schedule('0 0 1 1 *'),
@@ -430,7 +430,7 @@ describe('serveAgentDir', () => {
     expect(await readFile(join(dir, 'kept', 'schedule%3aa', 'log.jsonl'), 'utf8')).toContain('"trigger"')
   })
 
-  it('takes no options over that its log has from another time', async () => {
+  it('does not use options of an earlier time from its log', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
     const sessionStore = new MemorySessionStore()
     const agent = await newAgent()
@@ -497,7 +497,7 @@ describe('serveAgentDir', () => {
     await served.stop()
   })
 
-  it('refuses options that it cannot use, and takes no session id', async () => {
+  it('rejects invalid options, and does not accept a session id', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
     const agent = await newAgent()
     const work = await directoryWith({})

@@ -34,7 +34,7 @@ const withSilentServer = (word: string): Promise<string> =>
     'tools/silent.md': `---\nkind: mcp\ncommand: ${process.execPath}\nargs: ["-e", "setInterval(() => {}, 1000)", "${word}"]\n---\nx`,
   })
 
-describe('stopping what is served', () => {
+describe('stopping a served directory', () => {
   it('uses the shortest limit of all callers', async () => {
     const { served, report } = await servedAndHanging()
     const patient = served.stop()
@@ -46,7 +46,7 @@ describe('stopping what is served', () => {
     expect(served.state).toBe('stopped')
   })
 
-  it('does not keep the agent from closing, when it waits for fires', async () => {
+  it('does not keep the agent from closing while it waits for fires', async () => {
     const { served, agent, report } = await servedAndHanging()
     const patient = served.stop()
     await agent.close()
@@ -54,7 +54,7 @@ describe('stopping what is served', () => {
     await patient
   })
 
-  it('does not wait for a schedule that was taken out of the directory and is still at work', async () => {
+  it('does not wait for a running schedule that was removed from the directory', async () => {
     const { dir, served, report } = await servedAndHanging()
     await putFiles(dir, { 'schedules/a.md': never.replace('cron', 'enabled: false\ncron') })
     const reloading = served.reload()
@@ -64,7 +64,7 @@ describe('stopping what is served', () => {
     expect(await reloading).toBe(true)
   })
 
-  it('waits until the host has taken the last report, for as long as it may', async () => {
+  it('waits until the host has received the last report, up to its time limit', async () => {
     const dir = await directoryWith({ 'instructions.md': 'x', 'schedules/a.md': never })
     const agent = await newAgent()
     let take: (() => void) | undefined
@@ -116,7 +116,7 @@ describe('stopping what is served', () => {
     await eventually(() => processesWith(two).length === 0)
   })
 
-  it('comes before the start when the signal was aborted already, and leaves nothing on a signal', async () => {
+  it('happens before the start when the signal was already aborted, and leaves no listener on a signal', async () => {
     const dir = await directoryWith({ 'instructions.md': 'x', 'schedules/a.md': never })
     const agent = await newAgent()
     const work = await directoryWith({})
@@ -146,8 +146,8 @@ describe('stopping what is served', () => {
   })
 })
 
-describe('the time of what is served', () => {
-  it('sleeps for longer than a timer can, and not for a moment', async () => {
+describe('the timer of a served directory', () => {
+  it('sleeps for longer than a timer supports, and not for a moment', async () => {
     const controller = new AbortController()
     let woke = false
     const sleeping = systemScheduleClock.sleep(1e12, controller.signal).then(() => {
@@ -159,7 +159,7 @@ describe('the time of what is served', () => {
     await sleeping
   })
 
-  it('is watched without a new signal for each sleep', async () => {
+  it('needs no new signal for each sleep', async () => {
     const dir = await directoryWith({
       'instructions.md': 'x',
       'schedules/a.md': '---\ncron: "* * * * * *"\n---\nGo.\n',
@@ -197,7 +197,7 @@ describe('a directory that changes', () => {
     return { clock, collected, served, seen }
   }
 
-  it('is loaded once what it needs in the workspace exists, and reported once until then', async () => {
+  it('is loaded once the files that it needs in the workspace exist, and reported once until then', async () => {
     const dir = await directoryWith({ 'instructions.md': 'x', 'schedules/a.md': never })
     const work = await directoryWith({})
     const { clock, collected, served, seen } = await serving(dir, work)
@@ -212,7 +212,7 @@ describe('a directory that changes', () => {
     await served.stop()
   })
 
-  it('may be a link, which is led to another place', async () => {
+  it('can be a link, whose target changes', async () => {
     const one = await directoryWith({ 'instructions.md': 'one', 'schedules/a.md': never })
     const two = await directoryWith({ 'instructions.md': 'two', 'schedules/b.md': never })
     const link = join(await directoryWith({}), 'current')

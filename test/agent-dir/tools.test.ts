@@ -54,7 +54,7 @@ async function fire(
 }
 
 describe('kind: script', () => {
-  it('is a tool of which the model gives the inputs alone, judged call by call', async () => {
+  it('is a tool with the inputs from the model, and rules apply to each call', async () => {
     const { work, session, report, received, model, agent, served } = await fire(
       { 'tools/find.md': search },
       [call('find-todo', { inputs: { word: 'TODO' } }), 'done'],
@@ -75,7 +75,7 @@ describe('kind: script', () => {
     await served.stop()
   })
 
-  it('gives no permission: without a rule the calls inside it are refused, and a deny holds', async () => {
+  it('gives no permission: without a rule the calls inside it are refused, and a deny applies', async () => {
     const steps = [call('find-todo', { inputs: { word: 'TODO' } }), 'done']
     const without = await fire({ 'tools/find.md': search }, steps)
     expect(without.report.status).toBe('completed')
@@ -100,7 +100,7 @@ describe('kind: script', () => {
     expect(received).toContain('looked')
   })
 
-  it('may call nothing when it names nothing, and refuses inputs that do not fit', async () => {
+  it('can call nothing when it names nothing, and rejects invalid inputs', async () => {
     const bare = search.replace('allowed_tools: [grep, write]\n', '')
     const { received, work } = await fire(
       { 'tools/find.md': bare },
@@ -171,7 +171,7 @@ GitHub issues and pull request tools.
     await served.stop()
   })
 
-  it('takes the settings of a sandbox, with checked values', async () => {
+  it('accepts the settings of a sandbox, with checked values', async () => {
     const agent = await newAgent({}, { GITHUB_TOKEN: 'x' })
     const work = await directoryWith({})
     const serve = async (fields: string) => {
@@ -189,7 +189,7 @@ GitHub issues and pull request tools.
   const echo = (word: string, fault = 'none'): string =>
     `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", ${fault}, "${word}"]\nenv: { TOKEN: "\${ECHO_TOKEN}" }\n---\nEchoes.\n`
 
-  it('is connected when the session of a schedule starts, and is gone with it', async () => {
+  it('is connected when the session of a schedule starts, and closed with it', async () => {
     const word = 'agent-dir-echo-one'
     const env = { ECHO_TOKEN: 'secret-of-the-echo' }
     const store = join(await directoryWith({}), 'kept')
@@ -222,7 +222,7 @@ GitHub issues and pull request tools.
     await served.stop()
   })
 
-  it('that cannot be started lets nothing start', async () => {
+  it('prevents the start when it cannot be started', async () => {
     const dir = await directoryWith({
       'instructions.md': 'x',
       'schedules/a.md': never,
@@ -241,7 +241,7 @@ GitHub issues and pull request tools.
     expect(await agent.listSessions()).toEqual([])
   })
 
-  it('keeps the value of a variable out of records and messages, wherever it was put', async () => {
+  it('keeps the value of a variable out of records and messages', async () => {
     const env = { ARG: 'secret-of-an-argument', PART: 'secret-of-a-part', PLACE: import.meta.dirname }
     const store = join(await directoryWith({}), 'kept')
     const server = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-four, "\${ARG}", "\${PLACE}"]\nenv: { LINK: "db://me:\${PART}@host" }\n---\nEchoes.\n`
@@ -268,7 +268,7 @@ GitHub issues and pull request tools.
     expect(`${message} ${cause}`).not.toMatch(/secret-of-an-argument|secret-of-a-part/)
   })
 
-  it('of agent.acl takes no name that the host has given, and rules of the host with it', async () => {
+  it('of agent.acl cannot use a name of the host, and with it the rules of the host', async () => {
     const dir = await directoryWith({
       'instructions.md': 'x',
       'agent.acl': 'max_tool_rounds = 3\nmcp_servers "files" {\n  command = "other"\n}\n',
@@ -279,7 +279,7 @@ GitHub issues and pull request tools.
     )
   })
 
-  it('of a name that the configuration has already is refused', async () => {
+  it('is rejected when the configuration already has its name', async () => {
     const dir = await directoryWith({
       'instructions.md': 'x',
       'tools/files.md': '---\nkind: mcp\ncommand: a\n---\nx',
@@ -390,7 +390,7 @@ describe('a directory inside its own workspace', () => {
     },
   )
 
-  it('is closed also with a policy that is switched off, and a mode that allows all', async () => {
+  it('is protected also with a policy that is turned off, and a mode that allows all', async () => {
     const { evil, report, text } = await serveInside('agents/watch', {
       permissionPolicy: { enabled: false },
       mode: 'full',

@@ -149,7 +149,7 @@ describe('a file trigger', () => {
     }
   })
 
-  it('fires after a restart for what changed meanwhile, and not for its own last changes', async () => {
+  it('fires after a restart for files that changed meanwhile, and not for its own last changes', async () => {
     const work = await directoryWith({ 'docs/a.md': 'one' })
     const sessionStore = new FileSessionStore(join(await directoryWith({}), 'sessions'))
     const writing = {
@@ -180,7 +180,7 @@ describe('a file trigger', () => {
     await last.served.stop()
   })
 
-  it('names files of the workspace only', async () => {
+  it('can only name files of the workspace', async () => {
     await expect(serve('watch: ["../other/*.md"]')).rejects.toThrow(/inside the workspace/)
   })
 })
@@ -190,7 +190,7 @@ describe('wake-ups', () => {
     toolCalls: [{ name: 'wake_up', args: { after_seconds: seconds, note: 'look at the build' } }],
   })
 
-  it('ask the model again at its time, also after a restart, and are bounded', async () => {
+  it('call the model again at the requested time, also after a restart, and are limited', async () => {
     const clock = new HandClock('2026-01-02T00:00:00Z')
     const sessionStore = new FileSessionStore(join(await directoryWith({}), 'sessions'))
     const front = 'cron: "0 0 1 1 *"\nwake_ups: 2\ncatch_up: last'

@@ -10,7 +10,7 @@ const row = (name: string, ratio: number) => ({
   pairs: 5,
 })
 
-it('names the rows of a comparison that take more than 15 % more than before, and those that were not measured', () => {
+it('names the rows of a comparison that take over 15 % more than before, and those that were not measured', () => {
   const lines = regressions([row('a', 1.15), row('b', 1.2), row('c', 0.5), row('d', Number.NaN)])
   expect(lines).toHaveLength(2)
   expect(lines[0]).toBe('b: 2.000 before, 2.400 now (ms CPU), 1.20 times, at most 1.15')

@@ -6,10 +6,10 @@ import { filledPage } from '../../bench/tables.mjs'
 
 const spread = (median: number) => ({ median, p10: median / 2, p90: median * 2, p99: median * 3 })
 
-describe('a picture', () => {
+describe('a chart', () => {
   const of = (row: { value: number }) => row.value
 
-  it('shows what cannot be done as such, with the reason, and not as nothing', () => {
+  it('shows an impossible measurement with its reason, and not as zero', () => {
     const svg = barChart({ title: 'Rounds', unit: 'times', of }, [
       { name: 'fetch', title: 'fetch', value: 1 },
       { name: 'other', title: 'a < b', cannot: 'it always streams' },
@@ -18,7 +18,7 @@ describe('a picture', () => {
     expect(svg).toContain('>cannot: it always streams<')
   })
 
-  it('keeps the proportion of bars, until the least of them would not be seen', () => {
+  it('keeps the proportion of bars, until the shortest would be invisible', () => {
     const widths = (values: number[]) => {
       const rows = values.map((value) => ({ name: 'one', title: 'one', value }))
       const svg = barChart({ title: 'Rounds', unit: 'times', of }, rows)
@@ -70,7 +70,7 @@ describe('the page of figures', () => {
     ],
   }
 
-  it('is filled between its marks and nowhere else, as often as one likes', () => {
+  it('is filled between its marks and nowhere else, any number of times', () => {
     const page = [
       'before',
       '<!-- bench:peers-rounds -->',
@@ -95,7 +95,7 @@ describe('the page of figures', () => {
     expect(filledPage(text, run).text).toBe(text)
   })
 
-  it('reports for every budget what was found, and what this run did not measure', () => {
+  it('reports the result of every budget, and what this run did not measure', () => {
     const { text } = filledPage('<!-- bench:budgets -->\n<!-- bench:end -->', run)
     expect(text).toContain('1.25 times, at most 1.5 | met |')
     expect(text).toContain('footprint: packages installed | not in this run |')
@@ -103,13 +103,13 @@ describe('the page of figures', () => {
 })
 
 describe('a budget', () => {
-  it('is measured in an area that there is', () => {
+  it('is measured in an existing area', () => {
     const areas = [...areaFiles().keys()]
     const places = budgets.flatMap(({ places }) => places)
     for (const { area } of places) expect(areas).toContain(area)
   })
 
-  it('is found by how its target is called', () => {
+  it('is found by the name of its target', () => {
     const results = [
       { name: 'command', targets: [{ name: 'command: --version', unit: 'times', most: 1.6, found: 2 }] },
     ]

@@ -13,7 +13,7 @@ it.each([
   expect(judged({ name: 'a round', unit: 'times', ...given }).met).toBe(met)
 })
 
-it('judges recorded results again, and takes what was not measured as missed', () => {
+it('judges recorded results again, and counts what was not measured as missed', () => {
   // As JSON has it: what was not a number is null, and what the file says about itself counts for nothing.
   const recorded = JSON.parse(
     JSON.stringify([
@@ -29,14 +29,14 @@ it('judges recorded results again, and takes what was not measured as missed', (
   ])
 })
 
-it('fits the power with which a cost grows', () => {
+it('estimates the exponent with which a cost grows', () => {
   const sizes = [10, 100, 1_000, 10_000]
   expect(growthExponent(sizes.map((size) => ({ size, value: 3 * size })))).toBeCloseTo(1)
   expect(growthExponent(sizes.map((size) => ({ size, value: 0.1 * size ** 2 })))).toBeCloseTo(2)
   expect(growthExponent(sizes.map((size) => ({ size, value: 7 })))).toBeCloseTo(0)
 })
 
-it('takes the middle of samples and their spread', () => {
+it('returns the median of samples and their spread', () => {
   const hundred = Array.from({ length: 101 }, (_, at) => 100 - at)
   expect(spread(hundred)).toEqual({ median: 50, p10: 10, p90: 90, p99: 99 })
 })

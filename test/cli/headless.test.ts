@@ -37,7 +37,7 @@ describe('capstan run', () => {
   it.each([
     ['the rule of the report', ['--allow', 'edit(engine.js)']],
     ['a mode', ['--mode', 'accept-edits']],
-  ])('does it with %s', async (_, more) => {
+  ])('runs it with %s', async (_, more) => {
     const { run, model, root } = await openPlace(files)
     const { flags } = await model([
       { toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },

@@ -25,7 +25,7 @@ async function withModel(place: Place, id: string): Promise<string[]> {
 }
 
 describe('capstan models', () => {
-  it('lists models with window, longest answer, prices and abilities', async () => {
+  it('lists models with window, output limit, prices and abilities', async () => {
     const { run } = await openPlace()
     const { code, stdout } = await run(['models', '--provider', 'openai', 'gpt-5-mini'])
     expect(code).toBe(0)
@@ -77,7 +77,7 @@ describe('capstan models', () => {
     expect(every.split('\n').filter((line) => line.includes('"openai/gpt-5-mini"'))).toHaveLength(1)
   })
 
-  it('does not let one long name move the other columns, and leaves columns out where a terminal is narrow', async () => {
+  it('does not let one long name move the other columns, and omits columns when a terminal is narrow', async () => {
     const place = await openPlace()
     const config = join(place.home, '..', 'long.acl')
     const long = `m-${'x'.repeat(60)}`

@@ -85,7 +85,7 @@ describeWithEachSandbox('the network of commands, from options and configuration
     expect(readFileSync(file, 'utf8')).toBe(` ${token}\n`)
   })
 
-  it('lets only GET and HEAD pass to a read-only host', async () => {
+  it('allows only GET and HEAD to a read-only host', async () => {
     const { results } = await run(
       [`curl -sS https://${host}/`, `curl -sS -d x https://${host}/`, `curl -sS -X PUT https://${host}/`],
       ['--allow-host', host, '--read-only-host', '*'],
@@ -96,7 +96,7 @@ describeWithEachSandbox('the network of commands, from options and configuration
     expect(results[2]).toContain('read-only')
   })
 
-  it('takes hosts, read-only hosts and secrets from the configuration, to which options add', async () => {
+  it('reads hosts, read-only hosts and secrets from the configuration, to which options add', async () => {
     const { everything } = await run(
       [`curl -sS https://${host}/`, `curl -sS -d x https://${host}/`],
       ['--read-only-host', 'other.example'],
@@ -112,7 +112,7 @@ describeWithEachSandbox('the network of commands, from options and configuration
     ['a variable that is not set', 'a.example=env:MISSING_TOKEN'],
     ['a pattern of hosts', '*.example=env:API_TOKEN'],
     ['a header that frames the message', 'a.example/content-length=env:API_TOKEN'],
-  ])('refuses %s in --host-secret, and starts nothing', async (_, given) => {
+  ])('rejects %s in --host-secret, and starts nothing', async (_, given) => {
     const { code, stdout, stderr } = await place.run(
       ['run', '--model', 'offline', '--allow-host', 'a.example', '--host-secret', given, 'go'],
       { env: { API_TOKEN: token } },

@@ -42,7 +42,7 @@ describe.runIf(process.platform === 'linux')('capstan doctor --prove', { timeout
     expect(stdout).toMatch(/\d+ tried, \d+ blocked, 0 escaped, \d+ not applicable\n$/)
   })
 
-  it('refuses the name of a sandbox that it does not know', async () => {
+  it('rejects the name of an unknown sandbox', async () => {
     const { code, stderr } = await prove('--backend', 'jail')
     expect(code).not.toBe(0)
     expect(stderr).toContain('Use one of: bubblewrap, landlock, seatbelt.')

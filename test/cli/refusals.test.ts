@@ -33,7 +33,7 @@ describe('the report of what was refused', () => {
     }
   })
 
-  it('can be copied into a shell as it is', async () => {
+  it('can be copied into a shell unchanged', async () => {
     const place = await openPlace(files)
     const { flags } = await place.model([bash("echo 'it'\\''s' > x"), 'No.'])
     const { stderr } = await place.run(['run', ...flags, 'Go'])

@@ -30,7 +30,7 @@ describe('capstan rules', () => {
     expect(listed.find(({ scope }) => scope === 'user').file).toContain(place.home)
   })
 
-  it('adds and removes rules that apply to sessions here, and leaves the comments of the file', async () => {
+  it('adds and removes rules that apply to sessions here, and keeps the comments of the file', async () => {
     const place = await openPlace()
     const test = (command: string) => place.run(['rules', 'test', 'bash', `command=${command}`])
     expect((await test('make ship')).code).toBe(3)

@@ -34,7 +34,7 @@ async function place(options?: Parameters<typeof cluster>[0]) {
 
 describe.skipIf(!hasPostgres())('capstan runs', () => {
   it(
-    'submits with every option, and lists, shows, follows, cancels and queues again what was submitted',
+    'submits with every option, and lists, shows, follows, cancels and queues again the submitted runs',
     async () => {
       const { run, submit, worker, work, lines, isIn, client } = await place()
       const other = join(work, 'other')
@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres())('capstan runs', () => {
   )
 
   it(
-    'steers, rejects, answers and cancels a run that is active, from elsewhere',
+    'steers, rejects, answers and cancels an active run, from another process',
     async () => {
       const { run, submit, worker, client, lines, isIn, bodies } = await place()
       await worker('--ask', 'bash', '--suspend-after', '1h')
@@ -181,7 +181,7 @@ describe.skipIf(!hasPostgres())('capstan runs', () => {
     20 * minutes,
   )
 
-  it('refuses arguments that make no sense before it connects, and says what to do', async () => {
+  it('rejects invalid arguments before it connects, and says what to do', async () => {
     const { run } = await openPlace()
     const env = clientEnv('postgres://user@127.0.0.1:1/none')
     for (const [words, code, text] of [
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres())('capstan runs', () => {
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('CAPSTAN_DATABASE_URL') })
   })
 
-  it('refuses a session id that no session can have, and names the command for tables that are missing', async () => {
+  it('rejects an invalid session id, and names the command for missing tables', async () => {
     const { run, root, url, schema } = await place()
     expect(await run(['runs', 'submit', 'x', '--session', '../x'])).toMatchObject({
       code: 1,
@@ -226,7 +226,7 @@ describe.skipIf(!hasPostgres())('capstan runs', () => {
 
 describe.skipIf(!hasPostgres())('capstan worker', () => {
   it(
-    'applies its own rules and mode to what others submit',
+    'applies its own rules and mode to submitted runs',
     async () => {
       const { submit, worker, isIn, lines, bodies } = await place()
       await worker('--allow', 'bash', '--deny', 'bash(echo bad*)')
@@ -247,7 +247,7 @@ describe.skipIf(!hasPostgres())('capstan worker', () => {
   )
 
   it(
-    'waits for a database that is down, starts when it comes up, and ends with an error or by a signal when it does not',
+    'waits for a database that is down, starts when it is up, and otherwise ends with an error or by a signal',
     async () => {
       const { url, schema, command, here } = await place()
       const directory = temporaryDirectory()

@@ -107,7 +107,7 @@ describe.skipIf(!hasPostgres())(
 
 describe.skipIf(!hasPostgres())('FT-46: a worker that is paused in the middle of a claim', () => {
   it(
-    'holds up the others for some seconds only, and works again after the pause',
+    'delays the others for some seconds only, and works again after the pause',
     async () => {
       const { url, schema } = await postgresSchema()
       const proxy = await startProxy(url)
@@ -176,7 +176,7 @@ describe.skipIf(!hasPostgres())('FT-43: four workers with limits for tenants', (
   )
 
   it(
-    'start the first run of a tenant at the next look, although another has 10,000 runs in the queue',
+    'start the first run of a tenant at the next poll, although another has 10,000 runs in the queue',
     async () => {
       const { url, schema } = await postgresSchema()
       let release = (): void => undefined

@@ -138,7 +138,7 @@ describe('the commands of the page about the cluster', () => {
     }
   })
 
-  it('are those of a compose file whose keys, references and variables are known', () => {
+  it('use a compose file whose keys, references and variables are known', () => {
     const { services, volumes, ...rest } = parse(shown('yaml', 'services:'))
     expect(rest).toEqual({})
     const known = [

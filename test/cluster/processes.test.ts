@@ -4,7 +4,7 @@ import { cluster, minutes, output } from './support.js'
 
 describe.skipIf(!hasPostgres())('workers as processes', () => {
   it(
-    'ask for an approval on one node, take the answer on another, and finish on a third; a drained node ends with 0',
+    'ask for an approval on one node, accept the answer on another, and finish on a third; a drained node ends with 0',
     async () => {
       const { client, worker, lines, queue, command } = await cluster()
       const first = await worker('--suspend-after', '1h', '--ask', 'bash')
@@ -37,7 +37,7 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
   )
 
   it(
-    'ask a question on one node that is killed, take the answer on another, and finish on a third',
+    'ask a question on one node that is killed, accept the answer on another, and finish on a third',
     async () => {
       const { client, worker, command } = await cluster()
       const first = await worker('--suspend-after', '1h')
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
   )
 
   it(
-    'continue after a pause that was longer than their lease, when another has their runs, without an effect of it',
+    'continue after a pause longer than their lease, without any effect on runs that another worker has taken',
     async () => {
       const { client, worker, lines, queue } = await cluster({ thinkMs: 50 })
       const paused = await worker('--mode', 'full', '--slots', '4')

@@ -171,7 +171,7 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect((await other.submit({ prompt: 'a', idempotencyKey: 'k' })).runId).not.toBe(first.runId)
   })
 
-  it('gives up its slot while a user must answer, and the answer makes that very call once', async () => {
+  it('releases its slot while a user must answer, and the answer makes exactly that call once', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const asking = await worker([call('change', 'sea'), 'changed'], { slots: 1 })
@@ -279,7 +279,7 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(ledger.begun).toEqual(['sea'])
   })
 
-  it('is answered once: a second answer to the same question is refused while the first is on its way', async () => {
+  it('is answered once: a second answer to the same question is refused while the first is pending', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const first = await worker([call('change', 'sea'), 'never'], { slots: 1 })
@@ -293,7 +293,7 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('gives up its slot while a question waits; it is answered from elsewhere and finished on another worker', async () => {
+  it('releases its slot while a question waits; another process answers it, and another worker finishes the run', async () => {
     const { store, queue, worker } = await place(backend)
     const client = new RunClient({ store, queue })
     const args = {
@@ -351,7 +351,7 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     expect(new Set(numbers).size).toBe(numbers.length)
   })
 
-  it('is cancelled before it starts, while it works and while it waits', async () => {
+  it('is cancelled before it starts, while it runs and while it waits', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     const client = new RunClient({ store, queue })
     const early = await client.submit({ prompt: 'x' })
@@ -372,7 +372,7 @@ describe.each(backends)('a run in a queue in $name', ({ backend }) => {
     await expect(client.cancel('unknown')).rejects.toMatchObject({ code: 'run_not_found' })
   })
 
-  it('is steered while it works', async () => {
+  it('is steered while it runs', async () => {
     const { store, queue, worker, ledger } = await place(backend)
     let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
@@ -492,7 +492,7 @@ describe.each(backends)('tenants of a queue in $name', ({ backend }) => {
 })
 
 describe.each(backends)('quotas of tenants of a queue in $name', ({ backend }) => {
-  it('count cost too, are larger for a tier, and hold for all workers together', async () => {
+  it('count cost too, are larger for a tier, and apply to all workers together', async () => {
     const { store, queue, worker } = await place(backend)
     const tenantQuotas = { default: { costUsd: 0.001 }, tiers: { gold: { costUsd: 1_000 } } }
     const usage = { inputTokens: 10, outputTokens: 10 }
@@ -523,7 +523,7 @@ describe.each(backends)(
   ({ backend }) => {
     const counter = () => tenantCounter('a', Date.now(), 'day')
 
-    it('let no request begin after the quota is reserved, and count what was used in the end', async () => {
+    it('let no request start after the quota is reserved, and count the actual usage at the end', async () => {
       const { store, queue, worker } = await place(backend)
       let release = (): void => undefined
       const held = new Promise<void>((resolve) => {

@@ -105,7 +105,7 @@ async function drain(events: AsyncIterable<unknown>): Promise<unknown[]> {
 }
 
 describe.each(backends)('a tenant of a cluster in $name', ({ backend }) => {
-  it('gets from every method of its client what it gets for a run that is not there', async () => {
+  it('gets from every method of its client the same answer as for a run that does not exist', async () => {
     const { store, queue, foreign, own, waiting, failed } = await cluster(backend)
     const onRun: Readonly<Record<string, (runId: string) => unknown>> = {
       get: (runId) => foreign.get(runId),
@@ -152,7 +152,7 @@ describe.each(backends)('a tenant of a cluster in $name', ({ backend }) => {
     expect((await own.get(failed.runId))?.state).toBe('failed')
   })
 
-  it('gets from every method of the queue what it gets for a run that is not there', async () => {
+  it('gets from every method of the queue the same answer as for a run that does not exist', async () => {
     const { queue, waiting, failed } = await cluster(backend)
     const scope = { tenantId: 'two' }
     const scoped: Readonly<Record<string, (runId: string) => unknown>> = {
@@ -181,7 +181,7 @@ describe.each(backends)('a tenant of a cluster in $name', ({ backend }) => {
     expect((await queue.submit({ ...known, ...scope })).outcome).toBe('conflict')
   })
 
-  it('gets from every route of a server what it gets for a session that is not there', async () => {
+  it('gets from every route of a server the same answer as for a session that does not exist', async () => {
     const { store, queue, own, waiting, failed, workspace } = await cluster(backend)
     const { call, server, url } = await startServer({
       ...{ store, queue, token: tokens },

@@ -138,7 +138,7 @@ describe.skipIf(!hasPostgres())('nodes with one database', () => {
   )
 
   it(
-    'make a wake-up that the model of a node asked for, once, when that node was killed',
+    'run a wake-up that the model of a killed node requested, once',
     async () => {
       const { node, fires, killed } = await nodesOn('cron: "0 0 1 1 *"\nwake_ups: 2', {
         place: await postgresSchema(),
@@ -159,7 +159,7 @@ describe.skipIf(!hasPostgres())('nodes with one database', () => {
   )
 
   it(
-    'make a wake-up that the model of another node asked for, once, when that node has ended',
+    'run a wake-up that the model of another node requested, once, when that node has ended',
     async () => {
       const clock = new HandClock('2030-01-01T00:00:00Z')
       const { node, fires } = await nodesOn('cron: "0 0 1 1 *"\nwake_ups: 2\ncatch_up: last', {

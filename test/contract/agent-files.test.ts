@@ -22,7 +22,7 @@ const agentFile = (name: string, more = '', prompt = `You are ${name}.`): string
 const namesOf = (session: Session): string[] => session.agents().map(({ name }) => name)
 
 describe('agents in files', () => {
-  it('are read from a directory, and those that are wrong are reported', async () => {
+  it('are read from a directory, and invalid ones are reported', async () => {
     const { session, root } = await openSession(
       ['from the child'],
       {},
@@ -54,7 +54,7 @@ describe('agents in files', () => {
     expect([exitCode, output]).toEqual([0, expect.stringContaining('from the child')])
   })
 
-  it('do tasks with their own prompt and the tools they name', async () => {
+  it('run tasks with their own prompt and the tools they name', async () => {
     const { server, session } = await openSession(
       [calls(['task', { agent: 'looker', prompt: 'look' }]), 'looked', 'done'],
       {},
@@ -68,7 +68,7 @@ describe('agents in files', () => {
     expect(shownTools(server, 1)).toEqual(['read', 'grep'])
   })
 
-  it('of a project never take the place of others, and never do what the session may not', async () => {
+  it('of a project never replace others, and never do what the session is not allowed to', async () => {
     const { server, session } = await openSession(
       [calls(['task', { agent: 'greedy', prompt: 'take' }]), bash('touch taken'), 'tried', 'done'],
       { permissionPolicy: { deny: ['bash(touch *)'], allow: ['bash', 'task'] } },
@@ -91,7 +91,7 @@ describe('agents in files', () => {
     expect(session.agents().find(({ name }) => name === 'general')?.native).toBe(true)
   })
 
-  it('are sessions of their own, too, by name', async () => {
+  it('can also be opened as sessions, by name', async () => {
     const { root, userDir } = await makeWorkspace({
       'agents/mine.md': agentFile('mine', 'tools: Read, Bash(echo *)\nmax_steps: 3\n', 'MINE-PROMPT'),
       '.claude/agents/theirs.md': agentFile('theirs', 'tools: Read, Bash(echo *)\n', 'THEIRS-PROMPT'),
@@ -137,7 +137,7 @@ describe('agents in files', () => {
       'reviewer.yml',
       'description: Reviews changes.\nmax_steps: 4\nprompt: "  "\npermissions: { allow: [read, grep], deny: [write] }\n',
     ],
-  ])('without a prompt work by their description: %s', async (file, text) => {
+  ])('use their description without a prompt: %s', async (file, text) => {
     const { server, session, agent, root } = await openSession(
       ['from the child', 'as itself'],
       {},
@@ -177,28 +177,25 @@ describe('agents in files', () => {
     ['x.md', '# Just a text', /x\.md is not an agent: it does not begin with fields/],
     ['x.yaml', `name: x\ndescription: ${'d'.repeat(200_000)}\n`, /x\.yaml was not read/],
     ['y.yaml', 'name: y\ndescription: fine\n', /agent 'x' not found\. Known are/],
-  ])(
-    'that cannot be used are reported by name to a host that asks for one: %s (%#)',
-    async (file, text, words) => {
-      const { session, agent, root } = await openSession(
-        [],
-        { agentDirs: ['agents'] },
-        { [`agents/${file}`]: text },
-      )
-      expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(words)
-      expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(/^agent 'x' not found/)
-      expect((await session.task({ agent: 'x', prompt: 'p' })).output).toMatch(words)
-    },
-  )
+  ])('that are invalid are reported to a host that opens one by name: %s (%#)', async (file, text, words) => {
+    const { session, agent, root } = await openSession(
+      [],
+      { agentDirs: ['agents'] },
+      { [`agents/${file}`]: text },
+    )
+    expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(words)
+    expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(/^agent 'x' not found/)
+    expect((await session.task({ agent: 'x', prompt: 'p' })).output).toMatch(words)
+  })
 
-  it('are missed in words where the directory itself is missing', async () => {
+  it('are reported as missing when the directory itself is missing', async () => {
     const { agent, root } = await openSession([])
     expect(() => agent.sessionForAgent(root, 'x', ['nowhere'])).toThrow(
       /nowhere is not a directory that can be read/,
     )
   })
 
-  it('are not looked for when a host does not want that', async () => {
+  it('are not read when the host turns that off', async () => {
     const { session } = await openSession(
       [],
       { discoverAgents: false },
@@ -207,7 +204,7 @@ describe('agents in files', () => {
     expect(namesOf(session)).not.toContain('a')
   })
 
-  it('come by options and by the configuration, and workers in a few words', async () => {
+  it('come from options and the configuration, and workers from a short definition', async () => {
     const { agent, root } = await openSession(
       [],
       {},

@@ -32,7 +32,7 @@ describe('Agent.create', () => {
     ['no /v1', 'api_key', 'base_url', ''],
     ['a trailing slash', 'apiKey', 'base_url', '/'],
     ['/v1 and a trailing slash', 'api_key', 'baseUrl', '/v1/'],
-  ])('reaches the provider with %s', async (_, key, url, suffix) => {
+  ])('connects to the provider with %s', async (_, key, url, suffix) => {
     const server = await openServer(['hello'])
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
@@ -46,7 +46,7 @@ describe('Agent.create', () => {
     expect(server.requests[0]?.headers['authorization']).toBe('Bearer k-123')
   })
 
-  it('takes the path of an .acl file', async () => {
+  it('accepts the path of an .acl file', async () => {
     const server = await openServer(['from a file'])
     const { base, root, userDir } = await makeWorkspace()
     const path = join(base, 'agent.acl')
@@ -56,7 +56,7 @@ describe('Agent.create', () => {
     expect((await agent.session(root).send('hi')).text).toBe('from a file')
   })
 
-  it('takes the same as an object', async () => {
+  it('accepts the same as an object', async () => {
     const server = await openServer(['from an object'])
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
@@ -72,11 +72,11 @@ describe('Agent.create', () => {
     expect((await agent.session(root).send('hi')).text).toBe('from an object')
   })
 
-  it('refuses JSON text and says what to write instead', async () => {
+  it('rejects JSON text and says what to write instead', async () => {
     await expect(Agent.create('{"default_model": "openai/x"}')).rejects.toThrow(/JSON/)
   })
 
-  it('says where a configuration is wrong', async () => {
+  it('reports where a configuration is wrong', async () => {
     await expect(Agent.create('default_model = ')).rejects.toThrow(/line 1/i)
   })
 
@@ -86,7 +86,7 @@ describe('Agent.create', () => {
     await agent.close()
   })
 
-  it('takes the storage fields of the documentation', async () => {
+  it('accepts the documented storage fields', async () => {
     const { base } = await makeWorkspace()
     const agent = await Agent.create(
       `storage_backend = "file"\nstorage_url = "${join(base, 'acl-storage')}"\n`,
@@ -97,7 +97,7 @@ describe('Agent.create', () => {
     await agent.close()
   })
 
-  it('never shows the key in the words of a failure', async () => {
+  it('never shows the key in an error message', async () => {
     const { root, userDir } = await makeWorkspace()
     const server = await openServer([{ status: 401, message: 'bad key k-very-secret-0123456789' }])
     const agent = await Agent.create(
@@ -116,7 +116,7 @@ describe('Agent.create', () => {
 })
 
 describe('agent.session', () => {
-  it('gives a session at once and asks no model', async () => {
+  it('returns a session at once, without a request to the model', async () => {
     const { server, session } = await openSession(['never'])
     expect(session).not.toBeInstanceOf(Promise)
     expect(session.history()).toEqual([])
@@ -137,18 +137,18 @@ describe('agent.session', () => {
     expect(bodyOf(server, 0).model).toBe('docs-model')
   })
 
-  it('refuses a model that is not configured, at once and by name', async () => {
+  it('rejects a model that is not configured, at once and by name', async () => {
     const { agent, root } = await openSession([])
     expect(() => agent.session(root, { model: 'openai/docs-alf' })).toThrow(/docs-alf.*docs-alt/s)
   })
 
-  it('refuses a workspace that does not exist, or is not a directory', async () => {
+  it('rejects a workspace that does not exist, or is not a directory', async () => {
     const { agent, root } = await openSession([], {}, { 'a.txt': '' })
     expect(() => agent.session(join(root, 'nowhere'))).toThrow(/nowhere.*does not exist/)
     expect(() => agent.session(join(root, 'a.txt'))).toThrow(/not a directory/)
   })
 
-  it('reports id, real workspace, labels and that there are no warnings', async () => {
+  it('has an id, the real workspace, labels and no warnings', async () => {
     const { agent, root } = await openSession([])
     const link = join(root, '..', 'link')
     await symlink(root, link)
@@ -171,14 +171,14 @@ describe('agent.session', () => {
     expect(session.isClosed).toBe(false)
   })
 
-  it('says null for labels that were not given, and makes an id', async () => {
+  it('returns null for labels that were not given, and creates an id', async () => {
     const { session } = await openSession([])
     expect(session.tenantId).toBeNull()
     expect(session.correlationId).toBeNull()
     expect(session.sessionId).toMatch(/\S{8,}/)
   })
 
-  it('takes its ids from the host when it is given a source', async () => {
+  it('uses ids of the host when the host has a generator', async () => {
     const { session } = await openSession(['hi'], {
       hostEnv: { idGenerator: new SequentialIdGenerator('host') },
     })
@@ -186,7 +186,7 @@ describe('agent.session', () => {
     expect((await session.send('hi')).runId).toMatch(/^host-\d+$/)
   })
 
-  it('refuses an id that is in use', async () => {
+  it('rejects an id that is in use', async () => {
     const { agent, root } = await openSession([], { sessionId: 'one' })
     expect(() => agent.session(root, { sessionId: 'one' })).toThrow(/'one' is already open/)
   })
@@ -203,13 +203,13 @@ describe('agent.session', () => {
     ['Enabled', 'on'],
     ['FORCE', 'forced'],
     ['off', 'Disabled'],
-  ])('takes the spellings %s and %s of planningMode', async (one, other) => {
+  ])('accepts the spellings %s and %s of planningMode', async (one, other) => {
     const { agent, root } = await openSession([])
     for (const planningMode of [one, other])
       expect(agent.session(root, loose({ planningMode })).initWarning).toBeNull()
   })
 
-  it('refuses another planningMode in the documented words', async () => {
+  it('rejects another planningMode with the documented message', async () => {
     const { agent, root } = await openSession([])
     expect(() => agent.session(root, loose({ planningMode: 'sometimes' }))).toThrow(
       /Invalid planningMode 'sometimes'. Must be: auto, enabled, or disabled/,
@@ -293,13 +293,13 @@ describe('agent.session', () => {
     ['whenBusy', 'wait'],
     ['signal', {}],
     ['instructionFiles', 'AGENTS.md'],
-  ])('refuses %s: %o by name', async (name, value) => {
+  ])('rejects %s: %o by name', async (name, value) => {
     const { agent, root } = await openSession([])
     expect(() => agent.session(root, loose({ [name]: value }))).toThrow(new RegExp(name))
     expect(await agent.listSessions()).toHaveLength(1)
   })
 
-  it('takes the large example of the documentation', async () => {
+  it('accepts the large example of the documentation', async () => {
     const { agent, root } = await openSession([])
     const session = agent.session(
       root,
@@ -330,7 +330,7 @@ describe('agent.session', () => {
     expect(session.initWarning).toBeNull()
   })
 
-  it('takes every retention limit of the documentation', async () => {
+  it('accepts every documented retention limit', async () => {
     const { session } = await openSession([], {
       retentionLimits: {
         maxRuns: 100,
@@ -342,7 +342,7 @@ describe('agent.session', () => {
     expect(session.initWarning).toBeNull()
   })
 
-  it('takes options that are null or undefined as not given', async () => {
+  it('treats options that are null or undefined as not given', async () => {
     const { agent, root } = await openSession([])
     const session = agent.session(root, loose({ role: undefined, mode: null }))
     expect(session.initWarning).toBeNull()
@@ -363,7 +363,7 @@ describe('agent.session', () => {
 })
 
 describe('sessionForAgent', () => {
-  it('keeps the rules of the agent when an option is there without a value', async () => {
+  it('keeps the rules of the agent when an option has no value', async () => {
     const { agent, root } = await openSession([])
     const server = await openServer([bash('touch x.txt'), 'done'])
     const own = await Agent.create(configFor(server.url), { userDir: join(root, '..', 'user'), env: {} })
@@ -388,7 +388,7 @@ describe('sessionForAgent', () => {
     await agent.close()
   })
 
-  it('takes the limits of the configuration unless the session says otherwise', async () => {
+  it('uses the limits of the configuration unless the session has its own', async () => {
     const server = await openServer((_, n) => calls(['ls', { path: `d${n}` }]))
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(`max_tool_rounds = 1\n${configFor(server.url)}`, { userDir, env: {} })
@@ -450,7 +450,7 @@ describe('permissionPolicy of the documentation', () => {
     await expect(session.readFile(join(root, 'deep/.env.local'))).rejects.toThrow()
   })
 
-  it('allows nothing more when it is switched off', async () => {
+  it('allows nothing more when it is turned off', async () => {
     const { server, session } = await openSession([bash('touch x'), 'done'], {
       permissionPolicy: { ...permissionPolicy, enabled: false },
     })

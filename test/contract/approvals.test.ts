@@ -18,7 +18,7 @@ const waiting = { confirmationPolicy: { enabled: true } } as const
 const makes = (path: string) => bash(`touch ${path}`)
 
 describe('confirmationPolicy', () => {
-  it('lets a call wait until it is approved', async () => {
+  it('makes a call wait until it is approved', async () => {
     const { session, root } = await openSession(
       [calls(['bash', { command: 'touch x.txt' }, 'call-1']), 'done'],
       waiting,
@@ -43,7 +43,7 @@ describe('confirmationPolicy', () => {
     expect(session.pendingConfirmations()).toEqual([])
   })
 
-  it('gives the reason of a refusal to the model, and the run continues', async () => {
+  it('passes the reason of a refusal to the model, and the run continues', async () => {
     const { server, session, root } = await openSession([makes('x.txt'), 'done'], waiting)
     const stream = await session.stream('go')
     const { toolId } = await until(stream, 'confirmation_required')
@@ -58,7 +58,7 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('knows no other ids', async () => {
+  it('ignores unknown ids', async () => {
     const { session } = await openSession([], waiting)
     expect(await session.confirmToolUse('nobody', true)).toBe(false)
     expect(await session.cancelConfirmations()).toBe(0)
@@ -67,7 +67,7 @@ describe('confirmationPolicy', () => {
   it.each([
     ['reject', 'rejected', []],
     ['auto_approve', 'auto_approved', ['x.txt']],
-  ] as const)('ends the waiting by itself: %s', async (timeoutAction, actionTaken, files) => {
+  ] as const)('ends the wait automatically: %s', async (timeoutAction, actionTaken, files) => {
     const { server, session, root } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 30, timeoutAction },
     })
@@ -77,7 +77,7 @@ describe('confirmationPolicy', () => {
     if (timeoutAction === 'reject') expect(toolResults(server, 1)[0]).toContain('30 ms')
   })
 
-  it('rejects on time-out unless configured otherwise', async () => {
+  it('rejects at the time limit unless configured otherwise', async () => {
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 20 },
     })
@@ -85,7 +85,7 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('waits as long as configured, also when no timer counts that far', async () => {
+  it('waits as long as configured, also when no timer supports that', async () => {
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 10 ** 12, timeoutAction: 'auto_approve' },
     })
@@ -98,7 +98,7 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('refuses all that wait and says how many', async () => {
+  it('rejects all pending calls and returns how many', async () => {
     const { session, root } = await openSession(
       [
         calls(
@@ -118,7 +118,7 @@ describe('confirmationPolicy', () => {
   })
 
   it.each([[['w1', 'w2']], [['w2', 'w1']]])(
-    'answers two that wait at once in either order: %s',
+    'answers two pending calls in either order: %s',
     async (order) => {
       const { server, session, root } = await openSession(
         [
@@ -142,7 +142,7 @@ describe('confirmationPolicy', () => {
     },
   )
 
-  it('refuses both of two calls under one id', async () => {
+  it('rejects both of two calls with one id', async () => {
     const { session, root } = await openSession(
       [
         calls(
@@ -160,7 +160,7 @@ describe('confirmationPolicy', () => {
     expect((await readdir(root)).length).toBeLessThan(2)
   })
 
-  it('asks nothing in lanes that are let through', async () => {
+  it('asks nothing in lanes that need no confirmation', async () => {
     const asking = {
       permissionPolicy: { ask: ['read(*)'] },
       confirmationPolicy: { enabled: true, yoloLanes: ['query'] },
@@ -177,7 +177,7 @@ describe('confirmationPolicy', () => {
     await collect(stream)
   })
 
-  it('that is off works as if there were no user', async () => {
+  it('that is off behaves as if there were no user', async () => {
     const { server, session } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: false },
     })
@@ -186,7 +186,7 @@ describe('confirmationPolicy', () => {
     expect(toolResults(server, 1)[0]).toMatch(/No user can be asked/)
   })
 
-  it('learns the scope of an approval', async () => {
+  it('receives the scope of an approval', async () => {
     const { session, root } = await openSession([bash('touch x'), bash('touch x'), 'done'], waiting)
     const stream = await session.stream('go')
     const { toolId } = await until(stream, 'confirmation_required')
@@ -196,7 +196,7 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual(['x'])
   })
 
-  it('asks about each call inside a batch by itself', async () => {
+  it('asks about each call inside a batch separately', async () => {
     const { session, root } = await openSession(
       [
         calls([
@@ -234,7 +234,7 @@ describe('confirmationPolicy', () => {
 })
 
 describe('onAsk', () => {
-  it('receives everything that matters, and its approval is for exactly the arguments it saw', async () => {
+  it('receives all details of a call, and its approval is for exactly these arguments', async () => {
     const asked: AskRequest[] = []
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       onAsk: (request) => {
@@ -257,7 +257,7 @@ describe('onAsk', () => {
     expect(await readdir(root)).not.toContain('evil.txt')
   })
 
-  it('once is asked again for the next call', async () => {
+  it('"once" is asked again for the next call', async () => {
     const asked: string[] = []
     const { session, root } = await openSession([makes('x'), makes('y'), 'done'], {
       onAsk: ({ args }) => {
@@ -270,7 +270,7 @@ describe('onAsk', () => {
     expect(await readdir(root)).toEqual(['x', 'y'])
   })
 
-  it('session is not asked again in this session, and is in the next', async () => {
+  it('"session" is not asked again in this session, and is in the next', async () => {
     let asked = 0
     const onAsk = () => {
       asked++
@@ -287,7 +287,7 @@ describe('onAsk', () => {
     expect(asked).toBe(2)
   })
 
-  it('always is kept for the project, in a file of the user', async () => {
+  it('"always" is saved for the project, in a file of the user', async () => {
     let asked = 0
     const onAsk = () => {
       asked++
@@ -308,7 +308,7 @@ describe('onAsk', () => {
     expect(asked).toBe(1)
   })
 
-  it('reject gives the model the reason', async () => {
+  it('"reject" passes the reason to the model', async () => {
     const { server, session, root } = await openSession([makes('x'), 'done'], {
       onAsk: () => ({ decision: 'reject', message: 'ask me tomorrow' }),
     })
@@ -321,13 +321,13 @@ describe('onAsk', () => {
     ['nothing', () => undefined],
     ['true', () => true],
     ['another word', () => ({ decision: 'yes' })],
-  ])('that answers %s has not said yes', async (_, onAsk) => {
+  ])('that answers %s has not approved', async (_, onAsk) => {
     const { session, root } = await openSession([makes('x'), 'done'], { onAsk: onAsk as never })
     await session.send('go')
     expect(await readdir(root)).toEqual([])
   })
 
-  it('that throws lets nothing run', async () => {
+  it('that throws allows nothing', async () => {
     const { session, root } = await openSession([makes('x'), 'done'], {
       onAsk: () => {
         throw new Error('dialog broke')
@@ -349,7 +349,7 @@ describe('onAsk', () => {
     expect(await readdir(root)).toEqual(['x'])
   })
 
-  it('that answers a question which was answered elsewhere changes nothing, and keeps no rule', async () => {
+  it('that answers a question which was answered elsewhere changes nothing, and saves no rule', async () => {
     const asked: AskRequest[] = []
     const late = later<{ decision: 'always' }>()
     const { server, session, root, userDir } = await openSession([makes('x'), makes('x'), 'done'], {
@@ -383,7 +383,7 @@ describe('onAsk', () => {
 })
 
 describe('without a user', () => {
-  it('refuses a call that must be asked about at once, with a message that names the option', async () => {
+  it('refuses a call that needs approval at once, with a message that names the option', async () => {
     const { server, session, root } = await openSession([
       makes('x'),
       calls(['write', { file_path: 'y', content: '' }]),

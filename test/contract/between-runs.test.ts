@@ -13,7 +13,7 @@ const allowed = { permissionPolicy: { defaultDecision: 'allow' } } as const
 const engineOf = ({ session }: Opened): Promise<Engine> => kernelOf(session).engineForRun()
 
 describe('a session between its runs', () => {
-  it('drops what the next run opens again, and keeps its rules and what the model has seen', async () => {
+  it('releases what the next run opens again, and keeps its rules and what the model has read', async () => {
     const opened = await openSession(
       [
         calls(['read', { file_path: 'a.txt' }]),

@@ -31,7 +31,7 @@ function counting(guard: BudgetGuard): {
 }
 
 describe('budget guard', () => {
-  it('that denies ends the send in the documented words: one check, no record, no request', async () => {
+  it('that denies ends the send with the documented error: one check, no record, no request', async () => {
     const { server, session } = await openSession(['never'])
     const { guard, counts } = counting({
       checkBeforeLlm: () => ({ decision: 'deny', resource: 'llm_tokens', reason: 'cap' }),
@@ -42,7 +42,7 @@ describe('budget guard', () => {
     expect(server.requests).toHaveLength(0)
   })
 
-  it('that denies leaves the session open, and null takes it away', async () => {
+  it('that denies leaves the session open, and null removes the guard', async () => {
     const { session } = await openSession([five])
     session.setBudgetGuard({ checkBeforeLlm: () => ({ decision: 'deny' }) })
     await expect(session.send('x')).rejects.toThrow("Budget exhausted on 'unspecified': denied by host")
@@ -50,7 +50,7 @@ describe('budget guard', () => {
     expect((await session.send('x')).text).toBe('ok')
   })
 
-  it('emits a denial in the stream, too', async () => {
+  it('emits a denial in the stream too', async () => {
     const { session } = await openSession(['never'], {
       budgetGuard: { checkBeforeLlm: () => ({ decision: 'deny', resource: 'usd', reason: 'spent' }) },
     })
@@ -125,7 +125,7 @@ describe('budget guard', () => {
     expect(counts.tool).toBe(1)
   })
 
-  it('that denies a tool is read by the model, and the run continues', async () => {
+  it('that denies a tool is reported to the model, and the run continues', async () => {
     const { server, session } = await openSession([calls(['ls', {}]), five], {
       budgetGuard: { checkBeforeTool: () => ({ decision: 'deny', resource: 'calls', reason: 'no more' }) },
     })
@@ -142,7 +142,7 @@ describe('budget guard', () => {
       { checkBeforeLlm: () => ({ decision: 'allow' }), checkBeforeTool: () => ({ decision: 'allow' }) },
     ],
     ['is async', { checkBeforeLlm: async () => null, recordAfterLlm: async () => undefined }],
-  ])('that %s lets everything pass in silence', async (_, budgetGuard) => {
+  ])('that %s allows everything without a report', async (_, budgetGuard) => {
     const { session } = await openSession([calls(['ls', {}]), five], { budgetGuard })
     const events = await eventsOf(session, 'x')
     expect(events.at(-1)?.type).toBe('agent_end')
@@ -163,7 +163,7 @@ describe('budget guard', () => {
     ['hangs', { checkBeforeLlm: () => new Promise<never>(() => undefined), timeoutMs: 20 }, /20 ms/],
     ['answers nonsense', { checkBeforeLlm: () => ({ decision: 'perhaps' }) as never }, /perhaps/],
   ]
-  it.each(failing)('that %s lets the call pass and is reported', async (_, budgetGuard, words) => {
+  it.each(failing)('that %s allows the call and is reported', async (_, budgetGuard, words) => {
     const { session } = await openSession([five], { budgetGuard })
     const events = await eventsOf(session, 'x')
     expect(events.at(-1)?.type).toBe('agent_end')
@@ -171,7 +171,7 @@ describe('budget guard', () => {
       { source: 'budget', message: expect.stringMatching(words) },
     ])
   })
-  it.each(failing)('that %s refuses when its host wants that', async (_, budgetGuard, words) => {
+  it.each(failing)('that %s refuses when its host says so', async (_, budgetGuard, words) => {
     const { server, session } = await openSession([five], {
       budgetGuard: { ...budgetGuard, onError: 'deny' },
     })
@@ -192,7 +192,7 @@ describe('budget guard', () => {
     expect(events.at(-1)?.type).toBe('agent_end')
   })
 
-  it('may be an object with state of its own', async () => {
+  it('can be an object with its own state', async () => {
     class Guard {
       spent = 0
       checkBeforeLlm() {
@@ -249,7 +249,7 @@ describe('budget guard', () => {
     ['a misspelt time', { checkBeforeLlm: () => null, timeoutMS: 5 }, /Did you mean "timeoutMs"/],
     ['an unknown answer for failures', { checkBeforeLlm: () => null, onError: 'maybe' }, /onError/],
   ]
-  it.each(wrongGuards)('is refused when it is %s, and the one before it stays', async (_, guard, says) => {
+  it.each(wrongGuards)('is rejected when it is %s, and the previous one stays', async (_, guard, says) => {
     const { session, agent, root } = await openSession(['never'])
     session.setBudgetGuard({ checkBeforeLlm: () => ({ decision: 'deny' }) })
     expect(() => session.setBudgetGuard(guard as never)).toThrow(says)
@@ -257,7 +257,7 @@ describe('budget guard', () => {
     expect(() => agent.session(root, { budgetGuard: guard as never })).toThrow(says)
   })
 
-  it('can be empty, and can be an object of a class with members of its own', async () => {
+  it('can be empty, and can be an instance of a class with its own members', async () => {
     const { session } = await openSession([five, five])
     session.setBudgetGuard({})
     expect((await session.send('x')).text).toBe('ok')

@@ -15,7 +15,7 @@ import {
 } from './open-session.js'
 
 describe('close', () => {
-  it('makes isClosed true and refuses what comes after, in the documented words', async () => {
+  it('sets isClosed to true and rejects later calls with the documented error', async () => {
     const { session } = await openSession(['never'], {}, { 'a.txt': 'a' })
     expect(session.isClosed).toBe(false)
     await session.close()
@@ -59,7 +59,7 @@ describe('close', () => {
     expect((await again.send('x')).text).toBe('ok')
   })
 
-  it('cancels the run at work and refuses those that wait', async () => {
+  it('cancels the active run and rejects queued ones', async () => {
     const { server, session } = await openSession(() => ({ stall: true }))
     const running = session.send('a').catch((error: Error) => error)
     const waiting = session.send('b').catch((error: Error) => error)
@@ -80,7 +80,7 @@ describe('close', () => {
     ])
   })
 
-  it('refuses calls that wait for a confirmation', async () => {
+  it('rejects calls that wait for a confirmation', async () => {
     const { session, root } = await openSession([bash('touch x.txt'), 'never'], {
       confirmationPolicy: { enabled: true },
     })
@@ -111,7 +111,7 @@ describe('close', () => {
     for (const pid of pids) expect(await gone(pid)).toBe(true)
   })
 
-  it('ends what commands left running in the background', async () => {
+  it('ends background processes of commands', async () => {
     const { session } = await openSession([])
     const pid = Number(/^\d+/.exec(await session.bash('sleep 300 & echo $!'))?.[0])
     expect(await readFile(`/proc/${pid}/stat`, 'utf8')).toContain('sleep')
@@ -119,7 +119,7 @@ describe('close', () => {
     expect(await gone(pid)).toBe(true)
   })
 
-  it('is what the signal of the session does', async () => {
+  it('also happens when the signal of the session is aborted', async () => {
     const controller = new AbortController()
     const { session } = await openSession([], { signal: controller.signal })
     controller.abort()
@@ -128,7 +128,7 @@ describe('close', () => {
   })
 
   // What `await using` calls (`src/agent/dispose.test-d.ts`): Node 20 has no such statement.
-  it('happens at the end of `await using`', async () => {
+  it('also happens at the end of `await using`', async () => {
     const { agent, root } = await openSession([])
     const session = agent.session(root)
     await session[Symbol.asyncDispose]()
@@ -160,7 +160,7 @@ describe('sessions of an agent', () => {
     await agent.close()
   })
 
-  it('have histories of their own', async () => {
+  it('have their own histories', async () => {
     const { agent, session, root } = await openSession(['one', 'two'])
     const other = agent.session(root)
     await session.send('x')

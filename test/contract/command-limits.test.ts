@@ -57,7 +57,7 @@ describe.each(sandboxes)('a command that reaches a limit, sandbox %s', (sandbox)
     { which: 'of processor time', group: reaching.filter(({ limit }) => limit === 'cpu'), cpuSeconds: 1 },
     { which: 'of another kind', group: reaching.filter(({ limit }) => limit !== 'cpu') },
   ])(
-    'SEC-133 $which is ended, and model and host learn which limit it was and how to raise it',
+    'SEC-133 $which is ended, and the model and the host read which limit it was and how to raise it',
     {
       timeout: 300_000,
     },

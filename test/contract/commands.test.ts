@@ -47,7 +47,7 @@ describe('slash commands', () => {
     ['/cost', ['Model: openai/docs-model', 'Tokens: 5']],
     ['/history', ['Messages: 2', 'Session:']],
     ['/tools', ['Tools:', 'Builtin', 'bash']],
-  ])('say what they should: %s', async (command, words) => {
+  ])('return the expected text: %s', async (command, words) => {
     const { session } = await openSession([{ text: 'hi', usage: { inputTokens: 3, outputTokens: 2 } }])
     await session.send('hello')
     const before = session.history()
@@ -56,7 +56,7 @@ describe('slash commands', () => {
     expect(session.history()).toEqual(before)
   })
 
-  it('/model changes the model for what follows', async () => {
+  it('/model changes the model for later prompts', async () => {
     const { server, session } = await openSession(['a', 'b'])
     expect((await session.send('/model openai/docs-alt')).text).toContain('Current model: openai/docs-alt')
     await session.send('hi')
@@ -66,7 +66,7 @@ describe('slash commands', () => {
     expect(bodyOf(server, 1).model).toBe('docs-alt')
   })
 
-  it('/clear forgets what was said', async () => {
+  it('/clear removes the conversation', async () => {
     const { server, session } = await openSession(['one', 'two'])
     await session.send('remember the token')
     expect((await session.send('/clear')).text).toContain('2 messages')
@@ -92,7 +92,7 @@ describe('slash commands', () => {
     expect((await session.send('/compact')).text).toBe('Nothing was compacted: the conversation is empty.')
   })
 
-  it('that are unknown are reported in the documented words', async () => {
+  it('that are unknown are reported with the documented error', async () => {
     const { server, session } = await openSession([])
     const { text } = await session.send('/hlep me')
     expect(text).toContain('Unknown command: /hlep\nType /help for available commands.')
@@ -116,7 +116,7 @@ describe('slash commands', () => {
     ],
     ['hangs', () => new Promise<string>(() => undefined), "command 'x' timed out after 30ms"],
     ['gives no text', () => 3 as never, "command 'x' must return a string"],
-  ])('answer in words when a handler %s', async (_, handler, words) => {
+  ])('answer with an error text when a handler %s', async (_, handler, words) => {
     const { session } = await openSession(['fine'])
     session.registerCommand('x', 'X', handler, 30)
     expect((await session.send('/x')).text).toBe(words)
@@ -131,7 +131,7 @@ describe('slash commands', () => {
     expect(await waiting).toMatchObject({ code: 'cancelled' })
   })
 
-  it('may be async and see tools and history', async () => {
+  it('can be async and use tools and history', async () => {
     const { session } = await openSession([calls(['ls', {}]), 'done'])
     await session.send('x')
     session.registerCommand(

@@ -33,7 +33,7 @@ describe('session.contextUsage', () => {
     expect(history?.count).toBe(4)
   })
 
-  it('takes the window from the configuration, and says when compaction starts and what a summary replaces', async () => {
+  it('uses the window of the configuration, and says when compaction starts and what a summary replaces', async () => {
     const { session } = await openSession(['an answer'], { autoCompactThreshold: 0.5 })
     const before = await session.contextUsage()
     expect(before.compaction).toMatchObject({ auto: true, atTokens: 100_000, summaryReplacesTokens: 0 })
@@ -77,14 +77,14 @@ describe('session.compact', () => {
     expect(JSON.stringify(bodyOf(server, 2).messages)).toContain('THE SUMMARY')
   })
 
-  it('takes the focus from /compact', async () => {
+  it('accepts the focus from /compact', async () => {
     const { server, session } = await openSession(['first answer '.repeat(300), 'THE SUMMARY'])
     await session.send('begin')
     expect((await session.send('/compact the parser')).text).toMatch(/Compacted: 2 messages became 1/)
     expect(JSON.stringify(bodyOf(server, 1).messages)).toContain('cover this in detail: the parser.')
   })
 
-  it('does nothing on a new session, refuses a long focus, and refuses while a run works', async () => {
+  it('does nothing on a new session, rejects a long focus, and rejects while a run is active', async () => {
     const { session } = await openSession([{ stall: true }])
     expect(await session.compact()).toBeNull()
     await expect(session.compact({ focus: 'x'.repeat(2_001) })).rejects.toThrow(/at most 2000/)

@@ -14,14 +14,14 @@ const files = {
 }
 
 describe('direct calls', () => {
-  it('readFile gives the text as it is, or some of its lines', async () => {
+  it('readFile returns the text unchanged, or some of its lines', async () => {
     const { session } = await openSession([], {}, { ...files, 'crlf.txt': 'a\r\nb\r\nc' })
     expect(await session.readFile('README.md')).toBe(files['README.md'])
     expect(await session.readFile('crlf.txt')).toBe('a\r\nb\r\nc')
     expect(await session.readFile('crlf.txt', { offset: 1, limit: 1 })).toBe('b\r\n')
   })
 
-  it('readFile rejects when there is nothing to read, and outside', async () => {
+  it('readFile rejects for a missing file, and outside the workspace', async () => {
     const { session, root } = await openSession([], {}, files)
     await expect(session.readFile('nothing.md')).rejects.toThrow(/nothing\.md/)
     await expect(session.readFile('../user/x')).rejects.toThrow()
@@ -31,14 +31,14 @@ describe('direct calls', () => {
     await expect(session.readFile('link')).rejects.toThrow()
   })
 
-  it('glob gives paths and nothing else', async () => {
+  it('glob returns only paths', async () => {
     const { session } = await openSession([], {}, files)
     expect((await session.glob('src/*.rs')).sort()).toEqual(['src/lib.rs', 'src/main.rs'])
     expect(await session.glob('*.none')).toEqual([])
     await expect(session.glob('*', { path: '/etc' })).rejects.toThrow()
   })
 
-  it('grep gives the text of what was found', async () => {
+  it('grep returns the text of the matches', async () => {
     const { session } = await openSession([], {}, files)
     const text = await session.grep('PermissionPolicy')
     expect(text).toContain('src/main.rs')
@@ -46,14 +46,14 @@ describe('direct calls', () => {
     expect(await session.grep('planningMode', { glob: '*.md' })).toContain('README.md')
   })
 
-  it('bash gives what the command put out, whatever its exit code', async () => {
+  it('bash returns the output of the command, whatever its exit code', async () => {
     const { session } = await openSession([])
     expect(await session.bash('printf docs-bash')).toBe('docs-bash')
     expect(await session.bash('echo out; echo err >&2; exit 3')).toMatch(/out[\s\S]*err/)
     expect(await session.tool('bash', { command: 'exit 3' })).toMatchObject({ exitCode: 3 })
   })
 
-  it('tool gives output, exit code and metadata', async () => {
+  it('tool returns output, exit code and metadata', async () => {
     const { session } = await openSession([], {}, files)
     const result = await session.tool('read', { file_path: 'README.md' })
     expect(result).toMatchObject({
@@ -64,7 +64,7 @@ describe('direct calls', () => {
     expect(JSON.parse(result.metadataJson ?? '')).toEqual(result.metadata)
   })
 
-  it('git takes the commands by name, by position and as an object', async () => {
+  it('git accepts its commands by name, by position and as an object', async () => {
     const { session, root } = await openSession([], {}, files)
     makeRepository(root)
     await writeFile(join(root, 'README.md'), 'changed\n')
@@ -90,7 +90,7 @@ describe('direct calls', () => {
     expect((await session.ls()).output).toContain('new.txt')
   })
 
-  it('of an unknown tool fail in words, with the nearest name', async () => {
+  it('of an unknown tool fail with a message that has the nearest name', async () => {
     const { session } = await openSession([])
     expect(await session.tool('nope')).toMatchObject({
       exitCode: 1,
@@ -99,7 +99,7 @@ describe('direct calls', () => {
     expect((await session.tool('raed')).output).toMatch(/"read"/)
   })
 
-  it('with arguments that do not fit fail in words', async () => {
+  it('with invalid arguments fail with a message', async () => {
     const { session } = await openSession([])
     expect(await session.tool('read', { path: 3 })).toMatchObject({
       exitCode: 1,
@@ -120,7 +120,7 @@ describe('direct calls', () => {
     expect(await session.writeFile('up/outside.txt', 'x')).toMatchObject({ exitCode: 1 })
   })
 
-  it('are kept to the ceiling', async () => {
+  it('are limited by the ceiling', async () => {
     const { session } = await openSession([], { ceiling: { fs: { read: ['{workspace}/**'] } } })
     expect((await session.writeFile('a.txt', 'x')).exitCode).toBe(1)
     expect((await session.tool('bash', { command: 'true' })).exitCode).not.toBe(0)
@@ -135,7 +135,7 @@ describe('direct calls', () => {
     expect((await running).exitCode).not.toBe(0)
   })
 
-  it('work while a run is at work', async () => {
+  it('work while a run is active', async () => {
     const { session, server } = await openSession(() => ({ stall: true }))
     const running = session.send('x').catch(() => undefined)
     await server.request(0)
@@ -146,7 +146,7 @@ describe('direct calls', () => {
 })
 
 describe('the tools of a session', () => {
-  it('have the documented names, and definitions', async () => {
+  it('have the documented names and definitions', async () => {
     const { session } = await openSession([])
     expect(session.toolNames()).toEqual(
       expect.arrayContaining([
@@ -184,7 +184,7 @@ describe('the tools of a session', () => {
   it.each([
     ['a list', [add]],
     ['a ToolSet', ToolSet.fromTools([add])],
-  ])('take in those of the host as %s', async (_, tools) => {
+  ])('include those of the host as %s', async (_, tools) => {
     const { server, session } = await openSession(
       [calls(['add', { a: 1, b: 2 }], ['add', { a: 'x' }]), 'done'],
       {
@@ -201,7 +201,7 @@ describe('the tools of a session', () => {
     expect(session.toolDefinitions().map(({ name }) => name)).toContain('add')
   })
 
-  it('come and go while the session lives', async () => {
+  it('can be added and removed while the session is open', async () => {
     const { server, session } = await openSession(
       ['one', calls(['add', { a: 1, b: 2 }]), 'two', calls(['add', { a: 1, b: 2 }]), 'three'],
       {
@@ -221,13 +221,13 @@ describe('the tools of a session', () => {
     expect(toolResults(server, 4).at(-1)).toContain('Unknown tool')
   })
 
-  it('refuse what is not a tool', async () => {
+  it('do not include a value that is not a tool', async () => {
     const { session } = await openSession([])
     expect(() => session.registerTool({ name: 'x' } as never)).toThrow(/x|tool/)
     expect(session.toolNames()).not.toContain('x')
   })
 
-  it('can be left out', async () => {
+  it('can be excluded', async () => {
     const none = await openSession(['ok'], { builtinTools: false })
     await none.session.send('x')
     expect(bodyOf(none.server, 0).tools ?? []).toEqual([])
@@ -236,7 +236,7 @@ describe('the tools of a session', () => {
     expect(shownTools(some.server, 0)).toEqual(['read', 'ls'])
   })
 
-  it('that throw are reported to the model in words', async () => {
+  it('that throw are reported to the model with a message', async () => {
     const broken = createTool({
       name: 'broken',
       description: 'Always fails.',
@@ -253,7 +253,7 @@ describe('the tools of a session', () => {
     expect(toolResults(server, 1)[0]).toContain('the disk is on fire')
   })
 
-  it('of which a host gives many are shown up to 20 or a tenth of the window; the others are found, and added at the end', async () => {
+  it('of the host are shown up to 20 or a tenth of the window; the others are found by search and added at the end', async () => {
     // 25 of about 780 tokens each are more than a tenth of the 128,000 that are assumed: 16 fit, and 20 are shown in
     // any case.
     const padding = ' '.padEnd(3_000, 'x')

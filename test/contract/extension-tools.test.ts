@@ -25,14 +25,14 @@ const names = ['repo_overview', 'repo_clone', 'apply_patch', 'plan', 'plan_exit'
 const open: SessionOptions = { extensionTools: true, permissionPolicy: { defaultDecision: 'allow' } }
 
 describe('extension tools', () => {
-  it('are off unless the session asks for them', async () => {
+  it('are off unless the session enables them', async () => {
     const { session, server } = await openSession([calls(['apply_patch', { patch: '' }]), 'done'])
     for (const name of names) expect(session.toolNames()).not.toContain(name)
     await session.send('go')
     expect(toolResults(server, 1)[0]).toContain('Unknown tool "apply_patch"')
   })
 
-  it('are on all together, or those that are named', async () => {
+  it('are enabled all together, or by name', async () => {
     const { session, server } = await openSession(['done'], { extensionTools: true })
     expect(session.toolNames()).toEqual(expect.arrayContaining(names))
     await session.send('go')
@@ -52,7 +52,7 @@ describe('extension tools', () => {
     expect(session.toolNames()).toEqual(['read', 'apply_patch'])
   })
 
-  it('are refused by a name that is none', async () => {
+  it('are rejected by an unknown name', async () => {
     await expect(openSession([], { extensionTools: ['aply_patch'] })).rejects.toThrow(
       /Did you mean.*apply_patch/,
     )
@@ -73,7 +73,7 @@ describe('extension tools', () => {
     expect(again.initWarning).toContain('extensionTools')
   })
 
-  it('are on in the configuration, where a session may turn them off', async () => {
+  it('can be enabled in the configuration, and a session can turn them off', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create('extension_tools = ["repo_overview", "apply_patch"]', {
       userDir,
@@ -104,7 +104,7 @@ describe('repo_overview', () => {
     'secret/key.ts': 'x'.repeat(9_000),
   }
 
-  it('gives the tree and the languages, without what is ignored or may not be read', async () => {
+  it('returns the tree and the languages, without ignored and denied files', async () => {
     const { session, root } = await openSession(
       [],
       { ...open, permissionPolicy: { allow: ['repo_overview'], deny: ['read(secret/**)'] } },
@@ -122,7 +122,7 @@ describe('repo_overview', () => {
     expect(count).toBeGreaterThan(4)
   })
 
-  it('called by a model, hides what rules deny', async () => {
+  it('called by a model, hides denied files', async () => {
     const { session, server } = await openSession(
       [calls(['repo_overview', {}], ['repo_overview', { path: 'src', depth: 1 }]), 'done'],
       { ...open, permissionPolicy: { defaultDecision: 'allow', deny: ['read(secret/**)'] } },
@@ -134,7 +134,7 @@ describe('repo_overview', () => {
     expect(JSON.parse(inner).tree).toBe('deep/ (1 files)\na.ts')
   })
 
-  it('is held to the workspace', async () => {
+  it('is limited to the workspace', async () => {
     const { session } = await openSession([], open, files)
     for (const path of ['..', '/etc', 'src/../..'])
       expect(await session.tool('repo_overview', { path })).toMatchObject({ exitCode: 1 })
@@ -162,7 +162,7 @@ describe('apply_patch', () => {
     expect(await text(root, 'd/new.txt')).toBe('new\n')
   })
 
-  it('changes no file when one hunk does not fit', async () => {
+  it('changes no file when one hunk does not match', async () => {
     const { session, root } = await openSession([], open, files)
     const bad = patch.replace('-three', '-other')
     expect(await session.tool('apply_patch', { patch: bad })).toMatchObject({
@@ -178,7 +178,7 @@ describe('apply_patch', () => {
     ['that a rule denies', patch, { deny: ['fs.write(b.txt)'] }],
     ['that a rule for write denies', patch, { deny: ['write(b.txt)'] }],
     ['that decide what runs', '--- /dev/null\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+x\n', {}],
-  ])('is refused as a whole for paths %s', async (_, given, policy) => {
+  ])('is rejected as a whole for paths %s', async (_, given, policy) => {
     const { session, server, root } = await openSession(
       [calls(['apply_patch', { patch: given }]), 'done'],
       { ...open, permissionPolicy: { defaultDecision: 'allow', ...policy } },
@@ -190,7 +190,7 @@ describe('apply_patch', () => {
     expect((await readdir(join(root, '..'))).includes('out.txt')).toBe(false)
   })
 
-  it('says what it takes', async () => {
+  it('describes what it accepts', async () => {
     const { session } = await openSession([], open, files)
     expect(await session.tool('apply_patch', { diff: patch })).toMatchObject({ exitCode: 0 })
     for (const args of [{}, { patch, diff: patch }, { patch: '*** Begin Patch\n*** End Patch' }])
@@ -228,7 +228,7 @@ describe('plan and plan_exit', () => {
     return { asked, results: toolResults(opened.server, 4), ...opened }
   }
 
-  it('let the model change nothing until the user approved the plan', async () => {
+  it('prevent changes by the model until the user has approved the plan', async () => {
     const { results, asked, root } = await planning({ plan_exit: 'once' })
     expect(results[1]).toContain('the mode "plan"')
     expect(results[2]).toContain('approved the plan')
@@ -244,7 +244,7 @@ describe('plan and plan_exit', () => {
     expect(existsSync(join(root, 'a.txt'))).toBe(false)
   })
 
-  it('end a planning that the host began, by approval alone', async () => {
+  it('end planning that the host started, only after approval', async () => {
     const { results } = await planning({ plan_exit: 'once' }, 'plan')
     expect(results[0]).toContain('planning already')
     expect(results[3]).toContain('Wrote 1 bytes')
@@ -252,12 +252,12 @@ describe('plan and plan_exit', () => {
     expect(refused.results[3]).toContain('the mode "plan"')
   })
 
-  it('restore no more than the mode from before', async () => {
+  it('restore at most the previous mode', async () => {
     const { results } = await planning({ plan_exit: 'once' }, 'read-only')
     expect(results[3]).toContain('the mode "read-only"')
   })
 
-  it('do not bring back a mode from before one that the host set', async () => {
+  it('do not restore a mode from before one that the host set', async () => {
     const { session, server } = await openSession(
       [calls(['plan', {}]), 'planned', calls(['plan_exit', { plan: 'x' }]), calls(write), 'done'],
       {
@@ -292,7 +292,7 @@ describe('plan and plan_exit', () => {
     expect(toolResults(server, 2)[1]).toContain('the mode "plan"')
   })
 
-  it('are refused where no user could approve', async () => {
+  it('are rejected when there is no user to approve', async () => {
     const { session, server } = await openSession(
       [calls(['plan', {}]), calls(['plan_exit', { plan: 'x' }]), 'done'],
       open,
@@ -363,7 +363,7 @@ describe('repo_clone', () => {
     'https://example.test/a.git?x=1',
     'https://example.test/a.git#x',
     'javascript:1',
-  ])('takes no other address than http and https: %s', async (url) => {
+  ])('accepts only http and https addresses: %s', async (url) => {
     const { session } = await openSession([], { ...open, network })
     const { exitCode, output } = await session.tool('repo_clone', { url, path: 'x' })
     expect(exitCode).toBe(1)
@@ -371,7 +371,7 @@ describe('repo_clone', () => {
   })
 
   it.each(['..', '../out', '/tmp/out', '.git', 'a/.git/b', '-x', '', '.', 'a/../../b', '.GIT'])(
-    'makes no directory outside the workspace, and none of git: %j',
+    'creates no directory outside the workspace, and none of git: %j',
     async (path) => {
       const server = await remote()
       const { session, root } = await openSession([], { ...open, network })
@@ -382,7 +382,7 @@ describe('repo_clone', () => {
     },
   )
 
-  it('is refused for private addresses, denied hosts, redirects and what is not a public repository', async () => {
+  it('is refused for private addresses, denied hosts, redirects and private repositories', async () => {
     const server = await remote()
     const url = `${server.url}/project.git`
     const { session: plain } = await openSession([], open)
@@ -408,7 +408,7 @@ describe('repo_clone', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('is asked about where the rules ask, with host, command and directory', async () => {
+  it('is asked about when the rules ask, with host, command and directory', async () => {
     const server = await remote()
     const seen: unknown[] = []
     const { session, root } = await openSession(
@@ -427,7 +427,7 @@ describe('repo_clone', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('starts nothing that configuration of the workspace, the user or the repository names', async () => {
+  it('starts no program that the configuration of the workspace, the user or the repository names', async () => {
     const server = await remote()
     const home = temporaryDirectory()
     const evil = join(home, 'evil.sh')

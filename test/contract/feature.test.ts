@@ -24,7 +24,7 @@ beforeAll(async () => {
 const terms = { capstan: 'A winch with a vertical drum.', pawl: 'It keeps a winch from running back.' }
 
 describe('a feature that is one folder and one line in the list', () => {
-  it('gives sessions its option, its prompt section, its tool and its events', async () => {
+  it('adds its option, its prompt section, its tool and its events to sessions', async () => {
     const { server, session } = await openSession(
       [calls(['term', { word: 'pawl' }]), 'It holds the winch.'],
       { terms, permissionPolicy: { allow: ['term'] } },

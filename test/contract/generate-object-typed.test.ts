@@ -14,7 +14,7 @@ function emits(args: JsonObject): { toolCalls: { name: string; args: JsonObject 
 }
 
 describe('session.generateObject', () => {
-  it('gives a value with the type of its schema', async () => {
+  it('returns a value with the type of its schema', async () => {
     const { server, session } = await openSession([emits(good)])
     const result = await session.generateObject(moods, 'Classify: "Amazing!"')
     expectTypeOf(result.object).toEqualTypeOf<{ mood: 'good' | 'bad'; score: number }>()
@@ -28,7 +28,7 @@ describe('session.generateObject', () => {
     expect(JSON.stringify(bodyOf(server, 0))).toContain('"emit_result"')
   })
 
-  it('has the schema itself judge: what it refuses beyond its JSON Schema is repaired, and its transforms apply', async () => {
+  it('validates with the schema itself: what it rejects beyond its JSON Schema is repaired, and its transforms apply', async () => {
     const even = z.object({
       n: z.number().refine((n) => n % 2 === 0, 'must be even'),
       at: z.string().transform((text) => text.length),
@@ -46,7 +46,7 @@ describe('session.generateObject', () => {
     expect(toolResults(server, 1)[0]).toContain('n: must be even; got 3')
   })
 
-  it('takes a list of a library and a JSON Schema', async () => {
+  it('accepts a list schema of a library and a JSON Schema', async () => {
     const { session } = await openSession([emits({ value: ['a'] }), emits({ value: 3 })])
     const list = await session.generateObject(z.array(z.string()), { prompt: 'x', mode: 'tool' })
     expectTypeOf(list.object).toEqualTypeOf<string[]>()
@@ -56,7 +56,7 @@ describe('session.generateObject', () => {
     expect(plain.object).toBe(3)
   })
 
-  it('takes a schema that refers to itself', async () => {
+  it('accepts a schema that refers to itself', async () => {
     type Node = { name: string; children: Node[] }
     const node: z.ZodType<Node> = z.object({
       name: z.string(),
@@ -69,7 +69,7 @@ describe('session.generateObject', () => {
     expect((await session.generateObject(node, { prompt: 'x', mode: 'tool' })).object).toEqual(tree)
   })
 
-  it('accepts a library that cannot give its JSON Schema with one next to it, and reports an error without', async () => {
+  it('accepts a library that cannot produce JSON Schema with one next to it, and reports an error without it', async () => {
     const { session } = await openSession([emits({ n: 1 })])
     const schema = v.object({ n: v.number() })
     await expect(session.generateObject(schema, 'x')).rejects.toThrow(/valibot[\s\S]*option jsonSchema/)
@@ -79,7 +79,7 @@ describe('session.generateObject', () => {
     expect(object).toEqual({ n: 1 })
   })
 
-  it('throws what was wrong, by place', async () => {
+  it('throws an error with each problem and its path', async () => {
     const { session } = await openSession([emits({ mood: 'odd', score: 0 })])
     const error: unknown = await session
       .generateObject(moods, { prompt: 'x', mode: 'tool', maxRepairAttempts: 0 })
@@ -108,7 +108,7 @@ describe('session.generateObject', () => {
     expect(partials).toEqual([{}])
   })
 
-  it('ends when the session is closed, and is refused afterwards', async () => {
+  it('ends when the session is closed, and is rejected afterwards', async () => {
     const { server, session } = await openSession([{ text: '{}', stall: true }])
     const asking = session.generateObject(moods, 'x')
     const failed = expect(asking).rejects.toThrow(/closed/)
@@ -125,7 +125,7 @@ describe('session.generateObject', () => {
     expect(model.requests[0]).toMatchObject({ tools: [] })
   })
 
-  it('takes keys of the configuration out of what it gives', async () => {
+  it('redacts keys of the configuration from its result', async () => {
     const { session } = await openSession([emits({ a: 'the test-key' })])
     const { object, rawText } = await session.generateObject(z.object({ a: z.string() }), {
       prompt: 'x',
@@ -134,7 +134,7 @@ describe('session.generateObject', () => {
     expect(JSON.stringify([object, rawText])).not.toContain('test-key')
   })
 
-  it('is counted into what the session has used', async () => {
+  it('is counted in the usage of the session', async () => {
     const { session } = await openSession([emits(good), emits(good)])
     await session.generateObject(moods, { prompt: 'x', mode: 'tool' })
     await session.generateObject(moods, { prompt: 'x', mode: 'tool' })

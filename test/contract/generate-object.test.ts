@@ -46,7 +46,7 @@ function emits(input: JsonObject | string, more: Partial<ServedStep> = {}): Serv
 type AskedBody = ReturnType<typeof bodyOf> & { readonly response_format?: unknown }
 
 describe('generate_object called by the host', () => {
-  it('gives an object that fits at once', async () => {
+  it('returns an object that matches at once', async () => {
     const { server, session } = await openSession([emits(fits)])
     const result = await session.tool('generate_object', request)
     const { object } = JSON.parse(result.output)
@@ -64,7 +64,7 @@ describe('generate_object called by the host', () => {
     expect(body.messages.map(({ role }) => role)).toEqual(['system', 'user'])
   })
 
-  it('repairs once: the model reads what was wrong, and both answers are paid for', async () => {
+  it('repairs once: the model reads the problem, and both answers are counted', async () => {
     const { server, session } = await openSession([
       emits({ sentiment: 'great', confidence: '0.9' }),
       emits(fits),
@@ -77,7 +77,7 @@ describe('generate_object called by the host', () => {
     expect(correction).toMatch(/confidence: expected number; got "0\.9"/)
   })
 
-  it('fails when no answer ever fits, with the last problems and the text if that was asked for', async () => {
+  it('fails when no answer matches, with the last problems and the text if that was requested', async () => {
     const wrong = emits({ sentiment: 'great', confidence: 2 })
     const { server, session } = await openSession([wrong, wrong, wrong, wrong])
     const result = await session.tool('generate_object', { ...request, include_raw_text: true })
@@ -89,7 +89,7 @@ describe('generate_object called by the host', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('says that an answer was cut off', async () => {
+  it('reports that an answer was cut off', async () => {
     const cut = emits('{"sentiment":"posi', { finish: 'length' })
     const { server, session } = await openSession([cut, cut])
     const result = await session.tool('generate_object', { ...request, max_repair_attempts: 1 })
@@ -98,7 +98,7 @@ describe('generate_object called by the host', () => {
     expect(toolResults(server, 1)[0]).toContain('cut off by the output limit')
   })
 
-  it('holds dates and addresses to their format', async () => {
+  it('checks the format of dates and addresses', async () => {
     const schema = {
       type: 'object',
       required: ['at', 'mail'],
@@ -117,14 +117,14 @@ describe('generate_object called by the host', () => {
     ['list', { type: 'array', items: { type: 'string' } }, ['a', 'b']],
     ['text', { type: 'string' }, 'a'],
     ['number', { type: 'integer' }, 7],
-  ])('takes a %s at the root', async (_, schema, value) => {
+  ])('accepts a %s at the root', async (_, schema, value) => {
     const { server, session } = await openSession([emits({ value } as JsonObject)])
     const result = await session.tool('generate_object', { ...request, schema })
     expect(JSON.parse(result.output).object).toEqual(value)
     expect(JSON.stringify(bodyOf(server, 0).tools)).toContain('"required":["value"]')
   })
 
-  it('takes a schema that refers to itself', async () => {
+  it('accepts a schema that refers to itself', async () => {
     const schema = {
       $ref: '#/$defs/node',
       $defs: {
@@ -146,7 +146,7 @@ describe('generate_object called by the host', () => {
   it.each([
     ['left out', {}],
     ['auto', { mode: 'auto' }],
-  ])('calls a tool on a server at an address of its own when the mode is %s', async (_, mode) => {
+  ])('calls a tool on a server with a custom address when the mode is %s', async (_, mode) => {
     const { server, session } = await openSession([emits(fits)])
     const { mode: __, ...rest } = request
     const result = await session.tool('generate_object', { ...rest, ...mode })
@@ -157,7 +157,7 @@ describe('generate_object called by the host', () => {
     expect(JSON.stringify(body.tools)).toContain('emit_')
   })
 
-  it('asks for the structured output of a provider that has it, and for a tool where the server refuses that', async () => {
+  it('uses the structured output of a provider that has it, and a tool when the server rejects that', async () => {
     const withFacts = async (script: Script): Promise<Pick<Opened, 'server' | 'session'>> => {
       const { server, agent, root } = await openSession(script)
       const model = createModel({
@@ -198,7 +198,7 @@ describe('generate_object called by the host', () => {
     expect(JSON.stringify(body.messages)).toContain('positive')
   })
 
-  it('refuses a schema that is too large, or leads outside, and asks no model', async () => {
+  it('rejects a schema that is too large, or has outside references, without a request', async () => {
     const { server, session } = await openSession(['never'])
     const properties = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, n) => [`p${n}`, { type: 'string' }]),
@@ -216,14 +216,14 @@ describe('generate_object called by the host', () => {
     expect(server.requests).toHaveLength(0)
   })
 
-  it('ends when its time is up', async () => {
+  it('ends when its time limit is reached', async () => {
     const { session } = await openSession([emits(fits, { stall: true })])
     const result = await session.tool('generate_object', { ...request, timeout_ms: 1000 })
     expect(result.output).toContain('no object within 1000 ms')
     expect(result.metadata).toMatchObject({ error_code: 'object_timeout' })
   })
 
-  it('ends when it is aborted, and the connection with it', async () => {
+  it('ends when it is aborted, with its connection', async () => {
     const stop = new AbortController()
     const { server, session } = await openSession([emits(fits, { stall: true })])
     const calling = session.tool('generate_object', request, { signal: stop.signal })
@@ -247,13 +247,13 @@ describe('generate_object called by the host', () => {
     expect(recorded).toEqual([15])
   })
 
-  it('waits out a server that is busy', async () => {
+  it('retries when a server is busy', async () => {
     const { session } = await openSession([{ status: 429, headers: { 'retry-after': '0' } }, emits(fits)])
     const result = await session.tool('generate_object', request)
     expect(JSON.parse(result.output)).toMatchObject({ object: fits, repair_attempts: 0 })
   })
 
-  it('says nothing into the conversation', async () => {
+  it('adds nothing to the conversation', async () => {
     const { server, session } = await openSession([emits(fits), 'hello'])
     await session.tool('generate_object', request)
     await session.send('hi')
@@ -304,7 +304,7 @@ describe('generate_object called by the model', () => {
       expect(partial).toMatchObject(lessLast(partials[n]))
   })
 
-  it('says which repair a partial object belongs to', async () => {
+  it('reports which repair a partial object belongs to', async () => {
     const { session } = await openSession([
       calls(['generate_object', request]),
       emits({ sentiment: 'bad' }),
@@ -316,7 +316,7 @@ describe('generate_object called by the model', () => {
     expect(texts.at(-1)).toEqual({ object_partial: fits, repair_attempt: 1 })
   })
 
-  it('keeps a secret out of partial objects, a part of it too', async () => {
+  it('redacts a secret from partial objects, also a part of it', async () => {
     const schema = { type: 'object', properties: { key: { type: 'string' } } }
     let now = 0
     const { session } = await openSession(
@@ -335,7 +335,7 @@ describe('generate_object called by the model', () => {
     }
   })
 
-  it('gives a reader who comes late whole partial objects, the newest at the end', async () => {
+  it('gives a late reader complete partial objects, the newest at the end', async () => {
     const items = Array.from({ length: 900 }, (_, n) => n)
     let now = 0
     const { session } = await openSession(

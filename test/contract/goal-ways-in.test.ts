@@ -114,7 +114,7 @@ const ways = Object.keys(waysIn) as (keyof typeof waysIn)[]
 describe.each(ways.flatMap((way) => checks.map((check) => [way, check] as const)))(
   'a goal of %s with %s',
   (way, check) => {
-    it('is met when the work is done, not when the model says so', async () => {
+    it('is met when the checks pass, not when the model says so', async () => {
       const { goal, server } = await pursue(way, check, [{ text: 'I am done.', usage }, write])
       expect(goal).toMatchObject({ met: true, reason: 'met', checks: 2 })
       const judges = server.requests.map((_, n) => bodyOf(server, n).model)
@@ -131,13 +131,13 @@ describe.each(ways.flatMap((way) => checks.map((check) => [way, check] as const)
       expect(goal?.detail).toMatch(check === 'a judge' ? /Nothing was written/ : /failed: check-1/)
     })
 
-    it('ends at its limit of time', async () => {
+    it('ends at its time limit', async () => {
       // Each answer takes longer than the whole limit.
       const { goal } = await pursue(way, check, [], { maxTimeMs: 1 }, 5)
       expect(goal).toMatchObject({ met: false, reason: 'time', checks: 1 })
     })
 
-    it('ends at its limit of cost, in which the requests of the judge count', async () => {
+    it('ends at its cost limit, in which the requests of the judge count', async () => {
       const { goal, server } = await pursue(way, check, [], { maxCostUsd: 3.5 })
       expect(goal).toMatchObject({ met: false, reason: 'cost', costUsd: 4 })
       expect(goal?.checks).toBe(check === 'a judge' ? 2 : 4)

@@ -25,7 +25,7 @@ const allowed = { permissionPolicy: { allow: ['bash(test *)', 'bash(touch *)', '
 const goal = { description: 'The file done.txt exists.', check: ['test -f done.txt'] }
 
 describe('a goal with commands', () => {
-  it('sends the model back until the commands succeed, and says so in events and in the result', async () => {
+  it('sends the model back until the commands succeed, and reports it in events and in the result', async () => {
     const { server, session } = await openSession(
       ['I am done.', write('done.txt'), 'Now I am done.'],
       allowed,
@@ -47,7 +47,7 @@ describe('a goal with commands', () => {
     ])
   })
 
-  it('ends at its limit of rounds, beyond the limit of tool rounds of the session', async () => {
+  it('ends at its limit of rounds, above the limit of tool rounds of the session', async () => {
     let round = 0
     const { session } = await openSession(() => bash(`touch file-${round++}`), {
       ...allowed,
@@ -65,7 +65,7 @@ describe('a goal with commands', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('ends at its limit of time', async () => {
+  it('ends at its time limit', async () => {
     let now = 1_000
     const { session } = await openSession(() => 'done', {
       ...allowed,
@@ -76,7 +76,7 @@ describe('a goal with commands', () => {
     expect(outcome?.elapsedMs).toBeGreaterThanOrEqual(2_000)
   })
 
-  it('ends at its limit of cost, which needs a model with a price', async () => {
+  it('ends at its cost limit, which needs a model with a price', async () => {
     const { root, userDir } = await makeWorkspace()
     const server = await openServer(() => ({
       text: 'done',
@@ -121,7 +121,7 @@ describe('a goal with commands', () => {
 describe('a goal with a judge', () => {
   const verdict = (met: boolean, reason: string) => calls(['verdict', { met, reason }])
 
-  it('asks a model that has no tools of the session, and quotes its reason to the one that works', async () => {
+  it('asks a model that has no tools of the session, and quotes its reason to the working model', async () => {
     const { server, session } = await openSession(
       [
         'I am done.',
@@ -144,7 +144,7 @@ describe('a goal with a judge', () => {
     expect(String(sent?.content)).not.toMatch(/^USER:/m)
   })
 
-  it('can ask another model than the one that works', async () => {
+  it('can ask another model than the working one', async () => {
     const { server, session } = await openSession(['done', verdict(true, 'it is')], allowed)
     await session.send({
       prompt: 'make it',
@@ -174,7 +174,7 @@ describe('a goal of a request', () => {
     ['rounds', { maxRounds: 4 }],
     ['cost', { maxCostUsd: 3.5 }],
   ] as const)(
-    'is also that of a run which resumes it, and the limit of %s holds for both together',
+    'also applies to a run which resumes it, and the limit of %s applies to both together',
     async (reason, limit) => {
       let now = 1_000
       const first = new MemorySessionStore()
@@ -279,7 +279,7 @@ describe('/goal', () => {
     [{ description: 'x', maxRounds: 0 }, /maxRounds must be a whole number above 0/],
     [{ description: 'x', colour: 'red' }, /goal\.colour is not known/],
     [{ description: 'x', check: { judge: 7 } }, /must be a list of commands/],
-  ])('refuses a goal that is not one: %j', async (wrong, words) => {
+  ])('rejects an invalid goal: %j', async (wrong, words) => {
     const { session, agent, root } = await openSession([])
     // @ts-expect-error each of them has a field that the type does not have
     await expect(session.send({ prompt: 'x', goal: wrong })).rejects.toThrow(words)

@@ -15,7 +15,7 @@ function watchFor(session: Session, ...events: HookEventName[]): HookEvent[] {
 }
 
 describe('hooks', () => {
-  it('are registered, counted and taken away as documented', async () => {
+  it('are registered, counted and removed as documented', async () => {
     const { session } = await openSession([])
     session.registerHook(
       'docs-observer',
@@ -32,14 +32,14 @@ describe('hooks', () => {
     expect(session.hookCount()).toBe(0)
   })
 
-  it('refuse an unknown event, with the nearest name', async () => {
+  it('reject an unknown event, with the nearest name', async () => {
     const { session } = await openSession([])
     expect(() => session.registerHook('x', 'pre_tol_use' as never, null, null, () => undefined)).toThrow(
       /Invalid hook event type: 'pre_tol_use'.*"pre_tool_use"/s,
     )
   })
 
-  it('are refused without a handler, however they are registered', async () => {
+  it('are rejected without a handler, however they are registered', async () => {
     const { session, agent, root } = await openSession([])
     const register = session.registerHook.bind(session) as (...args: unknown[]) => void
     for (const args of [
@@ -82,7 +82,7 @@ describe('hooks', () => {
     await expect(readFile(join(root, 'm.txt'))).rejects.toThrow()
   })
 
-  it('stay away after a run when they were options and were taken away', async () => {
+  it('stay removed after a run when they were options', async () => {
     const { session } = await openSession(['hello'], {
       hooks: [{ id: 'given', event: 'pre_prompt', handler: () => ({ action: 'block' as const }) }],
     })
@@ -91,7 +91,7 @@ describe('hooks', () => {
     expect(session.hookCount()).toBe(0)
   })
 
-  it('block without a reason in words of their own', async () => {
+  it('block with a default message when they give no reason', async () => {
     const { session } = await openSession([])
     session.registerHook('no', 'pre_tool_use', null, null, () => ({ action: 'block' }))
     expect((await session.tool('ls')).output).toContain('Blocked by hook')
@@ -117,7 +117,7 @@ describe('hooks', () => {
     expect((await session.writeFile('a', 'b')).exitCode).toBe(1)
   })
 
-  it('cannot lead a call around a rule by changing it', async () => {
+  it('cannot bypass a rule by changing a call', async () => {
     const { server, session } = await openSession([bash('echo hi'), 'done'], {
       permissionPolicy: { allow: ['bash(echo *)'], deny: ['bash(rm *)'] },
     })
@@ -129,7 +129,7 @@ describe('hooks', () => {
     expect(toolResults(server, 1)[0]).toMatch(/Refused/)
   })
 
-  it('run by priority, the lower first; skip leaves out the rest', async () => {
+  it('run by priority, the lower first; skip skips the rest', async () => {
     const { session } = await openSession([])
     const order: string[] = []
     const note = (name: string, action: 'continue' | 'skip') => () => {
@@ -143,7 +143,7 @@ describe('hooks', () => {
     expect(order).toEqual(['a', 'b'])
   })
 
-  it('are called again when they ask for it', async () => {
+  it('are called again when they request it', async () => {
     const { session } = await openSession([])
     let asked = 0
     session.registerHook('again', 'pre_tool_use', null, null, () =>
@@ -184,7 +184,7 @@ describe('hooks', () => {
     ['hangs', () => new Promise<never>(() => undefined), /did not answer within 30 ms/],
     ['answers nonsense', () => ({ action: 'stop' }) as never, /"stop"/],
     ['tries to block', () => ({ action: 'block', reason: 'x' }) as const, /only be watched/],
-  ])('that watch are reported when one %s, and the run continues', async (_, handler, words) => {
+  ])('that observe are reported when one %s, and the run continues', async (_, handler, words) => {
     const { session } = await openSession([calls(['ls', {}]), 'done'])
     session.registerHook('watcher', 'post_tool_use', null, { timeoutMs: 30 }, handler)
     const events = await eventsOf(session, 'x')
@@ -195,7 +195,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('may be given as an option', async () => {
+  it('can be given as an option', async () => {
     const { session } = await openSession([], {
       hooks: [
         { id: 'no', event: 'pre_tool_use', handler: () => ({ action: 'block', reason: 'from options' }) },
@@ -220,7 +220,7 @@ describe('hooks', () => {
 })
 
 describe('hooks on prompts', () => {
-  it('block one: the run fails, and no model is asked', async () => {
+  it('block one: the run fails, and no request is sent to the model', async () => {
     const { server, session } = await openSession(['never'])
     session.registerHook('guard', 'pre_prompt', null, null, () => ({
       action: 'block',
@@ -240,7 +240,7 @@ describe('hooks on prompts', () => {
     expect(server.requests).toHaveLength(0)
   })
 
-  it('put another in its place', async () => {
+  it('replace one', async () => {
     const { server, session } = await openSession(['ok'])
     session.registerHook('rewrite', 'pre_prompt', null, null, ({ payload }) => ({
       action: 'continue',
@@ -251,7 +251,7 @@ describe('hooks on prompts', () => {
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain('the secret word')
   })
 
-  it('see plans before and after they are made', async () => {
+  it('receive plans before and after they are made', async () => {
     const { session } = await openSession(
       [calls(['todo', { todos: [{ content: 'a', status: 'pending' }] }]), 'done'],
       { planningMode: 'enabled' },
@@ -267,8 +267,8 @@ describe('hooks on prompts', () => {
   })
 })
 
-describe('what hooks receive', () => {
-  it('of a whole run: payloads with labels, session and times', async () => {
+describe('the payloads of hooks', () => {
+  it('of a whole run have labels, session and times', async () => {
     const { session, root } = await openSession(
       [calls(['ls', { path: '.' }, 'call-7']), { text: 'done', usage: { inputTokens: 3, outputTokens: 2 } }],
       { tenantId: 'acme', principal: 'bot', correlationId: 'trace-1', sessionId: 'named' },
@@ -351,7 +351,7 @@ describe('what hooks receive', () => {
     expect(payloads[9]).toMatchObject({ reason: 'closed' })
   })
 
-  it('of direct calls, with their origin; the session has started then', async () => {
+  it('of direct calls have their origin, and the session has started then', async () => {
     const { session } = await openSession([])
     const seen = watchFor(session, 'session_start', 'pre_tool_use')
     await session.ls()
@@ -363,7 +363,7 @@ describe('what hooks receive', () => {
     ])
   })
 
-  it('of failures: what kind they were', async () => {
+  it('of failures have their kind', async () => {
     const { session } = await openSession(
       [{ status: 400, message: 'broken' }, { stall: true }, { stall: true }],
       {
@@ -379,7 +379,7 @@ describe('what hooks receive', () => {
     expect(seen[1]).toMatchObject({ payload: { error_type: 'timeout' } })
   })
 
-  it('of rate limits', async () => {
+  it('of rate limits have the delay', async () => {
     const { session } = await openSession([
       { status: 429, headers: { 'retry-after-ms': '1', 'retry-after': '0' } },
       'ok',
@@ -398,7 +398,7 @@ describe('what hooks receive', () => {
     ])
   })
 
-  it('of what is asked and answered', async () => {
+  it('of approvals have the request and the answer', async () => {
     const { session } = await openSession([bash('touch x'), 'done'], {
       onAsk: () => ({ decision: 'once', message: 'fine' }),
     })
@@ -413,7 +413,7 @@ describe('what hooks receive', () => {
     ])
   })
 
-  it('of compaction, which they may hold back', async () => {
+  it('of compaction are sent before it, and a hook can block it', async () => {
     const { session } = await openSession(['first '.repeat(400), 'summary', 'second'])
     const seen = watchFor(session, 'pre_compact', 'post_compact')
     await session.send('x')
@@ -429,7 +429,7 @@ describe('what hooks receive', () => {
 })
 
 describe('cluster events', () => {
-  it('reach the hooks and the stream of the run at work', async () => {
+  it('reach the hooks and the stream of the active run', async () => {
     const gate = later()
     const { session, server } = await openSession(async () => {
       await gate.promise
@@ -465,7 +465,7 @@ describe('cluster events', () => {
     )
   })
 
-  it('reach the hooks also when nothing runs', async () => {
+  it('reach the hooks also when no run is active', async () => {
     const { session } = await openSession([])
     const seen = watchFor(session, 'passivation_requested')
     await session.emitClusterEvent({ type: 'passivation_requested', reason: 'idle' })

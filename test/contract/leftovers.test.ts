@@ -20,7 +20,7 @@ import {
   whenDone,
 } from './open-session.js'
 
-describe('what was spent', () => {
+describe('usage', () => {
   it('counts for the session also when the run failed', async () => {
     const { session } = await openSession([
       { ...calls(['ls', {}]), usage: { inputTokens: 1000, outputTokens: 10 } },
@@ -31,7 +31,7 @@ describe('what was spent', () => {
     expect((await session.send('/cost')).text).toContain('1,010 (1,000 in, 10 out)')
   })
 
-  it('counts summaries that were asked for, and side questions, once', async () => {
+  it('counts requested summaries and side questions once', async () => {
     const usage = { inputTokens: 100, outputTokens: 10 }
     const { session } = await openSession(() => ({ text: 'words', usage }))
     await session.send(`one ${'long '.repeat(400)}`)
@@ -42,7 +42,7 @@ describe('what was spent', () => {
 })
 
 describe('a message to a run that then fails', () => {
-  it('is in the history: a caller that got a yes for it finds it there', async () => {
+  it('is in the history if it was accepted', async () => {
     const asked = later()
     const { session } = await openSession((_request, n) => {
       if (n > 0) return 'read'
@@ -58,15 +58,15 @@ describe('a message to a run that then fails', () => {
   })
 })
 
-describe('a message to a run that says nothing', () => {
-  it('is refused before it reaches a model', async () => {
+describe('an empty message to a run', () => {
+  it('is rejected before it reaches a model', async () => {
     const { session } = await openSession(['ok'])
     for (const nothing of ['', '  ', 42 as unknown as string])
       expect(() => session.steer(nothing)).toThrow(TypeError)
   })
 })
 
-describe('many at once', () => {
+describe('many concurrent operations', () => {
   const warnings: string[] = []
   const warn = ({ message }: Error): unknown => warnings.push(message)
   beforeEach(() => {
@@ -78,7 +78,7 @@ describe('many at once', () => {
   })
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-  it('runs that wait, under one signal, are not a leak to be warned of', async () => {
+  it('runs that wait with one signal cause no warning about a leak', async () => {
     const { signal } = new AbortController()
     const { session } = await openSession(() => 'ok', { signal })
     await Promise.all(Array.from({ length: 30 }, (_, n) => session.send(`${n}`, { signal })))
@@ -86,7 +86,7 @@ describe('many at once', () => {
     expect(warnings).toEqual([])
   })
 
-  it('readers of a run neither', async () => {
+  it('readers of a run cause no such warning either', async () => {
     const { signal } = new AbortController()
     const { session } = await openSession([{ text: 'slowly', delayMs: 20 }])
     const stream = await session.stream('x')
@@ -102,7 +102,7 @@ describe('many at once', () => {
     expect(warnings).toEqual([])
   })
 
-  it('calls of a round, and direct calls, neither', async () => {
+  it('calls of a round, and direct calls, cause none either', async () => {
     const read = (): [string, JsonValue] => ['read', { file_path: 'a.txt' }]
     const { session } = await openSession(
       (_request, n) => (n === 0 ? calls(...Array.from({ length: 30 }, read)) : 'ok'),
@@ -124,7 +124,7 @@ describe('many at once', () => {
 })
 
 describe('a session whose signal was aborted before', () => {
-  it('is closed as soon as it is made, and quietly', async () => {
+  it('is closed as soon as it is created, without an error', async () => {
     const rejected: unknown[] = []
     const onRejection = (error: unknown): unknown => rejected.push(error)
     process.on('unhandledRejection', onRejection)
@@ -139,8 +139,8 @@ describe('a session whose signal was aborted before', () => {
   })
 })
 
-describe('a hook without a waiting caller', () => {
-  it('holds up close() for a moment only', async () => {
+describe('a hook that no caller waits for', () => {
+  it('delays close() for a moment only', async () => {
     const { session } = await openSession(['ok'])
     session.registerHook(
       'slow',
@@ -155,7 +155,7 @@ describe('a hook without a waiting caller', () => {
 })
 
 describe('a run on top of another history', () => {
-  it('leaves no place in the log to resume from', async () => {
+  it('leaves no position in the log to resume from', async () => {
     const store = new MemorySessionStore()
     const { session } = await openSession((_request, n) => (n === 1 ? calls(['ls', {}]) : 'ok'), {
       sessionStore: store,
@@ -170,7 +170,7 @@ describe('a run on top of another history', () => {
 })
 
 describe('user_instructions_dir', () => {
-  it('is where the own instructions of the user are read from', async () => {
+  it('is the directory of the user’s own instructions', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const own = join(base, 'own')
     await mkdir(own)
@@ -184,7 +184,7 @@ describe('user_instructions_dir', () => {
   })
 })
 
-describe('bytes that a tool gives', () => {
+describe('bytes that a tool returns', () => {
   const giving = (data: unknown) =>
     createJsonTool({
       name: 'give',
@@ -207,18 +207,18 @@ describe('bytes that a tool gives', () => {
     return JSON.stringify(model.requests[1]?.chatHistory.at(-1))
   }
 
-  it('are named as such, with the file that has them', async () => {
+  it('are described as such, with the file that has them', async () => {
     const text = await shown(new Uint8Array([0, 1, 255]))
     expect(text).toContain('binary')
     expect(text).toContain('output_path')
     expect(text).not.toMatch(/\\"0\\":0/)
   })
 
-  it('are text when they are text', async () => {
+  it('are text when they are valid text', async () => {
     expect(await shown(new TextEncoder().encode('fair wind'))).toContain('"text":"fair wind"')
   })
 
-  it('of value zero in a text are shown by their picture', async () => {
+  it('of value zero in a text are shown by their symbol', async () => {
     expect(await shown('a\0b')).toContain('a\u2400b')
   })
 })

@@ -27,8 +27,8 @@ const wait = createTool({
 })
 const waiting = { tools: [wait], permissionPolicy: { allow: ['wait'] } }
 
-describe('limits of time', () => {
-  it('maxExecutionTimeMs ends the whole run, and names itself', async () => {
+describe('time limits', () => {
+  it('maxExecutionTimeMs ends the whole run, and is named in the error', async () => {
     const { server, session } = await openSession(['warm', { stall: true }, 'fine'], {
       maxExecutionTimeMs: 1_500,
     })
@@ -38,7 +38,7 @@ describe('limits of time', () => {
     expect((await session.send('y')).text).toBe('fine')
   })
 
-  it('maxExecutionTimeMs ends it in the middle of a tool, too', async () => {
+  it('maxExecutionTimeMs ends it in the middle of a tool too', async () => {
     const { session } = await openSession([calls(['wait', {}]), 'never', 'fine'], {
       ...waiting,
       maxExecutionTimeMs: 1_000,
@@ -54,7 +54,7 @@ describe('limits of time', () => {
     await expect(session.send('x')).rejects.toThrow(/1500 ms \(roundTimeoutMs\)/)
   })
 
-  it('modelIdleTimeoutMs ends the silence of a model; heartbeats do not count as words', async () => {
+  it('modelIdleTimeoutMs ends the silence of a model; heartbeats do not count as output', async () => {
     const { server, session } = await openSession(() => ({ stall: true, stallHeartbeatMs: 20 }), {
       modelIdleTimeoutMs: 500,
       retry: { maxRetries: 0 },
@@ -82,7 +82,7 @@ describe('limits of time', () => {
   })
 })
 
-describe('limits of number', () => {
+describe('limits by number', () => {
   it('maxToolRounds stops a model that never finishes, and every call has a result', async () => {
     let n = 0
     const { session } = await openSession(() => calls(['ls', { path: `d${n++}` }]), { maxToolRounds: 2 })
@@ -92,7 +92,7 @@ describe('limits of number', () => {
     expect(history.at(-1)).toMatchObject({ role: 'tool', content: [{ isError: true }] })
   })
 
-  it('maxToolRounds allows one more answer in words', async () => {
+  it('maxToolRounds allows one more answer with text', async () => {
     const { session } = await openSession([calls(['ls', {}]), 'done'], { maxToolRounds: 1 })
     expect((await session.send('x')).text).toBe('done')
   })
@@ -110,7 +110,7 @@ describe('limits of number', () => {
     expect(toolResults(server, 2).at(-1)).toMatch(/same call/)
   })
 
-  it('retry is how often a request is tried, each emitted as an event', async () => {
+  it('retry sets how often a request is tried, each attempt emitted as an event', async () => {
     const busy = { status: 503, headers: { 'retry-after-ms': '1', 'retry-after': '0' } }
     const retry = { maxRetries: 2, baseDelayMs: 1 }
     const { server, session } = await openSession([busy, busy, busy, 'never'], { retry })
@@ -120,7 +120,7 @@ describe('limits of number', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error' })
   })
 
-  it('a request that worked after all leaves no trace in the answer', async () => {
+  it('a request that succeeded after retries leaves no trace in the answer', async () => {
     const { session } = await openSession([{ status: 503, headers: { 'retry-after': '0' } }, 'fine'], {
       retry: { baseDelayMs: 1 },
     })
@@ -128,7 +128,7 @@ describe('limits of number', () => {
     expect(session.history()).toHaveLength(2)
   })
 
-  it('a connection that is refused fails fast, in words', async () => {
+  it('a connection that is refused fails fast, with a message', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(configFor(`http://127.0.0.1:${await closedPort()}/v1`), {
       userDir,
@@ -153,7 +153,7 @@ describe('limits of number', () => {
     },
   )
 
-  it('stopWhen ends a run with what it has', async () => {
+  it('stopWhen ends a run with its result so far', async () => {
     const { session } = await openSession(() => ({ text: 'so far', ...calls(['ls', {}]) }), {
       stopWhen: ({ toolCallsCount }) => toolCallsCount >= 2,
     })

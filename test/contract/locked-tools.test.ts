@@ -27,7 +27,7 @@ const fixed: readonly [name: string, args: JsonValue, answer: RegExp][] = [
 const none: SessionOptions = { skillDirs: [], builtinSkills: false }
 
 describe('the locked set of tools', () => {
-  it('is there from the start, before anything was called', async () => {
+  it('exists from the start, before any call', async () => {
     const { session } = await openSession([])
     expect(locked).toHaveLength(13)
     expect(session.toolNames()).toEqual(expect.arrayContaining(locked))
@@ -41,7 +41,7 @@ describe('the locked set of tools', () => {
     expect(envelope.type).toBe(name === 'tool_search' ? 'output' : 'error')
   })
 
-  it('answers calls of a model the same, though it is not shown these tools', async () => {
+  it('answers calls of a model the same, although it is not shown these tools', async () => {
     const { session, server } = await openSession(
       [calls(...fixed.map(([name, args]): [string, JsonValue] => [name, args])), 'done'],
       none,
@@ -63,7 +63,7 @@ describe('the locked set of tools', () => {
     for (const [at, result] of said.entries()) expect(result).toMatch(fixed[at]?.[2] ?? /never/)
   })
 
-  it('is what the host chose of it where it chose', async () => {
+  it('is the selection of the host if there is one', async () => {
     const { session } = await openSession([], { builtinTools: ['read', 'tool_search'] })
     expect(session.toolNames()).toEqual(['read', 'tool_search'])
     const { session: bare } = await openSession([], { builtinTools: false })
@@ -82,7 +82,7 @@ describe('tool_search', () => {
     }),
   )
 
-  it('gives matches by id and description, and none as an empty list', async () => {
+  it('returns matches by id and description, and an empty list for none', async () => {
     const { session, server } = await openSession(
       [calls(['tool_search', { query: 'letter' }]), calls(['tool_search', { query: 'zzz qqq' }]), 'done'],
       { tools: many },

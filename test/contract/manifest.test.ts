@@ -38,7 +38,7 @@ async function agentWith(config: string | object, userDir = temporaryDirectory()
   return agent
 }
 
-describe('requirements that cannot be read', () => {
+describe('invalid requirements', () => {
   const byHand = {
     name: 'old',
     requires: misspelt,
@@ -50,7 +50,7 @@ describe('requirements that cannot be read', () => {
     ['a ceiling', { ceiling: misspelt }],
     ['a manifest', { manifest: { requires: misspelt } }],
     ['a tool written by hand', { tools: [byHand] }],
-  ])('of %s are refused when the session is opened, with the nearest name', async (_, options) => {
+  ])('of %s are rejected when the session is opened, with the nearest name', async (_, options) => {
     await expect(openSession([], options)).rejects.toThrow(/\{workspace\}/)
   })
 
@@ -61,16 +61,16 @@ describe('requirements that cannot be read', () => {
     ['a field of a manifest', { manifest: { permission: {} } }, /permission/],
     ['a rule of a manifest', { manifest: { permissions: { deny: ['bash('] } } }, /bash/],
     ['a pattern of a tool', { tools: [{ ...byHand, requires: { fs: { read: ['src/['] } } }] }, /position/],
-  ])('because of %s are refused when the session is opened', async (_, options, words) => {
+  ])('because of %s are rejected when the session is opened', async (_, options, words) => {
     await expect(openSession([], options as never)).rejects.toThrow(words)
   })
 
-  it('of a tool that is registered later are refused then', async () => {
+  it('of a tool that is registered later are rejected then', async () => {
     const { session } = await openSession([])
     expect(() => session.registerTool(byHand)).toThrow(/\{workspace\}/)
   })
 
-  it('of a configuration are refused when the agent is made', async () => {
+  it('of a configuration are rejected when the agent is created', async () => {
     await expect(agentWith('manifest { requires { fs { read = ["{workspce}/**"] } } }')).rejects.toThrow(
       /\{workspace\}/,
     )
@@ -97,7 +97,7 @@ describe('a manifest', () => {
     ).toMatch(/Refused/)
   })
 
-  it('states a default that the policy of the session can replace', async () => {
+  it('sets a default that the policy of the session can replace', async () => {
     const open = { manifest: { permissions: { defaultDecision: 'allow' as const } } }
     const write = { file_path: 'new.txt', content: 'x' }
     expect(await answerTo('write', write, open)).not.toMatch(/Refused/)
@@ -109,7 +109,7 @@ describe('a manifest', () => {
     )
   })
 
-  it('of the configuration, of an agent file and of the session hold together, and the watchdog sees all of them', async () => {
+  it('of the configuration, of an agent file and of the session apply together, and the watchdog receives all of them', async () => {
     const { root, userDir } = await makeWorkspace(files)
     const dir = join(root, 'agents')
     mkdirSync(dir)
@@ -181,7 +181,7 @@ describe('a manifest', () => {
     expect(await touch({}, {})).not.toMatch(/Refused/)
   })
 
-  it('binds subagents, and its denies hold again when the session is resumed without it', async () => {
+  it('applies to subagents, and its denies apply again when the session is resumed without it', async () => {
     const { root, userDir } = await makeWorkspace(files)
     const agent = await agentWith({}, userDir)
     const store = new MemorySessionStore()
@@ -211,7 +211,7 @@ describe('a manifest', () => {
     expect(lastResult(again)).toMatch(/Refused/)
   })
 
-  it('does not give a tool more than the tool asks for', async () => {
+  it('does not give a tool more than the tool requires', async () => {
     const outside = join(temporaryDirectory(), 'note.txt')
     writeFileSync(outside, 'gold')
     const options = {
@@ -242,7 +242,7 @@ describe('{ad-hoc} and {user-data}', () => {
   }
   const allow = { permissionPolicy: { defaultDecision: 'allow' as const } }
 
-  it('mean the directories of adHocFiles and userDataDir, for tools that declare them', async () => {
+  it('are the directories of adHocFiles and userDataDir, for tools that declare them', async () => {
     const { base, at } = setUp()
     const options = { ...allow, tools: [reader('{ad-hoc}/**')], adHocFiles: [at('open')] }
     expect(await answerTo('peek', { path: at('open') }, options)).toBe('from open')
@@ -252,7 +252,7 @@ describe('{ad-hoc} and {user-data}', () => {
     expect(await answerTo('peek', { path: at('open') }, data)).toMatch(/outside the grant/)
   })
 
-  it('mean nothing when nothing is open, so that calls are refused', async () => {
+  it('are empty when nothing is open, so that calls are refused', async () => {
     const { at } = setUp()
     for (const pattern of ['{ad-hoc}/**', '{user-data}/**'])
       expect(await answerTo('peek', { path: at('open') }, { ...allow, tools: [reader(pattern)] })).toMatch(
@@ -260,7 +260,7 @@ describe('{ad-hoc} and {user-data}', () => {
       )
   })
 
-  it('do not open anything for tools that do not declare them', async () => {
+  it('give no access to tools that do not declare them', async () => {
     const { at } = setUp()
     expect(
       await answerTo('read', { file_path: at('open') }, { ...allow, adHocFiles: [at('open')] }),
@@ -283,7 +283,7 @@ describe('{ad-hoc} and {user-data}', () => {
     expect(() => session.setAdHocFiles([])).toThrow(/closed/)
   })
 
-  it('hold the real directory: a link inside it leads out, and the root of the disk cannot be opened', async () => {
+  it('contain the real directory: a link in it leads out, and the root of the disk cannot be opened', async () => {
     const { base, at } = setUp()
     symlinkSync(at('other'), join(base, 'open', 'link.txt'))
     const options = { ...allow, tools: [reader('{ad-hoc}/**')], adHocFiles: [at('open')] }
@@ -299,7 +299,7 @@ describe('{ad-hoc} and {user-data}', () => {
     expect(() => session.setAdHocFiles('x' as never)).toThrow(/list of paths/)
   })
 
-  it('close for subagents at the same moment', async () => {
+  it('are closed for subagents at the same moment', async () => {
     const { at } = setUp()
     const opened: { close?: () => void } = {}
     const shut = createTool({

@@ -29,7 +29,7 @@ describe('the memory tools of the model', () => {
     expect(session.toolNames()).not.toContain('remember')
   })
 
-  it('save a note with its session, run and time, which a later session finds and a person reads', async () => {
+  it('save a note with its session, run and time, which a later session finds and a person can read', async () => {
     const place = temporaryDirectory()
     const first = await openSession(
       [calls(['remember', { text: 'The login test needs port 5433.', tags: ['tests', 'success'] }]), 'saved'],
@@ -58,7 +58,7 @@ describe('the memory tools of the model', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
-  it('are bounded in length and number', async () => {
+  it('are limited in length and number', async () => {
     const memoryStore = new InProcessMemoryStore()
     const { server, session } = await openSession(
       [

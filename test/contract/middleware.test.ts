@@ -54,7 +54,7 @@ describe('output middleware of a session', () => {
     expect(seen).toEqual(['ls'])
   })
 
-  it('leaves the removal of secrets in place for skills', async () => {
+  it('does not affect the redaction of secrets for skills', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'skill', args: { name: 'knots' } }] }, 'done'])
     const { session } = await openSession([], {
       model,
@@ -68,7 +68,7 @@ describe('output middleware of a session', () => {
     expect(results(model)[0]).toContain('The key is [gone].')
   })
 
-  it('replaces the result of a refused call exactly, and that of a call that was cut', async () => {
+  it('replaces the result of a refused call exactly, and that of a truncated call', async () => {
     const model = scriptedModel([
       { toolCalls: [{ name: 'bash', args: { command: 'true' } }] },
       { toolCalls: [{ name: 'long', args: {} }] },
@@ -100,7 +100,7 @@ describe('output middleware of a session', () => {
 })
 
 describe('response middleware of a session', () => {
-  it('decides about usage and message id too', async () => {
+  it('can change usage and message id too', async () => {
     const model = scriptedModel(['draft'])
     const { session } = await openSession([], {
       model,
@@ -123,7 +123,7 @@ describe('response middleware of a session', () => {
     expect(session.spending().usage).toMatchObject({ totalTokens: 77 })
   })
 
-  it('that throws does not lose the tokens that were spent', async () => {
+  it('that throws does not lose the used tokens', async () => {
     const model = scriptedModel([
       { text: 'draft', usage: { inputTokens: 5, outputTokens: 5, totalTokens: 10 } },
     ])
@@ -143,7 +143,7 @@ describe('response middleware of a session', () => {
 })
 
 describe('metadata of a session', () => {
-  it('and of a request reach approval policies, tools and subagents; the request wins', async () => {
+  it('and of a request reach approval policies, tools and subagents; the request takes precedence', async () => {
     const seen: ToolApprovalRunContext[] = []
     const tool = createTool({
       name: 'note',

@@ -46,7 +46,7 @@ const noRetries = { retry: { maxRetries: 0 } } as const satisfies SessionOptions
 
 describe('a request to a model that fails', () => {
   it.each([0, 0.5, 1])(
-    'is sent again for more than a minute, and the pauses that events show are the real ones (random part %d)',
+    'is retried for more than a minute, with the delays that its events report (random part %d)',
     async (random) => {
       const { hostEnv, slept } = testTime()
       const { server, session } = await openSession(() => busy, {
@@ -72,7 +72,7 @@ describe('a request to a model that fails', () => {
       60_000,
       240_000,
     ],
-  ])('waits as long as the provider asks for with %s', async (_, headers, least, most) => {
+  ])('waits as long as the provider requests with %s', async (_, headers, least, most) => {
     const { hostEnv, slept } = testTime()
     const { session } = await openSession(
       (_request, n) => (n === 0 ? { status: 429, headers: headers() } : 'fine'),
@@ -114,7 +114,7 @@ describe('a request to a model that fails', () => {
     expect(slept).toEqual([7])
   })
 
-  it('leaves a pause at once when the run is cancelled, even if the host’s own pause ignores it', async () => {
+  it('ends a delay at once when the run is cancelled, even if the host’s own delay ignores it', async () => {
     const hostEnv: HostEnv = { clock: { now: () => 0, sleep: () => new Promise(() => undefined) } }
     const { server, session } = await openSession(() => busy, { hostEnv })
     const stream = await session.stream('x')
@@ -128,7 +128,7 @@ describe('a request to a model that fails', () => {
   })
 })
 
-describe('an answer that breaks off', () => {
+describe('an answer that is cut off', () => {
   it.each<[string, Script]>([
     ['because the connection is cut', [{ text: 'Half of it and', dropAfterBytes: 400 }, 'The whole.']],
     ['because the stream ends without a reason', [{ chunks: [half('Half of')] }, 'The whole.']],
@@ -136,7 +136,7 @@ describe('an answer that breaks off', () => {
       'with an error event',
       [{ text: 'Half of it', streamError: { type: 'server_error', message: 'overloaded' } }, 'The whole.'],
     ],
-  ])('starts again %s, and only the whole one counts', async (_, script) => {
+  ])('starts again %s, and only the complete one counts', async (_, script) => {
     const { hostEnv } = testTime()
     const { server, session } = await openSession(script, { hostEnv })
     const events = await eventsOf(session, 'x')
@@ -150,7 +150,7 @@ describe('an answer that breaks off', () => {
     expect(JSON.stringify(session.history())).not.toContain('Half')
   })
 
-  it('after it has begun a call runs the call of the whole answer once', async () => {
+  it('after the start of a call runs the call of the complete answer once', async () => {
     const { hostEnv } = testTime()
     const write = calls(['write', { file_path: 'a.txt', content: 'one' }])
     const { server, session } = await openSession(
@@ -165,7 +165,7 @@ describe('an answer that breaks off', () => {
     expect(events.at(-1)).toMatchObject({ type: 'agent_end', result: { text: 'Done.', toolCallsCount: 2 } })
   })
 
-  it('is not shown as text of its own to middleware that replaces answers', async () => {
+  it('is not shown as a separate text to middleware that replaces answers', async () => {
     const { hostEnv } = testTime()
     const { session } = await openSession([{ text: 'Half of it and', dropAfterBytes: 400 }, 'The whole.'], {
       hostEnv,
@@ -228,7 +228,7 @@ describe('the circuit breaker of a model', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('counts only failures in a row: an answer in between closes the count', async () => {
+  it('counts only consecutive failures: an answer in between resets the count', async () => {
     const { hostEnv } = testTime()
     const script: Script = [busy, 'fine', busy, 'fine', busy, busy, 'never']
     const { server, session } = await openSession(script, {
@@ -269,7 +269,7 @@ describe('the circuit breaker of a model', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  it('lets the next request try when the one that tried was cancelled', async () => {
+  it('lets the next request try when the trying one was cancelled', async () => {
     const { hostEnv, advance } = testTime()
     const script: Script = [busy, { stall: true }, 'fine']
     const { session } = await openSession(script, { hostEnv, circuitBreakerThreshold: 1, ...noRetries })
@@ -281,7 +281,7 @@ describe('the circuit breaker of a model', () => {
     expect((await session.send('x')).text).toBe('fine')
   })
 
-  it('is one for each agent, and does not open for a request that the provider refuses', async () => {
+  it('exists once for each agent, and does not open for a request that the provider rejects', async () => {
     const { hostEnv } = testTime()
     const refused = { status: 400, message: 'no' }
     const options = { hostEnv, circuitBreakerThreshold: 1, ...noRetries }
@@ -295,7 +295,7 @@ describe('the circuit breaker of a model', () => {
 })
 
 describe('fallback models', () => {
-  it('take the round when the retries of the model are used up, and events say so', async () => {
+  it('take over the round when the retries of the model are used up, and events report it', async () => {
     const { hostEnv, slept } = testTime()
     const { server, session } = await openSession(byModel({ 'docs-model': busy, 'docs-alt': 'fine' }), {
       hostEnv,
@@ -328,7 +328,7 @@ describe('fallback models', () => {
     expect(result).not.toHaveProperty('fallbackModel')
   })
 
-  it('take the round at once while the circuit of the model is open', async () => {
+  it('take over the round at once while the circuit of the model is open', async () => {
     const { hostEnv } = testTime()
     const { server, session } = await openSession(byModel({ 'docs-model': busy, 'docs-alt': 'fine' }), {
       hostEnv,
@@ -372,7 +372,7 @@ describe('fallback models', () => {
     expect(modelsOf(server).filter((model) => model === 'docs-alt')).toHaveLength(4)
   })
 
-  it('start the answer again when the model had begun it', async () => {
+  it('start the answer again when the model had started it', async () => {
     const { hostEnv } = testTime()
     const script = byModel({
       'docs-model': { text: 'Half of it and', dropAfterBytes: 400 },
@@ -399,7 +399,7 @@ describe('fallback models', () => {
     await expect(session.send('x')).rejects.toMatchObject({ code: 'model_auth' })
   })
 
-  it('of another provider are shown a history that they take', async () => {
+  it('of another provider get a history that they accept', async () => {
     const { hostEnv } = testTime()
     const { root, userDir } = await makeWorkspace({ 'a.txt': 'hello' })
     let down = false
@@ -442,7 +442,7 @@ describe('fallback models', () => {
     expect(JSON.stringify(sent.messages)).toContain('signed-by-the-first')
   })
 
-  it('that no provider declares are refused when the session is made', async () => {
+  it('that no provider declares are rejected when the session is created', async () => {
     const { agent, root } = await openSession([])
     expect(() => agent.session(root, { fallbackModels: ['openai/no-such'] })).toThrow(/no-such/)
     expect(() => agent.session(root, { fallbackModels: 'openai/docs-alt' as never })).toThrow(

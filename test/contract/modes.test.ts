@@ -19,7 +19,7 @@ const edits = [
 
 describe('modes', () => {
   it.each(['plan', 'read-only'] as const)(
-    '%s binds commands, edits and what batch runs, whatever rules and people say',
+    '%s limits commands, edits and the calls of a batch, whatever rules and users say',
     async (mode) => {
       const asked: string[] = []
       const { server, session, root } = await openSession(
@@ -69,7 +69,7 @@ describe('modes', () => {
     expect(toolResults(server, 2)[1]).toMatch(/No user can/)
   })
 
-  it('full does what no rule forbids', async () => {
+  it('full allows what no rule denies', async () => {
     const { server, session, root } = await openSession([bash('touch x'), bash('rm x'), 'done'], {
       mode: 'full',
       permissionPolicy: { deny: ['bash(rm *)'] },
@@ -79,7 +79,7 @@ describe('modes', () => {
     expect(toolResults(server, 2)[1]).toMatch(/Refused/)
   })
 
-  it('can be changed while the session runs, and bind from the next call on', async () => {
+  it('can be changed while the session runs, and apply from the next call on', async () => {
     const changed = later()
     const { server, session, root } = await openSession(
       async (_, n) => {
@@ -98,7 +98,7 @@ describe('modes', () => {
     expect(await readdir(root)).toEqual(['file-0'])
   })
 
-  it('with an unknown name is refused, and the one before applies', async () => {
+  it('with an unknown name are rejected, and the previous one applies', async () => {
     const { server, session } = await openSession([bash('touch x'), 'done'], {
       mode: 'plan',
       permissionPolicy: { allow: ['bash'] },
@@ -110,7 +110,7 @@ describe('modes', () => {
 })
 
 describe('headless', () => {
-  it('nothing waits for a person: ask is deny, questions are refused, the run ends', async () => {
+  it('nothing waits for a user: ask is deny, questions are refused, the run ends', async () => {
     const { session, server } = await openSession([
       bash('npm publish'),
       calls(['question', { questions: [{ question: 'May I?' }] }]),

@@ -65,7 +65,7 @@ async function openAgent(baseUrl: string, rateLimit?: { requestsPerMinute: numbe
 }
 
 describe('many runs of one agent at once', () => {
-  it('are sent as the responses of the provider allow, so that few of 50 are refused or none', async () => {
+  it('are sent as the responses of the provider allow, so that few or none of 50 are rejected', async () => {
     const { url, counts } = await limitedProvider(20, 1_000)
     const run = await openAgent(url)
     // The first response says what the provider accepts.
@@ -75,7 +75,7 @@ describe('many runs of one agent at once', () => {
     expect(counts.refused).toBeLessThanOrEqual(5)
   })
 
-  it('all end when the provider refuses most of them at first', async () => {
+  it('all end when the provider rejects most of them at first', async () => {
     const { url, counts } = await limitedProvider(20, 500)
     const run = await openAgent(url)
     expect(await run(50)).toEqual(Array.from({ length: 50 }, () => 'Done.'))
@@ -102,7 +102,7 @@ describe('many runs of one agent at once', () => {
     expect(events.at(-1)?.type).toBe('agent_cancelled')
   })
 
-  it('are never refused within the configured limit', async () => {
+  it('are never rejected within the configured limit', async () => {
     const { url, counts } = await limitedProvider(50, 60_000)
     const run = await openAgent(url, { requestsPerMinute: 50 })
     await run(50)

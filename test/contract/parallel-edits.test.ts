@@ -116,7 +116,7 @@ describe('a call that writes', () => {
       },
     })
 
-  it('does not hold up calls that write other files', async () => {
+  it('does not delay calls that write other files', async () => {
     const begun = later()
     const go = later()
     const { session } = await openSession([], { ...open, tools: [slow(begun.resolve, go.promise)] })

@@ -18,7 +18,7 @@ function typesOf(events: readonly AgentEvent[], ...types: AgentEvent['type'][]):
 }
 
 describe('planningMode enabled', () => {
-  it('makes the model plan first, and emits what becomes of the plan', async () => {
+  it('makes the model plan first, and emits the changes of the plan', async () => {
     const { server, session } = await openSession(
       [
         plan('in_progress', 'pending'),
@@ -57,7 +57,7 @@ describe('planningMode enabled', () => {
     ])
   })
 
-  it('ends the planning also of a model that makes no plan', async () => {
+  it('ends planning also for a model that makes no plan', async () => {
     const { session } = await openSession(['no plan needed'], { planningMode: 'enabled' })
     const events = await eventsOf(session, 'x')
     expect(typesOf(events, 'planning_start', 'planning_end')).toEqual(['planning_start', 'planning_end'])
@@ -72,7 +72,7 @@ describe('planningMode enabled', () => {
 })
 
 describe('goalTracking', () => {
-  it('emits the goal, the progress and that it is achieved', async () => {
+  it('emits the goal, the progress and its completion', async () => {
     const { session } = await openSession(
       [plan('completed', 'pending'), plan('completed', 'completed'), 'done'],
       { goalTracking: true },
@@ -110,7 +110,7 @@ describe('questions of the model', () => {
     expect(toolResults(server, 1)[0]).toMatch(/No user can answer/)
   })
 
-  it('do not hold a run that is cancelled', async () => {
+  it('do not delay a run that is cancelled', async () => {
     const { session } = await openSession([asks, 'done'], {
       onQuestion: () => new Promise<never>(() => undefined),
     })

@@ -17,7 +17,7 @@ function isToolDefinition(value: unknown): boolean {
   return isRecord(value) && value['type'] === 'function' && isRecord(value['function'])
 }
 
-describe('what the model receives first', () => {
+describe('the first request to the model', () => {
   it('has definitions of tools that are converted to JSON once for all rounds and sessions of an agent', async () => {
     const read = calls(['read', { file_path: 'a.txt' }])
     const { agent, server, session, root } = await openSession([read, 'ok', read, 'ok'], {}, { 'a.txt': 'x' })
@@ -31,7 +31,7 @@ describe('what the model receives first', () => {
     expect(converted.length).toBeGreaterThan(5)
   })
 
-  it('holds the slots that the host words, and keeps the core', async () => {
+  it('has the prompt slots that the host sets, and keeps the core', async () => {
     const { server, session } = await openSession(['ok'], {
       role: 'release-readiness reviewer',
       guidelines: 'Find blockers before improvements. Require command evidence for done claims.',
@@ -63,7 +63,7 @@ describe('what the model receives first', () => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain('docs-contract-agents-md-token')
   })
 
-  it('does not read an AGENTS.md that is a link to somewhere else, and says so', async () => {
+  it('does not read an AGENTS.md that is a link to another place, and reports it', async () => {
     const { server, session, root } = await openSession(['ok'])
     await writeFile(join(root, '..', 'secret.md'), 'outside-token')
     await symlink(join(root, '..', 'secret.md'), join(root, 'AGENTS.md'))
@@ -80,7 +80,7 @@ describe('what the model receives first', () => {
     )
   })
 
-  it('falls back to CLAUDE.md, and takes AGENTS.md when both are there', async () => {
+  it('falls back to CLAUDE.md, and uses AGENTS.md when both exist', async () => {
     const fallback = await openSession(['ok'], {}, { 'CLAUDE.md': 'claude-token' })
     await fallback.session.send('hi')
     expect(systemPromptOf(fallback.server)).toContain('claude-token')
@@ -90,7 +90,7 @@ describe('what the model receives first', () => {
     expect(systemPromptOf(both.server)).not.toContain('claude-token')
   })
 
-  it('reads the chain from the root of the repository down, the nearest last, after the own file of the user', async () => {
+  it('reads the files from the root of the repository down, the nearest last, after the user’s own file', async () => {
     const { root, userDir } = await makeWorkspace({
       'AGENTS.md': 'root-token',
       'packages/AGENTS.md': 'middle-token',
@@ -110,7 +110,7 @@ describe('what the model receives first', () => {
     expect(prompt).not.toContain('above-token')
   })
 
-  it('takes at most 32 KiB of instructions, and says that it cut', async () => {
+  it('contains at most 32 KiB of instructions, and says that it was cut', async () => {
     const { server, session } = await openSession(
       ['ok'],
       {},
@@ -124,7 +124,7 @@ describe('what the model receives first', () => {
     expect(Buffer.byteLength(prompt)).toBeLessThan(40 * 1024)
   })
 
-  it('reads no instructions when configured so', async () => {
+  it('reads no instructions when they are turned off', async () => {
     const { server, session } = await openSession(
       ['ok'],
       { instructionFiles: false },
@@ -154,7 +154,7 @@ describe('what the model receives first', () => {
     }
   })
 
-  it('keeps the first request small', async () => {
+  it('is small', async () => {
     const { server, session, root } = await openSession(['ok'])
     await session.send('hi')
     // The paths of workspaces have many lengths.

@@ -262,7 +262,7 @@ describe('a provider by name in a configuration', () => {
     expect(JSON.stringify(third?.body)).toContain('calm sea')
   })
 
-  it('has a case for every provider of the documentation, except four that speak the protocol of others', () => {
+  it('has a case for every documented provider, except four that use the protocol of others', () => {
     const all = providers.map(({ names: [name] }) => name)
     const alike = ['fireworks', 'cerebras', 'moonshot', 'glm']
     expect(all.filter((name) => name !== undefined && !alike.includes(name))).toEqual(Object.keys(cases))

@@ -48,7 +48,7 @@ const refused: [string, JsonValue, string[]][] = [
   ['notes', {}, ['notes']],
 ]
 
-describe('a refusal where no user can be asked', { timeout: limit }, () => {
+describe('a refusal when no user can be asked', { timeout: limit }, () => {
   it.each(refused)('names the rules that allow the call: %s %j', async (tool, args, expected) => {
     const text = await resultOf([tool, args], {})
     expect(rulesIn(text)).toEqual(expected)
@@ -63,7 +63,7 @@ describe('a refusal where no user can be asked', { timeout: limit }, () => {
     ['git', { command: 'status' }],
     ...refused,
   ] as [string, JsonValue][])(
-    'names them as well for what is denied by default: %s %j',
+    'names them as well for a call that is denied by default: %s %j',
     async (tool, args) => {
       const policy: PermissionPolicy = { defaultDecision: 'deny' }
       const text = await resultOf([tool, args], { permissionPolicy: policy })
@@ -74,13 +74,13 @@ describe('a refusal where no user can be asked', { timeout: limit }, () => {
     },
   )
 
-  it('says why where no rule can allow the call', async () => {
+  it('says why when no rule can allow the call', async () => {
     const text = await resultOf(['bash', { command: 'echo $HOME' }], {})
     expect(text).toContain('No rule can allow this call: the command is not fully understood')
     expect(text).toContain('set `onAsk` so that a person can decide')
   })
 
-  it('names no rule where a rule denies the call', async () => {
+  it('names no rule when a rule denies the call', async () => {
     const text = await resultOf(['bash', { command: 'touch x' }], {
       permissionPolicy: { deny: ['bash(touch *)'] },
     })
@@ -101,7 +101,7 @@ describe('a rejection by the user', { timeout: limit }, () => {
     expect(text).toBe(`Error: ${expected}`)
   })
 
-  it('is not claimed for a time-out or a hook', async () => {
+  it('is not reported for a time-out or a hook', async () => {
     const late = await resultOf(['bash', { command: 'touch x' }], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 20 },
     })

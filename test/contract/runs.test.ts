@@ -33,7 +33,7 @@ describe('runs', () => {
     expect(events.every(({ timestampMs }) => timestampMs > 0)).toBe(true)
   })
 
-  it('give null and nothing for an unknown id', async () => {
+  it('return null and nothing for an unknown id', async () => {
     const { session } = await openSession([])
     expect(await session.runSnapshot('x')).toBeNull()
     expect(await session.runEvents('x')).toEqual([])
@@ -55,7 +55,7 @@ describe('runs', () => {
     expect(await session.currentRun()).toBeNull()
   })
 
-  it('can be cancelled by id, at work or waiting', async () => {
+  it('can be cancelled by id, active or queued', async () => {
     const { server, session } = await openSession(() => ({ stall: true }))
     const first = session.send('a').catch((error: Error) => error)
     const second = session.send('b').catch((error: Error) => error)
@@ -113,7 +113,7 @@ describe('watch', () => {
     expect(await whole).toEqual(await session.runEvents(id))
   })
 
-  it('resumes at a sequence number and gets exactly the rest', async () => {
+  it('resumes at a sequence number and returns exactly the rest', async () => {
     const gate = later()
     const { session } = await openSession(async () => {
       await gate.promise
@@ -128,7 +128,7 @@ describe('watch', () => {
     expect([...before, ...(await after)]).toEqual(await session.runEvents(id))
   })
 
-  it('ends when its signal says so', async () => {
+  it('ends when its signal is aborted', async () => {
     const { session, server } = await openSession(() => ({ stall: true }))
     const running = session.send('x').catch(() => undefined)
     const id = (await session.currentRun())?.id ?? ''
@@ -142,7 +142,7 @@ describe('watch', () => {
     await running
   })
 
-  it('says how many events were missed when they are no longer kept', async () => {
+  it('reports how many events were missed when they were dropped', async () => {
     const words = Array.from({ length: 200 }, (_, at) => `w${at} `)
     const { session } = await openSession([{ deltas: words }], { retentionLimits: { maxEventsPerRun: 10 } })
     const { runId } = await session.send('x')
@@ -157,7 +157,7 @@ describe('watch', () => {
 })
 
 describe('retention', () => {
-  it('forgets the oldest runs first, and never one that runs', async () => {
+  it('drops the oldest runs first, and never an active one', async () => {
     const gate = later()
     const { session, server } = await openSession(
       async ({ body }) => {

@@ -24,7 +24,7 @@ async function openAgent() {
 }
 
 describe('Session', () => {
-  it('is the class of every session, and opens none by itself', async () => {
+  it('is the class of every session, and cannot be constructed', async () => {
     const { agent, root } = await openAgent()
     const session = agent.session(root, { model: scriptedModel([]) })
     expect(session).toBeInstanceOf(Session)
@@ -36,7 +36,7 @@ describe('Session', () => {
     expect(() => new Constructor()).toThrow('agent.session(workspace, options)')
   })
 
-  it('and Agent say with a property whether they are closed', async () => {
+  it('and Agent have a property that says whether they are closed', async () => {
     const { agent, root } = await openAgent()
     const session = agent.session(root)
     expect([session.isClosed, agent.isClosed]).toEqual([false, false])
@@ -47,7 +47,7 @@ describe('Session', () => {
 })
 
 describe('a served directory', () => {
-  it('says with methods whether it is ready and whether it has stopped', async () => {
+  it('has methods that say whether it is ready and whether it has stopped', async () => {
     const { agent, base, root } = await openAgent()
     await writeFiles(base, { 'dir/instructions.md': 'You wait.' })
     const handle: ServeHandle = await agent.serveAgentDir(join(base, 'dir'), root)
@@ -57,7 +57,7 @@ describe('a served directory', () => {
     expect([handle.isReady(), handle.isStopped()]).toEqual([false, true])
   })
 
-  it('keeps no more of the past than the command does, unless configured', async () => {
+  it('keeps no more history than the command does, unless configured', async () => {
     const { agent, base, root } = await openAgent()
     await writeFiles(base, {
       'dir/instructions.md': 'You wait.',
@@ -95,7 +95,7 @@ describe('retention', () => {
     expect(session.initWarning).toBe(null)
   })
 
-  it('without limits is without them in a resumed session too', async () => {
+  it('without limits stays without them in a resumed session too', async () => {
     const { agent, base, root } = await openAgent()
     const sessionStore = new FileSessionStore(join(base, 'sessions'))
     const limits = { maxRuns: Number.POSITIVE_INFINITY, maxTraceEvents: 5 }
@@ -109,7 +109,7 @@ describe('retention', () => {
 })
 
 describe('builtinSkills', () => {
-  it('lists what the option adds to a session', async () => {
+  it('lists the skills that the option adds to a session', async () => {
     const { agent, root } = await openAgent()
     const skills = builtinSkills()
     expect(skills.map(({ name }) => name)).toEqual(['review-change', 'find-cause', 'write-skill'])
@@ -122,7 +122,7 @@ describe('builtinSkills', () => {
 })
 
 describe('LocalWorkspaceBackend', () => {
-  it('is where a session works, in place of the argument', async () => {
+  it('is the workspace of a session, in place of the argument', async () => {
     const { agent, base, root } = await openAgent()
     const workspaceBackend = new LocalWorkspaceBackend(root)
     expect(workspaceBackend).toMatchObject({ kind: 'local', root })
@@ -134,7 +134,7 @@ describe('LocalWorkspaceBackend', () => {
     expect(named.workspace).toBe(root)
   })
 
-  it('holds for a resumed and for a forked session', async () => {
+  it('applies to a resumed and to a forked session', async () => {
     const { agent, base, root } = await openAgent()
     await writeFiles(base, { 'other/a.txt': 'there' })
     const sessionStore = new MemorySessionStore()
@@ -146,7 +146,7 @@ describe('LocalWorkspaceBackend', () => {
     expect(fork.workspace).toBe(join(base, 'other'))
   })
 
-  it('is held to its root like every workspace', async () => {
+  it('is limited to its root like every workspace', async () => {
     const { agent, base, root } = await openAgent()
     await writeFiles(base, { 'outside.txt': 'secret' })
     const session = agent.session(base, { workspaceBackend: new LocalWorkspaceBackend(root) })
@@ -159,7 +159,7 @@ describe('LocalWorkspaceBackend', () => {
     ['no root', { kind: 'local' }, /requires a root path/],
     ['a text', '/tmp', /must be an object/],
   ])(
-    'is refused with %s, and no session is opened on this machine instead',
+    'is rejected with %s, and no session is opened on this machine instead',
     async (_, workspaceBackend, says) => {
       const { agent, root } = await openAgent()
       expect(() => agent.session(root, { workspaceBackend: workspaceBackend as never })).toThrow(says)
@@ -169,8 +169,8 @@ describe('LocalWorkspaceBackend', () => {
   )
 })
 
-describe('a host environment in short', () => {
-  it('is the same as with the objects it means', async () => {
+describe('the short form of a host environment', () => {
+  it('equals the objects that it names', async () => {
     const written: string[] = []
     const { agent, root } = await openAgent()
     for (const hostEnv of [
@@ -189,7 +189,7 @@ describe('a host environment in short', () => {
     expect(written[0]).toBe(written[1])
   })
 
-  it('serves a fork, whose ids are its own, and a built agent', async () => {
+  it('works for a fork, with its own ids, and a built agent', async () => {
     const { agent, root } = await openAgent()
     const session = agent.session(root, { model: scriptedModel(['ok', 'ok']), sessionId: 's' })
     await session.send('hello')
@@ -211,13 +211,13 @@ describe('a host environment in short', () => {
       { sequentialIdPrefix: 'a', idGenerator: new SequentialIdGenerator('b') },
       /idGenerator and sequentialIdPrefix/,
     ],
-  ])('is refused as %j', async (hostEnv, says) => {
+  ])('is rejected as %j', async (hostEnv, says) => {
     const { agent, root } = await openAgent()
     expect(() => agent.session(root, { hostEnv: hostEnv as never })).toThrow(says)
   })
 })
 
-it('metadataJson is there for every result of a tool', async () => {
+it('metadataJson exists for every result of a tool', async () => {
   const { session } = await openSession([calls(['read', { file_path: 'a.txt' }]), 'ok'], {}, { 'a.txt': 'a' })
   for (const result of [
     await session.tool('read', { file_path: 'a.txt' }),

@@ -16,7 +16,7 @@ import {
 const five = { text: 'docs smoke ok', usage: { inputTokens: 3, outputTokens: 2 } }
 
 describe('send', () => {
-  it('gives every field of the result, with the tokens that the provider counted', async () => {
+  it('returns every field of the result, with the tokens that the provider counted', async () => {
     const { session } = await openSession([five])
     const result = await session.send('Return a short answer')
     expect(result).toMatchObject({
@@ -52,7 +52,7 @@ describe('send', () => {
     expect(await session.send('hi')).toMatchObject({ toolCallsCount: 2, totalTokens: 16, rounds: 2 })
   })
 
-  it('refuses a prompt that is not text, or empty', async () => {
+  it('rejects a prompt that is not text, or empty', async () => {
     const { server, session } = await openSession(['never'])
     await expect(session.send(3 as never)).rejects.toThrow(/prompt must be a string/)
     await expect(session.send('  \n')).rejects.toThrow(/empty/)
@@ -60,7 +60,7 @@ describe('send', () => {
     expect(await session.runs()).toEqual([])
   })
 
-  it('waits its turn while another runs, in order', async () => {
+  it('is queued while another runs, in order', async () => {
     const gate = later()
     const { server, session } = await openSession(async (_, n) => {
       if (n === 0) await gate.promise
@@ -77,7 +77,7 @@ describe('send', () => {
     expect(order).toEqual(['a answer 0', 'b answer 1', 'c answer 2'])
   })
 
-  it('refuses instead when configured so', async () => {
+  it('rejects instead when configured so', async () => {
     const gate = later()
     const { server, session } = await openSession(
       async () => {
@@ -101,7 +101,7 @@ describe('send', () => {
   })
 
   it.each(['second argument', 'request'] as const)(
-    'is isolated with a history of its own in the %s',
+    'is isolated with its own history in the %s',
     async (how) => {
       const { server, session } = await openSession(['first', 'isolated', 'third'])
       await session.send('hello')
@@ -123,7 +123,7 @@ describe('send', () => {
     },
   )
 
-  it('takes back the history of a session, tool calls included', async () => {
+  it('accepts the history of a session, with its tool calls', async () => {
     const { server, session } = await openSession(
       [calls(['ls', { path: '.' }]), 'first', 'second'],
       {},
@@ -143,7 +143,7 @@ describe('send', () => {
     expect(toolResults(server, 2)[0]).toContain('a.txt')
   })
 
-  it('takes histories with plain text for content, and refuses unknown roles', async () => {
+  it('accepts histories with plain text as content, and rejects unknown roles', async () => {
     const { server, session } = await openSession(['ok'])
     await session.send('hi', [{ role: 'user', content: 'plain' as never }])
     expect(JSON.stringify(bodyOf(server, 0))).toContain('plain')
@@ -157,14 +157,14 @@ describe('send', () => {
     expect(JSON.stringify(bodyOf(server, 0).messages)).toContain(png.toString('base64'))
   })
 
-  it('sends a file of text as its text', async () => {
+  it('sends a text file as its text', async () => {
     const { server, session } = await openSession(['read'])
     const data = Buffer.from('a; b').toString('base64')
     await session.send({ prompt: 'sum?', attachments: [{ data, mediaType: 'text/csv', name: 'a.csv' }] })
     expect(JSON.stringify(bodyOf(server, 0).messages)).toContain('a; b')
   })
 
-  it('refuses an attachment that the model does not take before anything is sent', async () => {
+  it('rejects an attachment that the model does not support before a request', async () => {
     const { server, session } = await openSession(['fine'])
     const attachments = [{ data: 'aGk=', mediaType: 'audio/mpeg', name: 'memo.mp3' }]
     await expect(session.send({ prompt: 'what is said?', attachments })).rejects.toMatchObject({
@@ -176,7 +176,7 @@ describe('send', () => {
     expect(JSON.stringify(bodyOf(server, 0).messages)).not.toContain('memo')
   })
 
-  it('is cancelled by the signal of its call, also while it waits', async () => {
+  it('is cancelled by the signal of its call, also while it is queued', async () => {
     const { server, session } = await openSession((_, n) => (n === 0 ? { stall: true } : 'fine'))
     const first = new AbortController()
     const second = new AbortController()
@@ -197,7 +197,7 @@ describe('send', () => {
     ])
   })
 
-  it('does not start with a signal that was aborted before', async () => {
+  it('does not start with a signal that was already aborted', async () => {
     const { server, session } = await openSession(['never'])
     await expect(session.send('a', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'cancelled',
@@ -230,7 +230,7 @@ describe('stream', () => {
     expect(printed).toBe('one two three four')
   })
 
-  it('ends with an event that carries the result of send and no text', async () => {
+  it('ends with an event that has the result of send and no text', async () => {
     const { session } = await openSession([step])
     const events = await eventsOf(session, 'x')
     expect(events[0]).toMatchObject({ type: 'agent_start', prompt: 'x' })
@@ -275,7 +275,7 @@ describe('stream', () => {
     expect((await session.runs()).map(({ status }) => status)).toEqual(['cancelled', 'completed'])
   })
 
-  it('loses nothing for a reader that comes late', async () => {
+  it('loses nothing for a late reader', async () => {
     const words = Array.from({ length: 3_000 }, (_, at) => `w${at} `)
     const { session } = await openSession([{ deltas: words }, 'next'])
     const stream = await session.stream('x')
@@ -329,7 +329,7 @@ describe('history', () => {
     expect(session.history()).toHaveLength(6)
   })
 
-  it('keeps what was said of an answer that was cut off, and every call has a result', async () => {
+  it('keeps the text of an answer that was cut off, and every call has a result', async () => {
     const { session, server } = await openSession((_, n) =>
       n === 0 ? { text: 'half of', stall: 2 } : 'fine',
     )
@@ -343,7 +343,7 @@ describe('history', () => {
 })
 
 describe('btw', () => {
-  it('answers on the side: own usage, and the history stays as it is', async () => {
+  it('answers a side question with its own usage, and the history does not change', async () => {
     const { server, session } = await openSession([
       'first',
       { text: 'a test', usage: { inputTokens: 3, outputTokens: 2 } },
@@ -366,7 +366,7 @@ describe('btw', () => {
     expect(await session.runs()).toHaveLength(2)
   })
 
-  it('works while a run is at work', async () => {
+  it('works while a run is active', async () => {
     const gate = later()
     const { server, session } = await openSession(async (_, n) => {
       if (n === 0) await gate.promise
@@ -380,12 +380,12 @@ describe('btw', () => {
     expect(session.history()).toHaveLength(2)
   })
 
-  it('refuses an empty question in the documented words', async () => {
+  it('rejects an empty question with the documented error', async () => {
     const { session } = await openSession([])
     await expect(session.btw('  ')).rejects.toThrow('btw: question cannot be empty')
   })
 
-  it('runs no tool that the model calls in a side answer, and says so', async () => {
+  it('runs no tool that the model calls in a side answer, and reports it', async () => {
     const { server, session } = await openSession(
       [calls(['write', { file_path: 'x.txt', content: 'x' }]), 'in words then'],
       { mode: 'full' },
@@ -399,7 +399,7 @@ describe('btw', () => {
 })
 
 describe('cancel and steer', () => {
-  it('say false when nothing runs', async () => {
+  it('return false when no run is active', async () => {
     const { session } = await openSession(['x'])
     expect(session.cancel()).toBe(false)
     expect(session.steer('left')).toBe(false)
@@ -408,7 +408,7 @@ describe('cancel and steer', () => {
     expect(session.steer('left')).toBe(false)
   })
 
-  it('cancel ends the run at work, and the session continues', async () => {
+  it('cancel ends the active run, and the session continues', async () => {
     const { server, session } = await openSession((_, n) => (n === 0 ? { stall: true } : 'fine'))
     const running = session.send('x')
     await server.request(0)
@@ -456,7 +456,7 @@ describe('cancel and steer', () => {
     expect(JSON.stringify(bodyOf(server, 1).messages)).toContain('rather look at b')
   })
 
-  it('steer says false once the model has said its last word, and to a command', async () => {
+  it('steer returns false after the model’s final answer, and for a command', async () => {
     const { session } = await openSession(['done'])
     const taken: boolean[] = []
     session.registerHook(

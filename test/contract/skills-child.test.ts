@@ -19,8 +19,8 @@ const inline = (allowedTools?: string | readonly string[]) => ({
 })
 const run = calls(['Skill', { skill_name: 'echo-it', prompt: 'PROMPT-OF-THE-PARENT' }])
 
-describe('a skill that runs by itself', () => {
-  it('has the tools that it names, its text for a role, and gives its answer', async () => {
+describe('a skill that runs in its own session', () => {
+  it('has the tools that it names, its text as instructions, and returns its answer', async () => {
     const { server, session } = await openSession([run, 'the answer', 'done'], inline('Read, Bash(echo *)'))
     const events = await eventsOf(session, 'go')
     expect(systemPromptOf(server, 1)).toContain(
@@ -43,7 +43,7 @@ describe('a skill that runs by itself', () => {
     expect(toolResults(server, 2)[0]).toMatch(/no tool|unknown tool|not available|Unknown/i)
   })
 
-  it('does with its tools what it says, and nothing else', async () => {
+  it('can use its tools only as it declares', async () => {
     const { server, session } = await openSession(
       [run, bash('echo hello'), bash('touch made'), bash('echo a; touch made'), 'the answer', 'done'],
       { ...inline(['Bash(echo:*)']), permissionPolicy: { allow: ['bash'] } },
@@ -69,7 +69,7 @@ describe('a skill that runs by itself', () => {
     await expect(session.readFile('made')).rejects.toThrow()
   })
 
-  it('is reported to hooks, as one that is loaded is', async () => {
+  it('is reported to hooks, like a loaded one', async () => {
     const { session } = await openSession(
       [
         calls(['skill', { name: 'echo-it' }]),
@@ -94,7 +94,7 @@ describe('a skill that runs by itself', () => {
     ])
   })
 
-  it('is one that there is', async () => {
+  it('must exist', async () => {
     const { server, session } = await openSession(
       [calls(['Skill', { name: 'echo' }], ['Skill', {}]), 'done'],
       inline(),
@@ -108,7 +108,7 @@ describe('a skill that runs by itself', () => {
 })
 
 describe('the names of tools in a skill', () => {
-  it('never make a rule for another tool than was named', () => {
+  it('never create a rule for another tool than the named one', () => {
     const name = fc.constantFrom('Read', 'bash', 'Grep', 'mcp__a__b', 'my_tool')
     const pattern = fc.string({
       unit: fc.constantFrom('g', 'i', 't', ' ', ':', '*', '/', '.', '-', ','),

@@ -66,8 +66,8 @@ function byPrompt(answers: Readonly<Record<string, Step>>, otherwise: Step = say
 
 const allowed = { sandbox: 'off', permissionPolicy: { allow: ['task', 'generate_object'] } } as const
 
-describe('what a run spends', () => {
-  it('includes its subagents, those they hand work to, and generated objects, each once', async () => {
+describe('the usage of a run', () => {
+  it('includes its subagents, their subagents, and generated objects, each once', async () => {
     const { server, agent, root } = await open(
       byPrompt({
         'parent work': answer(calls(['task', { agent: 'boss', description: 'd', prompt: 'child work' }])),
@@ -94,7 +94,7 @@ describe('what a run spends', () => {
     expect(session.spending().usage.totalTokens).toBe(server.requests.length * each)
   })
 
-  it('includes a task in the background in the run in which it was spent', async () => {
+  it('includes a background task in the run in which it was used', async () => {
     const { server, agent, root } = await open(
       byPrompt({
         start: answer(
@@ -112,7 +112,7 @@ describe('what a run spends', () => {
     expect(first.totalTokens + second.totalTokens).toBeLessThanOrEqual(server.requests.length * each)
   })
 
-  it('includes side questions and objects of the host that are asked meanwhile, which have their own results too', async () => {
+  it('includes side questions and objects of the host at the same time, which have their own results too', async () => {
     const { server, agent, root } = await open(
       byPrompt({ work: answer(calls(['wait', {}])), '"n"': says('{"n":1}'), number: says('{"n":1}') }),
     )
@@ -145,7 +145,7 @@ describe('what a run spends', () => {
     expect(session.spending().usage.totalTokens).toBe(5 * each)
   })
 
-  it('includes summaries, those that the user asks for too', async () => {
+  it('includes summaries, also those that the user requests', async () => {
     const { server, agent, root } = await open(byPrompt({}))
     const session = agent.session(root, { sandbox: 'off' })
     await session.send('one')
@@ -171,7 +171,7 @@ describe('what a run spends', () => {
     expect((await session.runs()).at(-1)).toMatchObject({ usage: { totalTokens: 2 * each } })
   })
 
-  it('is known when a subagent had spent it before the run was cancelled', async () => {
+  it('is known when a subagent had used it before the run was cancelled', async () => {
     const { server, agent, root } = await open(
       byPrompt(
         {
@@ -196,8 +196,8 @@ describe('what a run spends', () => {
   })
 })
 
-describe('what a session has spent', () => {
-  it('stays known after another model was chosen, for each model', async () => {
+describe('the usage of a session', () => {
+  it('stays known for each model after another model was chosen', async () => {
     const { server, agent, root } = await open(byPrompt({}))
     const session = agent.session(root, { sandbox: 'off' })
     await session.send('one')

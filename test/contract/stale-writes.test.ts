@@ -70,7 +70,7 @@ describe('a write of the model to a file that changed since it was read', { time
     expect(last).toMatch(stale)
   })
 
-  it('passes when the content is what it was', async () => {
+  it('is allowed when the content is the same again', async () => {
     const { last, text } = await rounds([
       read(),
       run('cp a.txt b; echo x > a.txt; mv b a.txt; touch a.txt'),
@@ -80,13 +80,13 @@ describe('a write of the model to a file that changed since it was read', { time
     expect(text).toBe('new')
   })
 
-  it('passes after it was read again, in part as well', async () => {
+  it('is allowed after it was read again, also in part', async () => {
     const again: [string, JsonValue] = ['read', { file_path: 'a.txt', limit: 1 }]
     const { last } = await rounds([read(), run('echo more >> a.txt'), again, edit('two', 'three')])
     expect(last).toContain('Replaced 1')
   })
 
-  it('is refused after a write of its own, too, and through a link', async () => {
+  it('is refused after a write of its own too, and through a link', async () => {
     expect((await rounds([write('one'), run('echo x > a.txt'), write('two')])).last).toMatch(stale)
     const linked = await openSession(
       [calls(read('link')), calls(run('echo x > a.txt')), calls(write('new')), 'done'],
@@ -136,7 +136,7 @@ describe('a write of the model to a file that changed since it was read', { time
     expect((await session.send('go')).text).toMatch(stale)
   })
 
-  it('passes for large files that were read in part, and is refused when another part changed', async () => {
+  it('is allowed for large files that were read in part, and refused when another part changed', async () => {
     const big = Array.from({ length: 60_000 }, (_, at) => `line ${at}`).join('\n')
     for (const [command, expected] of [
       ['true', 'Replaced 1'],
@@ -154,7 +154,7 @@ describe('a write of the model to a file that changed since it was read', { time
 })
 
 describe('a write of the model that loses nothing', { timeout: limit }, () => {
-  it('passes for a file that was never read, for one that is gone, and for its own work', async () => {
+  it('is allowed for a file that was never read, for a deleted one, and for its own work', async () => {
     expect((await rounds([write('new')])).text).toBe('new')
     expect((await rounds([run('echo x >> a.txt'), write('new')])).text).toBe('new')
     expect((await rounds([read(), run('rm a.txt'), write('new')])).text).toBe('new')
@@ -166,7 +166,7 @@ describe('a write of the model that loses nothing', { timeout: limit }, () => {
     ).toBe('uno\nfour\n')
   })
 
-  it('passes for several changes of one file in one answer, also in a batch', async () => {
+  it('is allowed for several changes of one file in one answer, also in a batch', async () => {
     const edits = [edit('one', 'uno'), edit('two', 'dos'), edit('uno', 'ein')]
     for (const script of [
       [calls(read()), calls(...edits), 'done'],
@@ -195,15 +195,15 @@ describe('a write of the model that loses nothing', { timeout: limit }, () => {
   })
 })
 
-describe('the options of the check', { timeout: limit }, () => {
-  it('switch it off', async () => {
+describe('the options of the stale-write check', { timeout: limit }, () => {
+  it('turn it off', async () => {
     const { text } = await rounds([read(), run('echo more >> a.txt'), write('new')], {
       staleWriteCheck: false,
     })
     expect(text).toBe('new')
   })
 
-  it('require a file to be read before it is changed, and let new ones be made', async () => {
+  it('require a file to be read before it is changed, and allow new ones', async () => {
     const required = { requireReadBeforeWrite: true }
     for (const change of [write('new'), edit('two', 'three'), patch]) {
       const { last, text } = await rounds([change], required)
@@ -217,7 +217,7 @@ describe('the options of the check', { timeout: limit }, () => {
     expect((await rounds([run('cat a.txt'), write('new')], required)).last).toContain('you have not read it')
   })
 
-  it('are checked', async () => {
+  it('are validated', async () => {
     await expect(openSession([], { staleWriteCheck: 'no' } as never)).rejects.toThrow('staleWriteCheck')
     await expect(openSession([], { requireReadBeforeWrite: 1 } as never)).rejects.toThrow(
       'requireReadBeforeWrite',
@@ -245,13 +245,13 @@ describe('a resumed session', { timeout: limit }, () => {
     return toolResults(server, before.length + 2).at(-1) ?? ''
   }
 
-  it('refuses a write to what changed while it was closed', async () => {
+  it('refuses a write to a file that changed while it was closed', async () => {
     const change = (root: string): Promise<void> => writeFile(join(root, 'a.txt'), 'by the user')
     expect(await resumed(change, read())).toMatch(stale)
     expect(await resumed(change, write('mine'))).toMatch(stale)
   })
 
-  it('writes files that are as the model left them, and files that are gone', async () => {
+  it('writes files that are unchanged since the model’s last access, and deleted files', async () => {
     const nothing = async (): Promise<void> => undefined
     expect(await resumed(nothing, read())).toContain('Wrote')
     expect(await resumed(nothing, read(), write('mine'))).toContain('Wrote')

@@ -13,7 +13,7 @@ function fakeTimeouts(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-it('the time of a step in a pipeline begins with its turn', async () => {
+it('the time limit of a step in a pipeline starts with the step', async () => {
   const go = later()
   const model = byPrompt(async ({ prompt }) => {
     if (prompt === 'hold') await go.promise
@@ -33,13 +33,13 @@ it('the time of a step in a pipeline begins with its turn', async () => {
     await expect(session.pipeline(['a'], stages, odd)).rejects.toThrow('timeoutMs must be a whole number')
 })
 
-it('steps wait for each other where fewer tasks may be unfinished than may run at the same time', async () => {
+it('steps wait for each other when fewer tasks can be unfinished than can run at the same time', async () => {
   const { session } = await open({ model: byPrompt(({ prompt }) => prompt), delegation: { maxTasks: 2 } })
   const outcomes = await session.parallel(['a', 'b', 'c', 'd', 'e'].map(stepOf))
   expect(outcomes.map(({ output }) => output)).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
 
-it('no step of a workflow is forgotten before all of it is over, however few tasks are kept', async () => {
+it('no step of a workflow is dropped before the whole workflow has ended, however few tasks are kept', async () => {
   const done: string[] = []
   let fails = true
   const model = byPrompt(({ prompt }) => {
@@ -62,7 +62,7 @@ it('no step of a workflow is forgotten before all of it is over, however few tas
   expect(await session.subagentTasks()).toHaveLength(1)
 })
 
-it('a skill that is done by an agent of its own has the time of a task, not of a tool', async () => {
+it('a skill that runs in its own agent has the time limit of a task, not of a tool', async () => {
   const model = byPrompt(async ({ prompt, turn, results }) => {
     if (prompt === 'go')
       return turn === 0 ? call('Skill', { skill_name: 'slow', prompt: 'do' }) : results.join()
@@ -75,7 +75,7 @@ it('a skill that is done by an agent of its own has the time of a task, not of a
   expect((await session.send('go')).text).toBe('the answer')
 })
 
-it('consults no agent first where the rules do not allow delegation', async () => {
+it('consults no agent first when the rules do not allow delegation', async () => {
   for (const permissionPolicy of [{ deny: ['task'] }, { ask: ['task'] }]) {
     const model = byPrompt(({ prompt }) => prompt)
     const { session } = await open({ model, permissionPolicy, autoDelegation: { enabled: true } })
@@ -106,7 +106,7 @@ class NoTaskNotes extends MemorySessionStore {
   }
 }
 
-it('a log that fails while it records a task that was cut off is reported to the host, and ends no process', async () => {
+it('a log that fails while it records an interrupted task is reported to the host, and ends no process', async () => {
   const sessionStore = new NoTaskNotes()
   const model = byPrompt(({ prompt, turn }) => {
     if (prompt === 'slow') return { hang: true }

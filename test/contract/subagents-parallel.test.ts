@@ -5,8 +5,8 @@ import type { TaskOptions } from '../../src/subagents/task-options.js'
 import { recordsOf, storeWith } from '../persistence/kept.js'
 import { byPrompt, call, open, textOf } from './subagents.js'
 
-describe('tasks at the same time', () => {
-  it('32 of them run eight at a time, and each answer belongs to its task', async () => {
+describe('parallel tasks', () => {
+  it('run eight at a time when there are 32, and each answer belongs to its task', async () => {
     let atWork = 0
     let most = 0
     const model = byPrompt(async ({ prompt }) => {
@@ -28,7 +28,7 @@ describe('tasks at the same time', () => {
     )
   })
 
-  it('maxParallelTasks says how many', async () => {
+  it('are limited by maxParallelTasks', async () => {
     let atWork = 0
     let most = 0
     const model = byPrompt(async () => {
@@ -42,7 +42,7 @@ describe('tasks at the same time', () => {
     expect(most).toBe(2)
   })
 
-  it('does not fail the others when one fails; fails when all fail', async () => {
+  it('do not fail the others when one fails, and fail when all fail', async () => {
     const model = byPrompt(({ prompt }) => (prompt === 'bad' ? { error: new Error('no luck') } : 'good'))
     const { session } = await open({ model, retry: { maxRetries: 0 } })
     const some = await session.tasks([{ prompt: 'bad' }, { prompt: 'fine' }])
@@ -57,7 +57,7 @@ describe('tasks at the same time', () => {
     ['parallel_task', (session: Session, tasks: TaskOptions[]) => session.tool('parallel_task', { tasks })],
     ['session.task', (session: Session, tasks: TaskOptions[]) => session.task({ tasks })],
     ['task', (session: Session, tasks: TaskOptions[]) => session.tool('task', { tasks })],
-  ] as const)('fails only the task with an unknown agent, by %s', async (_, hand) => {
+  ] as const)('fail only for the task with an unknown agent, by %s', async (_, hand) => {
     const { session } = await open({ model: byPrompt(({ prompt }) => `answer to ${prompt}`) })
     const some = await hand(session, [
       { agent: 'explore', prompt: 'a' },
@@ -88,14 +88,14 @@ describe('tasks at the same time', () => {
     [{ tasks: [] }, 'tasks'],
     [{ tasks: 'a' }, 'tasks'],
     [{ tasks: [{ agent: 'explore' }] }, 'prompt'],
-  ])('task refuses what is neither one nor several: %j', async (args, words) => {
+  ])('reject what is neither one task nor several: %j', async (args, words) => {
     const { session } = await open({ model: byPrompt(() => 'x') })
     const refused = await session.task(args as never)
     expect(refused.exitCode).toBe(1)
     expect(refused.output).toContain(words)
   })
 
-  it('says what is wrong with a task of the list', async () => {
+  it('report what is wrong with a task of the list', async () => {
     const { session } = await open({ model: byPrompt(() => 'x') })
     const odd = await session.tool('parallel_task', {
       tasks: [{ prompt: 'a' }, { prompt: 'b', agnt: 'explore' }],
@@ -109,7 +109,7 @@ describe('tasks at the same time', () => {
 describe('session.parallel', () => {
   const steps = ['a', 'b', 'c'].map((taskId) => ({ taskId, agent: 'general', prompt: `do ${taskId}` }))
 
-  it('gives outcomes in the order of the steps, and data where a schema asks for it', async () => {
+  it('returns outcomes in the order of the steps, and data when a schema is given', async () => {
     const model = byPrompt(({ prompt }) => (prompt.includes('JSON Schema') ? '{"ok":true}' : prompt))
     const { session } = await open({ model })
     expect(await session.parallel([])).toEqual([])
@@ -127,13 +127,13 @@ describe('session.parallel', () => {
     )
   })
 
-  it('more steps than may be unfinished wait for their turn', async () => {
+  it('queues steps when more are given than can be unfinished', async () => {
     const { session } = await open({ model: byPrompt(() => 'x'), delegation: { maxTasks: 8 } })
     const many = Array.from({ length: 20 }, (_, at) => ({ taskId: `${at}`, agent: 'general', prompt: 'x' }))
     expect((await session.parallel(many)).every(({ success }) => success)).toBe(true)
   })
 
-  it('stops asking once the tokens for all of them are used up', async () => {
+  it('sends no more requests once the shared tokens are used up', async () => {
     const usage = { inputTokens: 90, outputTokens: 10, totalTokens: 100 }
     const { session } = await open({ model: byPrompt(() => ({ text: 'x', usage })), maxParallelTasks: 1 })
     const { outcomes, budget } = await session.parallel(steps, 150)
@@ -176,7 +176,7 @@ describe('session.parallel', () => {
 })
 
 describe('session.pipeline', () => {
-  it('takes each item through the stages, and ends those that a stage gives up', async () => {
+  it('passes each item through the stages, and ends those that a stage gives up', async () => {
     const model = byPrompt(({ prompt }) => `<${prompt}>`)
     const { session } = await open({ model })
     const step = (prompt: string) => ({ taskId: prompt, agent: 'general', prompt })
@@ -224,7 +224,7 @@ describe('autoDelegation', () => {
       return child === undefined ? request.chatHistory.map(textOf).join('\n') : `${child} on ${prompt}`
     })
 
-  it('is off unless switched on', async () => {
+  it('is off by default', async () => {
     const { session } = await open({ model: model() })
     expect((await session.send('Where is the parser?')).text).toBe('Where is the parser?')
   })
@@ -239,7 +239,7 @@ describe('autoDelegation', () => {
     expect((await session.send('Say hello')).text).not.toMatch(/Say hello\n<delegated/)
   })
 
-  it('autoParallel: false only takes the same time from it', async () => {
+  it('runs them one after another with autoParallel: false', async () => {
     let atWork = 0
     let most = 0
     const slow = byPrompt(async () => {
@@ -258,7 +258,7 @@ describe('autoDelegation', () => {
   })
 })
 
-it('a call in a call: tasks are given by a batch as by a model', async () => {
+it('tasks can be given by a batch, as by a model', async () => {
   const model = byPrompt(({ prompt, turn, results }) =>
     prompt === 'Begin' && turn === 0
       ? call('batch', { invocations: [{ tool: 'task', args: { prompt: 'inner' } }] })

@@ -18,7 +18,7 @@ function handingOn(times = 1) {
   })
 }
 
-describe('a call of a subagent that must be asked about', () => {
+describe('a call of a subagent that needs approval', () => {
   it('reaches the user of the parent, with the name of the subagent', async () => {
     const asked: AskRequest[] = []
     const { session } = await open({
@@ -54,7 +54,7 @@ describe('a call of a subagent that must be asked about', () => {
     expect(await session.glob('*')).toEqual([])
   })
 
-  it('is two questions when two children ask under the same id', async () => {
+  it('is two questions when two children ask with the same id', async () => {
     const { session } = await open({ model: handingOn(), confirmationPolicy: { enabled: true } })
     const done = session.tasks([
       { agent: 'general', prompt: 'do' },
@@ -68,7 +68,7 @@ describe('a call of a subagent that must be asked about', () => {
     expect((await done).metadata).toMatchObject({ success_count: 2 })
   })
 
-  it('is answered for the session of the child alone', async () => {
+  it('is answered for the session of the child only', async () => {
     let asked = 0
     const onAsk = () => {
       asked++
@@ -93,7 +93,7 @@ describe('a call of a subagent that must be asked about', () => {
     expect(asked).toBe(4)
   })
 
-  it('passes where the host hands on what was agreed to', async () => {
+  it('is allowed when the host passes approvals on to subagents', async () => {
     let asked = 0
     const onAsk = () => {
       asked++

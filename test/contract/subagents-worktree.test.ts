@@ -34,7 +34,7 @@ function delegating(...work: readonly ReturnType<typeof calls>[]): Script {
 const prompt = 'PARENT PROMPT: do the isolated work'
 
 describe('a task with isolation: worktree', () => {
-  it('edits a checkout of its own, gives the parent a patch, and leaves nothing on disk', async () => {
+  it('edits its own checkout, gives the parent a patch, and leaves nothing on disk', async () => {
     const script = delegating(
       calls(edit('a.txt', 'one', 'ONE')),
       calls(
@@ -172,7 +172,7 @@ describe('steps of a host with isolation: worktree', () => {
 })
 
 describe('worktrees of killed processes', () => {
-  it('are removed by the next one, and those of living processes stay', async () => {
+  it('are removed by the next one, and those of live processes stay', async () => {
     mkdirSync(trees, { recursive: true, mode: 0o700 })
     const owner = readProcess(process.pid)
     const dead = join(trees, `${process.pid}-dead`)

@@ -10,7 +10,7 @@ import { eventsOf, later, makeWorkspace, ofType, whenDone } from './open-session
 import { byPrompt, call, open } from './subagents.js'
 
 describe('a task', () => {
-  it('is done by an agent in a session of its own, and its answer is the result', async () => {
+  it('is run by an agent in its own session, and its answer is the result', async () => {
     const model = byPrompt(({ prompt, turn, results }) => {
       if (prompt === 'Where is the sign?')
         return turn === 0
@@ -45,7 +45,7 @@ describe('a task', () => {
     expect(await session.pendingSubagentTasks()).toEqual([])
   })
 
-  it('can be given by the host, and gives a ToolResult', async () => {
+  it('can be started by the host, and returns a ToolResult', async () => {
     const model = byPrompt(() => 'short')
     const { session } = await open({ model })
     const result = await session.task({
@@ -70,7 +70,7 @@ describe('a task', () => {
     })
   })
 
-  it('names the agents there are when it is given to one that is not', async () => {
+  it('with an unknown agent is an error that lists the known ones', async () => {
     const { session } = await open({ model: byPrompt(() => 'x') })
     const result = await session.task({ agent: 'exploer', prompt: 'go' })
     expect(result.exitCode).toBe(1)
@@ -78,7 +78,7 @@ describe('a task', () => {
     expect(result.output).toContain('explore')
   })
 
-  it('keeps what was said when it fails, and says why', async () => {
+  it('keeps its text when it fails, and says why', async () => {
     const model = byPrompt(({ turn }) => ({
       text: `step ${turn}`,
       toolCalls: [{ name: 'ls', args: { path: '.' } }],
@@ -99,13 +99,13 @@ describe('a task', () => {
     expect(result.output).toContain('thinking')
   })
 
-  it('does not take what a model wrote for a command of the host', async () => {
+  it('does not read the model’s text as a command of the host', async () => {
     const model = byPrompt(({ prompt }) => `asked: ${prompt}`)
     const { session } = await open({ model })
     expect((await session.task({ prompt: '/help' })).output).toContain('asked: /help')
   })
 
-  it('works with the tools that its parent has and its agent names', async () => {
+  it('has the tools that its parent has and its agent names', async () => {
     let shown: string[] = []
     const model = byPrompt(({ request }) => {
       shown = request.tools.map(({ name }) => name)
@@ -116,7 +116,7 @@ describe('a task', () => {
     expect(shown).toEqual(['read', 'grep'])
   })
 
-  it('answers with data where a schema is given, and is asked once more when it does not fit', async () => {
+  it('answers with data when a schema is given, and is asked once more when it does not match', async () => {
     const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
     const answers = ['{"n":"one"}', '```json\n{"n":1}\n```']
     let asked = 0
@@ -130,8 +130,8 @@ describe('a task', () => {
   })
 })
 
-describe('what a subagent spends', () => {
-  it('is counted by its parent, and held to its guard', async () => {
+describe('the usage of a subagent', () => {
+  it('is counted by its parent, and limited by the parent’s guard', async () => {
     const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 }
     const model = byPrompt(() => ({ text: 'done', usage }))
     const seen: string[] = []
@@ -162,7 +162,7 @@ describe('what a subagent spends', () => {
 })
 
 describe('undo', () => {
-  it('takes back what subagents changed for a run', async () => {
+  it('restores what subagents changed for a run', async () => {
     const model = byPrompt(({ prompt, turn }) => {
       if (prompt === 'Change it')
         return turn === 0 ? call('task', { agent: 'general', prompt: 'write it' }) : 'done'
@@ -184,7 +184,7 @@ describe('an agent', () => {
     ...agent,
   })
 
-  it('learns that an agent reads its answer only where that is configured, and only in a task', async () => {
+  it('is informed that another agent reads its answer only when configured, and only in a task', async () => {
     const model = byPrompt(({ request }) => request.instructions ?? '')
     const { session, agent, root } = await open({ model })
     kernelOf(session).use(subagentsFeature).agents.add(named({}))
@@ -195,7 +195,7 @@ describe('an agent', () => {
     expect((await alone.send('x')).text).not.toContain(line)
   })
 
-  it('that is primary takes no tasks', async () => {
+  it('that is primary accepts no tasks', async () => {
     const { session } = await open({ model: byPrompt(() => 'x') })
     kernelOf(session)
       .use(subagentsFeature)
@@ -207,7 +207,7 @@ describe('an agent', () => {
     expect((await session.task({ agent: 'own', prompt: 'x' })).exitCode).toBe(0)
   })
 
-  it('that is inspectable is listed with the open sessions while it works', async () => {
+  it('that is inspectable is listed with the open sessions while it runs', async () => {
     const at = later()
     const go = later()
     const model = byPrompt(async () => {
@@ -244,7 +244,7 @@ describe('an agent', () => {
     expect(lines[0]?.length).toBeLessThanOrEqual(160)
   })
 
-  it('uses the ids of its host in an order that repeats', async () => {
+  it('uses the ids of its host in a reproducible order', async () => {
     const run = async (): Promise<unknown> => {
       const model = byPrompt(async ({ prompt }) => {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 5))
@@ -263,7 +263,7 @@ describe('an agent', () => {
   })
 })
 
-it('what subagents used counts after a restart, too', async () => {
+it('the usage of subagents counts after a restart too', async () => {
   const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 }
   const model = byPrompt(({ prompt, turn }) =>
     prompt === 'Begin' && turn === 0 ? { ...call('task', { prompt: 'x' }), usage } : { text: 'done', usage },
@@ -277,7 +277,7 @@ it('what subagents used counts after a restart, too', async () => {
   expect(kernelOf(second.session).spending.usage.totalTokens).toBe(330)
 })
 
-it('auto_delegation and its fellows of a configuration hold for every session', async () => {
+it('auto_delegation and the related fields of a configuration apply to every session', async () => {
   const { root, userDir } = await makeWorkspace()
   const config = 'auto_delegation { enabled = true allow_manual_delegation = false }\nauto_parallel = false'
   const agent = await Agent.create(config, { userDir, env: {} })

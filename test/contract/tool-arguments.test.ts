@@ -65,7 +65,7 @@ describe('arguments of a wrong type', () => {
     required: ['count'],
   }
 
-  it.each(kinds)('are read in ToolSet.call as in a run, with %s', async (_, make) => {
+  it.each(kinds)('are converted in ToolSet.call as in a run, with %s', async (_, make) => {
     const read: readonly [JsonValue, JsonValue][] = [
       [{ count: '5' }, { count: 5 }],
       [
@@ -88,7 +88,7 @@ describe('arguments of a wrong type', () => {
   })
 
   it.each(kinds.slice(0, 2))(
-    'that leave a doubt are an error that names the field, in both, with %s',
+    'that are ambiguous are an error that names the field, in both, with %s',
     async (_, make) => {
       const wrong: readonly JsonValue[] = [
         { count: 'five' },
@@ -121,7 +121,7 @@ describe('arguments of a wrong type', () => {
     expect(ran).toEqual([])
   })
 
-  it('does not run a tool twice whose work rejects the same arguments', async () => {
+  it('do not run a tool twice that rejects the same arguments itself', async () => {
     let ran = 0
     const inner = createTool({
       name: 'inner',
@@ -181,7 +181,7 @@ describe('a tool written by hand with a schema that the validator does not under
     expect(await ToolSet.fromTools([tool]).call('by_hand', '{"a":1}')).toBe('done by hand')
   })
 
-  it('is left out while its definition fails, and a call is an error', async () => {
+  it('is omitted while its definition fails, and a call is an error', async () => {
     const tool: Tool = {
       name: 'by_hand',
       definition: () => {

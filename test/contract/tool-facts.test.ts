@@ -9,7 +9,7 @@ import { calls, collect, eventsOf, ofType, openSession, until } from './open-ses
 const labels = { tenantId: 'acme', principal: 'bot', agentTemplateId: 'ci-7', correlationId: 'trace-1' }
 
 describe('every trace event', () => {
-  it('says whose call it was and when: labels, session, run and time', async () => {
+  it('has the caller and the time: labels, session, run and time', async () => {
     const { session } = await openSession(
       [calls(['read', { file_path: 'a.txt' }], ['read', { file_path: 'none.txt' }], ['nothing', {}]), 'done'],
       { ...labels, sessionId: 'traced', hostEnv: { clock: new FixedClock(5_000) } },
@@ -24,7 +24,7 @@ describe('every trace event', () => {
     expect(trace.map((event) => event.runId)).toEqual([runId, runId, runId, 'host'])
   })
 
-  it('names the run of a direct call that is made while one is at work, and leaves labels out that there are not', async () => {
+  it('has the run of a direct call that is made while one is active, and no labels if there are none', async () => {
     const { session } = await openSession(
       [calls(['bash', { command: 'until [ -e go ]; do sleep 0.05; done' }]), 'done'],
       {
@@ -111,7 +111,7 @@ describe('kind and title', () => {
     expect(kept).toEqual(events)
   })
 
-  it('do not stop a call whose arguments name no paths that can be read', async () => {
+  it('do not stop a call whose arguments name no valid paths', async () => {
     const { session } = await openSession([
       calls(['read', { file_path: 7 }, 'a'], ['read', { file_path: '\0' }, 'b'], ['read', [], 'c']),
       'done',
@@ -123,7 +123,7 @@ describe('kind and title', () => {
 })
 
 describe('confirmation_required', () => {
-  it('carries the suggested rule that onAsk has', async () => {
+  it('has the same suggested rule as onAsk', async () => {
     const asked: AskRequest[] = []
     const { session, root } = await openSession(
       [
@@ -149,7 +149,7 @@ describe('confirmation_required', () => {
     ])
   })
 
-  it('carries none where none is safe to offer', async () => {
+  it('has none when no rule is safe to offer', async () => {
     const { session } = await openSession([calls(['bash', { command: 'sh -c "$(cat a)"' }]), 'done'], {
       confirmationPolicy: { enabled: true },
       onAsk: ({ suggestion }) => ({ decision: 'reject', message: String(suggestion === undefined) }),

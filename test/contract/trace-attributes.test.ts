@@ -81,7 +81,7 @@ describe('the attributes of spans without content', () => {
     expect(JSON.stringify(spans)).not.toContain(secret)
   })
 
-  it('have a bounded id of a call', async () => {
+  it('have an id of a call with limited length', async () => {
     const spans = await spansOf([
       { toolCalls: [{ name: 'ls', args: { path: '.' }, id: 'c'.repeat(10_000) }] },
       'Done.',

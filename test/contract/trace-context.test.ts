@@ -73,7 +73,7 @@ async function openAgent(more: Partial<TelemetryOptions> = {}) {
 const remote = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 describe('the trace of a run in other processes', () => {
-  it('is in the headers of requests to models whose hosts are named, and of no others', async () => {
+  it('is in the headers of requests to model hosts that are named, and of no others', async () => {
     const server = await startModelServer(() => ({ text: 'Done.' }))
     onTestFinished(() => server.close())
     for (const [provider, api] of [
@@ -144,7 +144,7 @@ describe('the trace of a run in other processes', () => {
     expect(call?.headers['traceparent']).toBe(traceparent)
   })
 
-  it('begins with the header of a request to the server, whichever attempt of the client started the run', async () => {
+  it('starts with the header of a request to the server, whichever attempt of the client started the run', async () => {
     const { agent, root, spans } = await openAgent()
     const server = createCapstanServer(agent, {
       token: 'token-of-the-trace',

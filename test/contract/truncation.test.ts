@@ -20,7 +20,7 @@ async function modelText(
 
 const note = /The output was truncated\. output_path: (\S+) has all of it/
 
-describe('what a model reads of a long output', () => {
+describe('a long output in a request to the model', () => {
   it('says that the output of a command was truncated, and where all of it is', async () => {
     const { text, session } = await modelText([
       'bash',
@@ -63,7 +63,7 @@ describe('what a model reads of a long output', () => {
     ['a list of parts', () => [{ type: 'text', text: '😀'.repeat(100_000) }]],
     ['a text', () => `x${'😀'.repeat(100_000)}`],
     ['data', () => ({ list: Array.from({ length: 100_000 }, (_, at) => `entry ${at}`) })],
-  ])('says so of %s of any tool', async (_, execute) => {
+  ])('says so for %s of any tool', async (_, execute) => {
     const tool = createJsonTool({ name: 'long', description: '', parameters: { type: 'object' }, execute })
     const { text } = await modelText(['long', {}], { tools: [tool] })
     expect(text).toMatch(note)

@@ -21,7 +21,7 @@ const echo = {
 }
 
 describe('verifying commands', () => {
-  it('gives a report and keeps it for the session', async () => {
+  it('returns a report and keeps it for the session', async () => {
     const { session } = await openSession([])
     expect(session.verificationSummaryText()).toBe('Verification skipped: no reports.')
     const report = await session.verifyCommands('docs api check', [echo])
@@ -68,7 +68,7 @@ describe('verifying commands', () => {
     expect(await readFile(join(root, 'log'), 'utf8')).toBe('1\n2\n')
   })
 
-  it('has failed where a required command fails, and shows its output with the whole in a file', async () => {
+  it('has failed when a required command fails, and shows its output with all of it in a file', async () => {
     const { session } = await openSession([])
     const command = 'seq 1 20000; echo the end; exit 7'
     const report = await session.verifyCommands('release', [{ id: 'unit', kind: 'test', command }])
@@ -83,7 +83,7 @@ describe('verifying commands', () => {
     )
   })
 
-  it('ends a command whose time is over, with all that it started', async () => {
+  it('ends a command at its time limit, with all processes that it started', async () => {
     const { session, root } = await openSession([])
     const { checks } = await session.verifyCommands('slow', [
       { id: 'slow', command: 'sleep 300 & echo $! > pid; wait', timeoutMs: 1_500 },
@@ -99,7 +99,7 @@ describe('verifying commands', () => {
     await expect.poll(state).toMatch(/^gone$|\) Z /)
   })
 
-  it('says what was cancelled, by a signal and by closing the session', async () => {
+  it('reports what was cancelled, by a signal and by closing the session', async () => {
     const { session, root } = await openSession([])
     const stop = new AbortController()
     const commands = [
@@ -124,7 +124,7 @@ describe('verifying commands', () => {
     await expect(session.verifyCommands('late', [echo])).rejects.toMatchObject({ code: 'session_closed' })
   })
 
-  it('refuses what cannot be read, and runs nothing then', async () => {
+  it('rejects invalid input, and then runs nothing', async () => {
     const { session, root } = await openSession([])
     const commands = [
       { id: 'a', command: 'touch ran' },
@@ -138,7 +138,7 @@ describe('verifying commands', () => {
     expect(session.verificationReports()).toEqual([])
   })
 
-  it('is the host’s own: no rule holds it, and hooks and the ceiling do', async () => {
+  it('is a call of the host: no rule applies, but hooks and the ceiling do', async () => {
     const denied = await openSession([], { permissionPolicy: { deny: ['bash(*)'] } })
     expect((await denied.session.verifyCommands('a', [echo])).status).toBe('passed')
     denied.session.registerHook('guard', 'pre_tool_use', { tool: 'bash' }, null, () => ({
@@ -153,7 +153,7 @@ describe('verifying commands', () => {
     expect((await held.session.verifyCommands('a', [echo])).status).toBe('needs_review')
   })
 
-  it('works where the model has no shell, and for longer than a model may ask', async () => {
+  it('works without a shell for the model, and longer than a model can request', async () => {
     const { session } = await openSession([], { builtinTools: ['read'] })
     expect((await session.verifyCommands('a', [{ ...echo, timeoutMs: 3_600_000 }])).status).toBe('passed')
     expect((await session.tool('bash', { command: 'true' })).exitCode).toBe(1)
@@ -165,8 +165,8 @@ describe('verifying commands', () => {
   })
 })
 
-describe('what a run verified', () => {
-  it('is counted in its result with what was verified before it, as the session counts it', async () => {
+describe('the verification of a run', () => {
+  it('is counted in its result with earlier verifications, as the session counts it', async () => {
     const script = [bash('until [ -e go ]; do sleep 0.05; done'), 'done', 'again']
     const { session } = await openSession(script, { permissionPolicy: { allow: ['bash(*)'] } })
     await session.verifyCommands('before', [{ id: 'no', command: 'false' }])
@@ -207,7 +207,7 @@ describe('what a run verified', () => {
       })
   })
 
-  it('can be recorded by the host, checked and kept', async () => {
+  it('can be recorded by the host, validated and kept', async () => {
     const { session } = await openSession([])
     await session.recordVerificationReports({ subject: 'ci', checks: [{ id: 'build', status: 'passed' }] })
     await session.recordVerificationReports([{ subject: 'review', status: 'needs_review' }])
@@ -234,7 +234,7 @@ describe('a tool that verifies', () => {
   })
   const go = (subject: string, ...commands: string[]) => calls(['check_work', { subject, commands }])
 
-  it('does so with the authority of its caller', async () => {
+  it('verifies with the permissions of its caller', async () => {
     const { session, root } = await openSession([go('work', 'echo fine', 'touch made'), 'done'], {
       tools: [verifier],
       permissionPolicy: { allow: ['check_work(*)', 'bash(echo *)'] },
@@ -274,7 +274,7 @@ describe('a tool that verifies', () => {
     expect(existsSync(join(root, 'not-made'))).toBe(false)
   })
 
-  it('takes nothing back that the host found', async () => {
+  it('cannot override a report of the host', async () => {
     const { session } = await openSession([go('release', 'true'), 'done'], {
       tools: [verifier],
       permissionPolicy: { allow: ['check_work(*)', 'bash(true)'] },
@@ -285,8 +285,8 @@ describe('a tool that verifies', () => {
   })
 })
 
-describe('reports of a session that is kept', () => {
-  it('are there when it is resumed, and are left out of an untrusted log', async () => {
+describe('reports of a stored session', () => {
+  it('are restored when it is resumed, and not from an untrusted log', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const store = () => new FileSessionStore(join(base, 'sessions'))
     const first = await Agent.create({}, { userDir })
@@ -325,7 +325,7 @@ describe('reports of a session that is kept', () => {
 describe('the presets of a workspace', () => {
   const manifest = JSON.stringify({ scripts: { test: 'echo ok', lint: 'exit 1' } })
 
-  it('are found at once, and can be run as they are', async () => {
+  it('are found at once, and can be run unchanged', async () => {
     const { session } = await openSession([], {}, { 'web/package.json': manifest, 'web/yarn.lock': '' })
     const [preset] = session.verificationPresets()
     expect(preset).toMatchObject({
@@ -341,7 +341,7 @@ describe('the presets of a workspace', () => {
     expect(checks[0]?.evidence?.head).toMatch(/web\n$/)
   })
 
-  it('are never those of a directory outside', async () => {
+  it('never come from a directory outside', async () => {
     const { session, root } = await openSession([])
     const other = await makeWorkspace({ 'package.json': manifest })
     await symlink(other.root, join(root, 'linked'))

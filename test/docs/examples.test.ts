@@ -10,7 +10,7 @@ const page = readFileSync(join(root, 'examples/README.md'), 'utf8')
 const named = [...page.matchAll(/^\| `([^`]+)`/gm)].map(([, path = '']) => `examples/${path}`)
 
 describe('the examples', () => {
-  it('are all on their page, each by the file to start', () => {
+  it('are all on their page, each with the file to start', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const folders = listFiles('examples', /\.mjs$/).map((path) => path.split('/').slice(0, 2).join('/'))
     expect([...new Set(folders)].filter((each) => !named.some((path) => path.startsWith(each)))).toEqual([])
@@ -21,7 +21,7 @@ describe('the examples', () => {
     expect(printed(outcome)).toMatch(/^exit code 0\nweekdays: completed\n/)
   })
 
-  it('hand calls to workers, and lose none when one of them is killed', async () => {
+  it('send calls to workers, and lose none when one of them is killed', async () => {
     const outcome = await runNode(['examples/queue-worker/host.mjs'])
     expect(printed(outcome)).toMatch(/^exit code 0\n[\s\S]*7 crates weighed\n$/)
   })

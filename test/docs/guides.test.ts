@@ -45,7 +45,7 @@ describe('the guides', () => {
     expect(used.filter((option) => !known.has(option))).toEqual([])
   })
 
-  it('choose a model: names the error codes that there are', () => {
+  it('choose a model: names the existing error codes', () => {
     const page = readFileSync(join(root, 'docs/guides/choose-a-model.md'), 'utf8')
     const models = readFileSync(join(root, 'docs/models.md'), 'utf8')
     const codes = page.match(/`model_\w+`/g) ?? []

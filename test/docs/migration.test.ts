@@ -6,7 +6,7 @@ const page = readFileSync('docs/migration.md', 'utf8')
 const reference = readFileSync('docs/reference.md', 'utf8')
 
 describe('the page for users of other systems', () => {
-  it.each(['sessions', 'tools', 'contract'])('names in its table of %s only what there is', (table) => {
+  it.each(['sessions', 'tools', 'contract'])('names in its table of %s only what exists', (table) => {
     const named = rowsBetween(page, table).flatMap(([, here = '']) => [...here.matchAll(/`(?:\w+\.)?(\w+)/g)])
     expect(named.length).toBeGreaterThan(10)
     const missing = named.flatMap(([, name = '']) =>

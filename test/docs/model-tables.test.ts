@@ -8,7 +8,7 @@ const path = new URL('../../docs/models.md', import.meta.url)
 const page = readFileSync(path, 'utf8')
 
 describe('the tables in docs/models.md', () => {
-  it('have every provider that is known, as the code describes it (UPDATE_DOCS=1 writes them)', () => {
+  it('have every known provider, as the code describes it (UPDATE_DOCS=1 writes them)', () => {
     const filled = page.replace(
       /(?<=<!-- providers:begin -->\n)[\s\S]*?(?=<!-- providers:end -->)/,
       () => `\n${providerTable()}\n`,

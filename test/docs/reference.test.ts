@@ -7,7 +7,7 @@ const path = 'docs/reference.md'
 const page = readFileSync(path, 'utf8')
 
 describe('docs/reference.md', () => {
-  it('says what the declarations say; if not: build, then node scripts/reference.mjs', () => {
+  it('equals the declarations; if not: build, then node scripts/reference.mjs', () => {
     const entries = entriesOf(readFileSync('package.json', 'utf8'))
     const made = withReference(
       page,
@@ -39,7 +39,7 @@ describe('renderReference', () => {
       return text
     })
 
-  it('gives each name a line: its signature, and the first sentence of its comment', () => {
+  it('has one line for each name: its signature, and the first sentence of its comment', () => {
     const made = render({
       'dist/index.d.ts': `export * from './more.js'
 export { b as c } from './more.js'
@@ -103,7 +103,7 @@ export declare class Kept extends Above {
     expect(made.split('make(): void')).toHaveLength(2)
   })
 
-  it('refuses a name that is declared nowhere, and a page without markers', () => {
+  it('rejects a name that is not declared, and a page without markers', () => {
     expect(() => render({ 'dist/index.d.ts': 'export { gone };' })).toThrow('exports gone')
     expect(() => withReference('# Reference', '')).toThrow('reference:begin')
   })

@@ -54,7 +54,7 @@ describe('the catalogue of attacks', () => {
     expect([...naming.keys()].filter((number) => !known.has(number))).toEqual([])
   })
 
-  it('says for each case what tries it, or why nothing can', () => {
+  it('says for each case which test tries it, or why none can', () => {
     expect(securityCases.filter((one) => triedBy(one) === '').map(({ number }) => number)).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe('the catalogue of attacks', () => {
     expect(wrong.map(({ name }) => name)).toEqual([])
   })
 
-  it('says for each break that was found what tries it now', () => {
+  it('says for each fixed vulnerability which test tries it now', () => {
     expect(
       foundBreaks.filter(({ test, attempts: tried }) => test === undefined && tried === undefined),
     ).toEqual([])

@@ -17,17 +17,17 @@ const options = rowsBetween(page, 'options')
 const limits = rowsBetween(page, 'limits')
 
 describe('the tables of options in docs/sessions.md', () => {
-  it('name every option that is taken, once, and no other', () => {
+  it('name every accepted option once, and no other', () => {
     const documented = [...options, ...limits].map(([name]) => nameIn(name))
     expect(documented.toSorted()).toEqual(namesTaken().toSorted())
   })
 
-  it('name no option that a session passes over', () => {
+  it('name no option that a session ignores', () => {
     for (const [name] of [...options, ...limits]) expect(isTaken(nameIn(name)), name).toBe(true)
     expect(isTaken('colour')).toBe(false)
   })
 
-  it('say the defaults that hold', () => {
+  it('have the actual defaults', () => {
     const documented = Object.fromEntries(limits.map(([name, value = '']) => [nameIn(name), value]))
     const defaultLimits = limitsOfNothing()
     for (const [name, value] of Object.entries(defaultLimits))
@@ -39,7 +39,7 @@ describe('the tables of options in docs/sessions.md', () => {
     expect(row('autoCompactThreshold')).toBe(`\`${defaultCompaction.threshold}\``)
   })
 
-  it('say codes that exist', () => {
+  it('have existing codes', () => {
     const known: readonly string[] = [...runErrorCodes, ...modelErrorCodes]
     for (const [, , , code = ''] of limits)
       if (code.startsWith('`')) expect(known, code).toContain(nameIn(code))
@@ -47,7 +47,7 @@ describe('the tables of options in docs/sessions.md', () => {
 })
 
 describe('the table of hooks in docs/sessions.md', () => {
-  it('has every event with its power and what can be changed there', () => {
+  it('has every event with its effect and what can be changed there', () => {
     const documented = rowsBetween(page, 'hooks').map(([event, power, , changes = '']) => [
       nameIn(event),
       power,

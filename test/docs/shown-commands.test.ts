@@ -9,7 +9,7 @@ const tried = 'docs/command.md'
 /** Its commands are run by its own test (test/server/docs.test.ts). */
 const triedElsewhere = 'docs/server.md'
 
-it('commands are shown with what they print only as they are on the page whose commands are tried', () => {
+it('a command with its output is shown only on the page whose commands are tested', () => {
   const others = listFiles('docs', /\.md$/).filter((page) => page !== triedElsewhere)
   const [known, ...pages] = [tried, 'README.md', ...others].map(shownOn)
   expect(pages.flat().filter(({ code }) => !known?.some((each) => each.code === code))).toEqual([])

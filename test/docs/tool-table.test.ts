@@ -7,13 +7,13 @@ const page = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8
 const tools = [...createToolbox(), toolSearchTool, ...extensionTools(true)]
 
 describe('the table of tools in docs/tools.md', () => {
-  it('says what the tools themselves say; if not: build, then node scripts/tool-table.mjs', () => {
+  it('equals the definitions of the tools; if not: build, then node scripts/tool-table.mjs', () => {
     expect(page).toBe(withToolTable(page, renderToolTable(tools)))
   })
 })
 
 describe('the built-in tools, as a model sees them', () => {
-  it('take no arguments they do not know, and keep to schemas that every provider takes', () => {
+  it('accept no unknown arguments, and have schemas that every provider accepts', () => {
     for (const { name, parameters } of tools) {
       expect(parameters, name).toMatchObject({ type: 'object', additionalProperties: false })
       expect(Object.keys(parameters), name).not.toEqual(
@@ -31,7 +31,7 @@ describe('the built-in tools, as a model sees them', () => {
 })
 
 describe('renderToolTable', () => {
-  it('puts each tool on a line of its own, whatever its words', () => {
+  it('puts each tool on its own line, whatever its text', () => {
     const table = renderToolTable([
       {
         name: 'b',
@@ -57,7 +57,7 @@ describe('renderToolTable', () => {
     ])
   })
 
-  it('refuses a page without markers', () => {
+  it('rejects a page without markers', () => {
     expect(() => withToolTable('# Tools', '')).toThrow('tools:begin')
   })
 })

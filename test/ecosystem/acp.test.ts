@@ -61,7 +61,7 @@ describe('acpx', () => {
     await expect(readFile(join(place.root, 'log.txt'), 'utf8')).resolves.toBe('ahoy\n')
   })
 
-  it('opens a session, sets its mode, lists and closes it, each in a process of its own', async () => {
+  it('opens a session, sets its mode, lists and closes it, each in its own process', async () => {
     const place = await openPlace()
     const { flags } = await place.model(script)
     const id = (await acpx(place, flags, ['sessions', 'new'])).trim().split('\n').at(-1)

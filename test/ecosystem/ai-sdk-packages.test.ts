@@ -5,7 +5,7 @@ import { packageJson } from '../house/package-entries.js'
 import { printed, runTsc } from '../house/run.js'
 import { installedPackages } from './install.js'
 
-describe('the packages of the AI SDK that these tests run with', () => {
+describe('the packages of the AI SDK that these tests use', () => {
   // The tests of src/model/ai-sdk run in this project too. Without this they could run with the same packages twice.
   it('are those of the next major version, with models of specification v4', async () => {
     const { createOpenAI } = await import('@ai-sdk/openai')
@@ -20,14 +20,14 @@ describe('the packages of the AI SDK that these tests run with', () => {
     expect(models.map(({ specificationVersion }) => specificationVersion)).toEqual(['v4', 'v4', 'v4'])
   })
 
-  it('are allowed by the peers of the package, as is the version before', () => {
+  it('are allowed by the peer dependencies of the package, as is the previous version', () => {
     const peers = Object.entries(packageJson.peerDependencies ?? {}).filter(([name]) =>
       name.startsWith('@ai-sdk/'),
     )
     expect(peers.map(([, range]) => range)).toEqual(['^3 || ^4', '^3 || ^4', '^3 || ^4'])
   })
 
-  it('make models that are typed as fromAiSdk takes them', async () => {
+  it('create models with the types that fromAiSdk accepts', async () => {
     const folder = join(installedPackages, '..')
     const program = `
       import { createAnthropic } from '@ai-sdk/anthropic'

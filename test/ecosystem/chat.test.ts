@@ -81,7 +81,7 @@ const call = (name: string, args: Record<string, string | number>, id: string) =
 describe.each([['ai-6'], ['ai']])(
   'a chat of the package %s, with responses that end at approvals',
   (name) => {
-    it('continues in the same message after a yes', async () => {
+    it('continues in the same message after an approval', async () => {
       const session = await open([{ text: 'Asking.', toolCalls: [call('echo', { n: 1 }, 'c1')] }, 'Done.'])
       const responses: string[] = []
       const chat = await openChat(name, await serveChat(answerWith(session, responses)))
@@ -110,7 +110,7 @@ describe.each([['ai-6'], ['ai']])(
       }
     })
 
-    it('shows a no as a denial, and continues', async () => {
+    it('shows a rejection as a denial, and continues', async () => {
       const session = await open([{ toolCalls: [call('echo', { n: 1 }, 'c1')] }, 'Then not.'])
       const chat = await openChat(name, await serveChat(answerWith(session)))
       await chat.sendMessage({ text: 'go' })
@@ -142,7 +142,7 @@ describe.each([['ai-6'], ['ai']])(
       })
     })
 
-    it('is not held up by a call that waits for the one that asks', async () => {
+    it('is not delayed by a call that waits for the one that asks', async () => {
       const session = await open([
         {
           toolCalls: [

@@ -59,7 +59,7 @@ describe('the handler of the server', () => {
     expect(await (await fetch(url)).text()).toBe('the app')
   })
 
-  it('takes requests as route handlers of web frameworks get them, without a listener', async () => {
+  it('accepts requests in the form of route handlers of web frameworks, without a listener', async () => {
     const handler = await openHandler()
     const response = await handler(
       new Request('http://127.0.0.1:3000/v1/sessions', {

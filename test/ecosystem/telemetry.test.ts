@@ -125,7 +125,7 @@ describe('telemetry of a run', () => {
     })
   })
 
-  it('has usage on requests only, so that their sum is what was spent', async () => {
+  it('has usage on requests only, so that their sum is the total', async () => {
     const spans = await spansOf([
       { ...readCall, usage: { inputTokens: 10, outputTokens: 3 } },
       { text: 'Done.', usage: { inputTokens: 20, outputTokens: 5 } },
@@ -172,7 +172,7 @@ describe('telemetry of a run', () => {
     expect(named(rejected, 'execute_tool write').attributes).toMatchObject({ 'error.type': 'refused' })
   })
 
-  it('has no texts unless content is asked for, and then without secrets', async () => {
+  it('has no texts unless content is enabled, and then without secrets', async () => {
     const secret = `sk-proj-${'a1B2c3D4'.repeat(6)}`
     const script = [
       { toolCalls: [{ id: 'c', name: 'bash', args: { command: `echo ${secret}` } }] },
@@ -189,7 +189,7 @@ describe('telemetry of a run', () => {
     expect(content).not.toContain(secret)
   })
 
-  it('has no text of a failed call in its status unless content is asked for', async () => {
+  it('has no text of a failed call in its status unless content is enabled', async () => {
     const script = [
       { toolCalls: [{ id: 'c', name: 'bash', args: { command: 'echo private words; exit 3' } }] },
       { toolCalls: [{ id: 'd', name: 'read', args: { file_path: 'private-name.txt' } }] },
@@ -231,7 +231,7 @@ describe('telemetry of a run', () => {
     expect(named(spans(), 'invoke_agent capstan').attributes['error.type']).toBe('cancelled')
   })
 
-  it('has the work of a subagent below the call that gave it', async () => {
+  it('has the work of a subagent below the call that started it', async () => {
     const spans = await spansOf((request: Untyped) => {
       const text = JSON.stringify(request.chatHistory)
       if (text.includes('Look around.') && !text.includes('Go.')) return 'Seen.'

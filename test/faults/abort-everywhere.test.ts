@@ -106,7 +106,7 @@ async function recorded(): Promise<{
 const isTried = (k: number, rest: number): boolean => factor > 1 || k % 2 === rest
 
 describe('a run', () => {
-  it('cancelled at each of its events in turn', async () => {
+  it('is cancelled at each of its events in turn', async () => {
     const { agent, root, events } = await recorded()
     const word = randomUUID()
     const times: number[] = []
@@ -130,7 +130,7 @@ describe('a run', () => {
     )
   })
 
-  it('whose session is closed at each of its events in turn', async () => {
+  it('is ended by closing its session at each of its events in turn', async () => {
     const { agent, root, events } = await recorded()
     const word = randomUUID()
     const times: number[] = []

@@ -85,7 +85,7 @@ const nonsense: readonly [string, () => unknown][] = [
   ['answers a promise of nonsense', async () => [null]],
 ]
 
-describe('a hook that gates', () => {
+describe('a gating hook', () => {
   const gating: HookEventName[] = ['pre_tool_use', 'pre_prompt']
   const faults: [string, () => unknown][] = [...nonsense, ['never answers', never]]
   it.each(gating.flatMap((event) => faults.map(([how, fail]) => [event, how, fail] as const)))(
@@ -111,7 +111,7 @@ describe('a hook that gates', () => {
   )
 })
 
-describe('a hook that only watches', () => {
+describe('an observing hook', () => {
   const watching: HookEventName[] = [
     'post_tool_use',
     'generate_start',
@@ -143,7 +143,7 @@ describe('a hook that only watches', () => {
     },
   )
 
-  it('closing does not wait longer than the hook may take', async () => {
+  it('does not delay closing beyond its time limit', async () => {
     const session = await open({
       hooks: [{ id: 'h', event: 'session_end', config: { timeoutMs: 100 }, handler: never }],
     })
@@ -151,7 +151,7 @@ describe('a hook that only watches', () => {
     await session.close()
   })
 
-  it('an error that it is shown is still the error', async () => {
+  it('does not replace the error that it is shown', async () => {
     const session = await open({
       permissionPolicy: { allow: ['echo'] },
       stopWhen: broken,
@@ -171,7 +171,7 @@ describe('a watchdog that', () => {
     expect(ofType(events, 'tool_end')).toMatchObject([{ isError: true }])
   })
 
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     await cancelled((fault) => ({ watchdog: (() => (fault.on ? never() : { action: 'allow' })) as never }))
   })
 })
@@ -200,7 +200,7 @@ describe('a handler of approvals that', () => {
     }))
     expect(ofType(events, 'tool_end')).toMatchObject([{ isError: true }])
   })
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     await cancelled((fault) => ({
       permissionPolicy: { ask: ['echo'] },
       onAsk: (() => (fault.on ? never() : { decision: 'once' })) as never,
@@ -210,7 +210,7 @@ describe('a handler of approvals that', () => {
       approvals: { handler: (() => (fault.on ? never() : true)) as never },
     }))
   })
-  it('never answers is refused at the time of the confirmation', async () => {
+  it('never answers is refused at the time limit of the confirmation', async () => {
     const { result, events } = await withFault((fault) => ({
       permissionPolicy: { ask: ['echo'] },
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 50 },
@@ -238,7 +238,7 @@ describe('a handler of questions that', () => {
     }))
     expect(result?.text).toBe('Fine.')
   })
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     await cancelled((fault) => ({
       model: asking(),
       permissionPolicy: { allow: ['question'] },
@@ -255,7 +255,7 @@ describe('a budget guard that', () => {
     ['never answers', never],
   ]
   it.each(methods.flatMap((method) => faults.map(([how, fail]) => [method, how, fail] as const)))(
-    'has a %s that %s: the call passes, and the fault is reported',
+    'has a %s that %s: the call is allowed, and the error is reported',
     async (method, _, fail) => {
       const { result, events } = await withFault((fault) => ({
         budgetGuard: { timeoutMs: 50, [method]: (() => (fault.on ? fail() : undefined)) as never },
@@ -274,7 +274,7 @@ describe('a budget guard that', () => {
     }))
     expect(error?.code).toBe('budget_exhausted')
   })
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     for (const method of methods)
       await cancelled((fault) => ({
         budgetGuard: { timeoutMs: 60_000, [method]: (() => (fault.on ? never() : undefined)) as never },
@@ -290,13 +290,13 @@ describe('middleware that', () => {
     }))
     expect(thrown).toMatchObject({ message: 'the host broke' })
   })
-  it.each(steps)('never answers in %s is left by cancelling', async (step) => {
+  it.each(steps)('never answers in %s is stopped by cancelling', async (step) => {
     await cancelled((fault) => ({
       middleware: [{ [step]: (() => (fault.on ? never() : undefined)) as never }],
     }))
   })
   it.each(steps)(
-    'answers nonsense in %s ends in an error or in an answer, never in a broken history',
+    'returns an invalid value in %s ends in an error or in an answer, never in a broken history',
     async (step) => {
       await withFault((fault) => ({ middleware: [{ [step]: (() => (fault.on ? 7 : undefined)) as never }] }))
     },
@@ -309,7 +309,7 @@ describe('a stop condition that', () => {
     expect(thrown).toMatchObject({ message: 'the host broke' })
     expect(session.history()[2]?.role).toBe('tool')
   })
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     await cancelled((fault) => ({ stopWhen: () => (fault.on ? never() : false) }))
   })
 })
@@ -327,7 +327,7 @@ describe('a command that', () => {
       expect((await session.send('Go.')).text).toBe('Fine.')
     },
   )
-  it('never answers is left by cancelling', async () => {
+  it('never answers is stopped by cancelling', async () => {
     const session = await open({})
     session.registerCommand('odd', 'Odd.', never, 60_000)
     const sending = outcomeOf(session, '/odd')
@@ -351,7 +351,7 @@ describe('a security provider that', () => {
         .filter(([how]) => !/promise|rejects/.test(how))
         .map(([how, fail]) => [part, how, fail] as const),
     ),
-  )('has a %s that %s: what it did not see is not shown, the stream ends', async (part, how, fail) => {
+  )('has a %s that %s: unchecked text is not shown, and the stream ends', async (part, how, fail) => {
     const fault = { on: true }
     const session = await open({
       securityProvider: {
@@ -450,7 +450,7 @@ describe('a model that', () => {
     expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   })
 
-  it('never answers is left by cancelling, by the time of the round and by closing', async () => {
+  it('never answers is stopped by cancelling, by the time limit of the round and by closing', async () => {
     await cancelled((fault) => ({ model: odd(never, fault) }))
     const fault = { on: true }
     const session = await open({ model: odd(never, fault), roundTimeoutMs: 50 })

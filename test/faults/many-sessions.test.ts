@@ -32,7 +32,7 @@ async function canaryServer(rounds: number, delayMs: number): Promise<{ url: str
 }
 
 describe('FT-20: many sessions', () => {
-  it('open and running at once: each hears its own words, and all of them finish', async () => {
+  it('open and running at once: each gets its own answers, and all of them finish', async () => {
     const rounds = factor >= 5 ? 4 : 2
     const server = await canaryServer(rounds, 50)
     const host = startHost('faults/many-sessions-host.mjs', { url: server.url, rounds, ...size }, [
@@ -51,7 +51,7 @@ describe('FT-20: many sessions', () => {
 
 describe('FT-21: one session', () => {
   it.each(factor > 1 ? [false, true] : [false])(
-    'that runs again and again stays as large as it is (keeps its history: %s)',
+    'that runs again and again does not grow (keeps its history: %s)',
     async (keep) => {
       const runs = 160 * factor
       const server = await canaryServer(1, 0)

@@ -17,7 +17,7 @@ import { percentile } from './support.js'
 
 const kills = 3 * factor
 
-describe('memories on one directory', () => {
+describe('memories in one directory', () => {
   it('lose nothing between two processes that write at once', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const directory = join(base, 'memory')
@@ -31,7 +31,7 @@ describe('memories on one directory', () => {
     expect([...items.keys()].filter((id) => /-m1(-\d+)?$/.test(id))).toHaveLength(2)
   })
 
-  it('survive a process that is killed at any moment: all that it acknowledged, and nothing half written', async () => {
+  it('survive a process that is killed at any moment: all that it acknowledged, and nothing incomplete', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const directory = join(base, 'memory')
     const reader = new FileMemoryStore(directory)

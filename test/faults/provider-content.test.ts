@@ -90,13 +90,13 @@ describe('FT-13: arguments', () => {
     ['missing', undefined, 'nothing'],
     ['blank', '  \n', 'nothing'],
     ['text inside of text', JSON.stringify(JSON.stringify({ word: 'hi' })), 'hi'],
-  ])('%s: understood', async (_, args, output) => {
+  ])('%s: accepted', async (_, args, output) => {
     const { result, outputs } = await answering(`${callChunk('echo', args)}${ended}`)
     expect(outputs).toEqual([output])
     expect(result?.text).toBe('Done.')
   })
 
-  it('that never become JSON end the run by its limit', async () => {
+  it('that never become JSON end the run at its limit', async () => {
     const bad = (): string => `${callChunk('echo', '{"word":')}${ended}`
     const { error, requests, again } = await answering(bad(), {}, bad)
     expect(error?.code).toBe('malformed_calls')
@@ -161,7 +161,7 @@ describe('FT-13: names and ids', () => {
     expect(outputs.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at))
   })
 
-  it('the same call again and again is stopped, and not at the last limit', async () => {
+  it('the same call again and again is stopped before the last limit', async () => {
     const call = (): string => `${callChunk('echo', '{"word":"again"}')}${ended}`
     const { error, requests, again } = await answering(call(), {}, call)
     expect(error?.code).toBe('repeated_calls')
@@ -169,7 +169,7 @@ describe('FT-13: names and ids', () => {
     expect(again).toBe('Fine again.')
   })
 
-  it('other calls again and again are stopped by the number of rounds', async () => {
+  it('different calls again and again are stopped by the limit of rounds', async () => {
     const call = (number: number): string => `${callChunk('echo', `{"word":"${number}"}`)}${ended}`
     const { error, requests, again } = await answering(call(1), { maxToolRounds: 5 }, call)
     expect(error?.code).toBe('max_tool_rounds')
@@ -209,14 +209,14 @@ describe('FT-13: answers', () => {
     expect(again).toBe('Fine again.')
   })
 
-  it('nothing but empty ones: reported as such after a few, not for ever', async () => {
+  it('that are all empty are reported after a few', async () => {
     const { result, requests, events } = await answering(`${stop}${done}`, {}, () => `${stop}${done}`)
     expect(result?.text).toBe('')
     expect(requests).toBe(4)
     expect(ofType(events, 'notice')).toHaveLength(1)
   })
 
-  it('cut off again and again are joined, and not for ever', async () => {
+  it('that are cut off again and again are joined, up to a limit', async () => {
     const cut = (): string => `${said('la')}${chunk({}, 'length')}${done}`
     const { result, requests } = await answering(cut(), {}, cut)
     expect(result).toMatchObject({ text: 'lalalala', finish: 'length' })

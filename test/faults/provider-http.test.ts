@@ -59,7 +59,7 @@ describe('FT-11: a provider that is busy or broken', () => {
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '100' } }],
     ['529', { status: 529, body: '{"error":{"type":"overloaded_error","message":"Overloaded"}}' }],
     ['408', { status: 408 }],
-  ])('%s is tried again, reported each time, and given up after three attempts', async (_, refusal) => {
+  ])('%s is retried, reported each time, and fails after three attempts', async (_, refusal) => {
     const { server, session } = await refuse(refusal)
     const { error, events } = await outcomeOf(session)
     expect(error?.code).toMatch(/^model_(?:rate_limited|server_error)$/)
@@ -78,7 +78,7 @@ describe('FT-11: a provider that is busy or broken', () => {
     expectWellFormed(session)
   })
 
-  it('that recovers is answered in the same run, and the session continues', async () => {
+  it('that recovers is used again in the same run, and the session continues', async () => {
     const { server, session } = await refuse({ status: 503 }, 2)
     const { result, events } = await outcomeOf(session)
     expect(result?.text).toBe('At last.')
@@ -87,7 +87,7 @@ describe('FT-11: a provider that is busy or broken', () => {
     expect(server.requests()).toBe(4)
   })
 
-  it('is asked again after a random part of the wait, not in step with everybody else', async () => {
+  it('is retried after a random part of the delay, not at the same time as other clients', async () => {
     const server = await rawServer((response) => response.writeHead(503).end())
     const delays: number[] = []
     await Promise.all(
@@ -105,7 +105,7 @@ describe('FT-11: a provider that is busy or broken', () => {
     expect(new Set(delays).size).toBeGreaterThan(3)
   })
 
-  it('that asks for an hour does not outlast the time of the run', async () => {
+  it('that requests a delay of an hour does not exceed the time limit of the run', async () => {
     const server = await rawServer((response) => response.writeHead(429, { 'retry-after': '3600' }).end())
     const { session } = await sessionWith(modelAt(server.url, { retry: {} }), { maxExecutionTimeMs: 200 })
     const { error, events } = await outcomeOf(session)
@@ -114,7 +114,7 @@ describe('FT-11: a provider that is busy or broken', () => {
     expect(server.requests()).toBe(1)
   })
 
-  it('leaves a cancelled wait at once', async () => {
+  it('ends a cancelled delay at once', async () => {
     const server = await rawServer((response) => response.writeHead(429, { 'retry-after': '30' }).end())
     const { session } = await sessionWith(modelAt(server.url, { retry: {} }))
     const stream = await session.stream('Go.')
@@ -169,7 +169,7 @@ describe('FT-11: a provider that refuses', () => {
   })
 
   it.each([301, 302, 303, 307, 308])(
-    'by a %i to another host is not followed: the key stays here',
+    'by a %i to another host is not followed: the key is not sent there',
     async (status) => {
       const thief = await rawServer((response) => ok(response, whole('Thanks for the key.')))
       const { server, session } = await refuse({
@@ -199,7 +199,7 @@ describe('FT-11: a provider that refuses', () => {
   )
 })
 
-describe('FT-11: a provider that is not there', () => {
+describe('FT-11: a provider that cannot be reached', () => {
   it.each<[string, (port: number) => string]>([
     ['no server listens', (port) => `http://127.0.0.1:${port}`],
     ['the name does not resolve', () => 'http://unknown.invalid'],

@@ -58,7 +58,7 @@ async function write(response: ServerResponse, ...parts: readonly (string | Uint
 
 const text = 'grün 😀 “x”'
 
-describe('FT-12: a stream that is odd, but whole', () => {
+describe('FT-12: a stream that is unusual, but complete', () => {
   it.each<[string, string]>([
     ['line feeds', whole(text)],
     ['carriage returns and line feeds', whole(text).replaceAll('\n', '\r\n')],
@@ -197,13 +197,13 @@ describe('FT-12: a stream that does not end', () => {
       (response) => endless(response, (n) => `data: {"choices":${' '.repeat(n)}`.slice(n, n + 1) || ' ', 10),
     ],
   ]
-  it.each(beats)('%s: three attempts, each no longer than the silence it may keep', async (_, behave) => {
+  it.each(beats)('%s: three attempts, each no longer than the idle limit', async (_, behave) => {
     const { error, requests } = await runAgainst(behave)
     expect(error?.code).toBe('model_stalled')
     expect(requests).toBe(3)
   })
 
-  it('sends nothing more after its first words: the answer starts again, three attempts at most', async () => {
+  it('sends nothing more after its first text: the answer starts again, three attempts at most', async () => {
     const { error, requests, events } = await runAgainst((response) => write(response, said('And then')))
     expect(error?.code).toBe('model_stalled')
     expect(requests).toBe(3)
@@ -217,7 +217,7 @@ describe('FT-12: a stream that does not end', () => {
     expect(error?.code).toBe('round_timeout')
   })
 
-  it('is left when the run is cancelled', async () => {
+  it('is closed when the run is cancelled', async () => {
     const server = await rawServer((response) => endless(response, () => ': beat\n\n', 5))
     const { session } = await sessionWith(modelAt(server.url), { modelIdleTimeoutMs: 60_000 })
     const sending = outcomeOf(session)
@@ -227,8 +227,8 @@ describe('FT-12: a stream that does not end', () => {
   })
 })
 
-describe('FT-12: a stream that is too much', () => {
-  it('one event of 50 MB is refused before it is whole', async () => {
+describe('FT-12: a stream that is too large', () => {
+  it('one event of 50 MB is rejected before it is complete', async () => {
     const piece = 'x'.repeat(1 << 20)
     const before = process.memoryUsage().rss
     const { error } = await runAgainst(
@@ -244,7 +244,7 @@ describe('FT-12: a stream that is too much', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(400 << 20)
   })
 
-  it('a gzip bomb of 256 MB is left when its first event is too long', async () => {
+  it('a gzip bomb of 256 MB is rejected when its first event is too long', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from('data: '), Buffer.alloc(256 << 20, 'x')]), { level: 1 })
     expect(bomb.length).toBeLessThan(4 << 20)
     const before = process.memoryUsage().rss
@@ -257,7 +257,7 @@ describe('FT-12: a stream that is too much', () => {
   })
 })
 
-describe('FT-12: calls whose pieces come in disorder', () => {
+describe('FT-12: calls whose pieces arrive out of order', () => {
   const echo = createJsonTool({
     name: 'echo',
     description: 'Says it again.',
@@ -376,7 +376,7 @@ describe('FT-12: a recorded stream', () => {
     return { count: splits.length, results }
   }
 
-  it('is the same wherever it is cut in two', async () => {
+  it('is the same for any split into two parts', async () => {
     // Every third byte is inside each character of four bytes.
     const step = factor > 1 ? 1 : 3
     const { count, results } = await played((bytes) =>

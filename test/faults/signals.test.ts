@@ -40,7 +40,7 @@ describe('FT-26: a host that receives a signal to stop', () => {
     120_000,
   )
 
-  it('whose output has no reader any more stops too', async () => {
+  it('stops too when its output has no reader any more', async () => {
     const word = randomUUID()
     const server = await openServer(commanding)
     const host = startHost('faults/signals-host.mjs', {
@@ -55,7 +55,7 @@ describe('FT-26: a host that receives a signal to stop', () => {
     expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
   })
 
-  it('by nothing but the end of its work ends by itself', async () => {
+  it('ends by itself at the end of its work, without a signal', async () => {
     const word = randomUUID()
     const server = await openServer([
       { toolCalls: [{ name: 'bash', args: { command: 'echo hi' } }] },

@@ -30,7 +30,7 @@ function textOf(events: readonly AgentEvent[]): string {
 }
 
 describe('FT-22: the owner of a stream', () => {
-  it('who never reads holds nothing up, and finds everything joined afterwards', async () => {
+  it('who never reads delays nothing, and gets everything merged afterwards', async () => {
     const session = await talking()
     const stream = await session.stream('Go.')
     const [run] = await session.runs()
@@ -42,7 +42,7 @@ describe('FT-22: the owner of a stream', () => {
     expect(events.length).toBeLessThan(1000)
   })
 
-  it('who is slow gets every word, in order', async () => {
+  it('who is slow gets all text, in order', async () => {
     const session = await talking()
     const events: AgentEvent[] = []
     for await (const event of await session.stream('Go.')) {
@@ -64,7 +64,7 @@ describe('FT-22: the owner of a stream', () => {
     expect((await session.send('Go.')).text).toBe(words.join(''))
   })
 
-  it('who asks for many events at once gets each of them once', async () => {
+  it('who requests many events at once gets each of them once', async () => {
     const session = await talking()
     const stream = await session.stream('Go.')
     const first = await Promise.all(Array.from({ length: 50 }, () => stream.next()))
@@ -73,7 +73,7 @@ describe('FT-22: the owner of a stream', () => {
     expect(textOf(events)).toBe(words.join(''))
   })
 
-  it('who asks again after the end gets the end, and so does one who still waits', async () => {
+  it('who reads again after the end gets the end, and so does a waiting read', async () => {
     const session = await talking()
     const stream = await session.stream('Go.')
     const waiting = stream.next()
@@ -83,8 +83,8 @@ describe('FT-22: the owner of a stream', () => {
   })
 })
 
-describe('FT-22: one who watches', () => {
-  it('and never reads holds nothing up and keeps no more than the run does', async () => {
+describe('FT-22: a watcher', () => {
+  it('that never reads delays nothing and keeps no more than the run does', async () => {
     const session = await talking({ retentionLimits: { maxEventsPerRun: 200 } })
     const sending = session.send('Go.')
     const watching = session.watch(await runOf(session))
@@ -114,7 +114,7 @@ describe('FT-22: one who watches', () => {
     )
   })
 
-  it('and goes away, by leaving or by a signal, cancels nothing', async () => {
+  it('that leaves, by return or by a signal, cancels nothing', async () => {
     const session = await talking()
     const sending = session.send('Go.')
     const id = await runOf(session)
@@ -136,7 +136,7 @@ describe('FT-22: one who watches', () => {
     expect((await sending).text).toBe(words.join(''))
   })
 
-  it('and a hundred others see the same events', async () => {
+  it('and a hundred others get the same events', async () => {
     const session = await talking({
       retentionLimits: { maxEventsPerRun: 100_000 },
       model: scriptedModel(() => ({ deltas: words.slice(0, 500) })),
@@ -154,7 +154,7 @@ describe('FT-22: one who watches', () => {
     expect(new Set(seen)).toEqual(new Set([words.slice(0, 500).join('')]))
   })
 
-  it('a run that is not there, or has ended, ends at once', async () => {
+  it('of an unknown or ended run ends at once', async () => {
     const session = await talking()
     for await (const _ of session.watch('nobody')) throw new Error('an event of nothing')
     await session.send('Go.')

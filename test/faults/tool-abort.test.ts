@@ -88,7 +88,7 @@ describe('FT-14: a command that is aborted', () => {
     expect(JSON.stringify(session.history())).toMatch(/200 ms|time/)
   })
 
-  it('by closing the session: nothing is left, also of a job in the background', async () => {
+  it('by closing the session: nothing is left, also of a background job', async () => {
     const word = randomUUID()
     const model = scriptedModel([
       { toolCalls: [{ name: 'bash', args: { command: 'setsid sleep 300 & echo up; exit 0' } }] },

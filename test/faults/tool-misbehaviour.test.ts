@@ -223,7 +223,7 @@ describe('FT-15: a tool that', () => {
     }
   })
 
-  it('never settles and does not listen is left behind two seconds after an abort at the latest', async () => {
+  it('never settles and ignores the signal is abandoned two seconds after an abort at the latest', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
     const hasBegun = later()
     const neverSettles = (): Promise<never> => {
@@ -245,7 +245,7 @@ describe('FT-15: a tool that', () => {
     expect((await session.send('Again?')).text).toBe('Fine.')
   })
 
-  it('reports more progress than anyone can read does not slow the run down', async () => {
+  it('reports more progress than a reader can handle does not slow the run down', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
     const { session } = await sessionWith(model, {
       builtinTools: false,

@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 
 describe.each(formats)('the stored format $name', (format) => {
-  it('has golden files of every version, and this version writes what the newest of them have', {
+  it('has golden files of every version, and this version writes the same as the newest', {
     timeout: 120_000,
   }, async () => {
     const places = await placesIn(base)
@@ -47,7 +47,7 @@ describe.each(formats)('the stored format $name', (format) => {
   })
 
   for (const version of versionsOf(format))
-    it(`is read as ${version} wrote it`, { timeout: 120_000 }, async () => {
+    it(`reads what ${version} wrote`, { timeout: 120_000 }, async () => {
       const places = await placesIn(base)
       await cp(goldenDirectory(format, version), places.target, { recursive: true })
       await readers[format.name]?.(places)

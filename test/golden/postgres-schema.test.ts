@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { schemaSteps } from '../../src/store/postgres/schema.js'
 
-it('adds steps to the schema of a Postgres database and changes none, because databases have made them', () => {
+it('adds steps to the schema of a Postgres database and changes none, because databases already have them', () => {
   const file = join(import.meta.dirname, 'postgres-schema.json')
   const known: readonly Step[] = JSON.parse(readFileSync(file, 'utf8'))
   const steps = schemaSteps.map(

@@ -40,13 +40,13 @@ describe('the sources', () => {
     expect(dead, 'keep these inside their file, or list them in onlyForTests with the reason').toEqual([])
   })
 
-  it('export names for tests alone only where that is listed, and the list holds nothing else', () => {
+  it('export names only for tests when they are listed, and the list has no others', () => {
     const inTests = usedNames(sources, readUsers(Object.keys(onlyForTests)))
     const stale = Object.keys(onlyForTests).filter((name) => !unused.includes(name) || !inTests.has(name))
     expect(stale, 'no longer exported, or used by more or by less than tests').toEqual([])
   })
 
-  it('have no file that no entry file leads to', () => {
+  it('have no file that no entry file imports', () => {
     expect(entrySources.filter((path) => !sources.some((file) => file.path === path))).toEqual([])
     expect(unreachedFiles(sources, entrySources)).toEqual([])
   })
@@ -63,7 +63,7 @@ describe('the sources', () => {
 })
 
 describe('the search for unused names', () => {
-  it('finds a value that nothing imports, or only its own file; types may be exported with what uses them', () => {
+  it('finds a value that nothing imports, or only its own file; types can be exported with what uses them', () => {
     const files = house({
       'src/index.ts': `export { a } from './tool/a.js'`,
       'src/tool/a.ts': `import { b } from './b.js'\nexport const a = b\nexport const own = a`,
@@ -72,7 +72,7 @@ describe('the search for unused names', () => {
     expect(unusedExports(files, ['src/index.ts'])).toEqual(['src/tool/a.ts#own'])
   })
 
-  it('finds a name that is only passed on', () => {
+  it('finds a name that is only re-exported', () => {
     const files = house({
       'src/index.ts': '',
       'src/tool/index.ts': `export { a } from './a.js'\nexport * from './b.js'`,
@@ -86,7 +86,7 @@ describe('the search for unused names', () => {
     ])
   })
 
-  it('follows a name through new names, "export *", namespaces and imports on use', () => {
+  it('follows a name through renames, "export *", namespaces and dynamic imports', () => {
     const files = house({
       'src/index.ts': `export * from './tool/index.js'`,
       'src/tool/index.ts': `export { a as renamed } from './a.js'\nexport * as space from './b.js'`,
@@ -97,7 +97,7 @@ describe('the search for unused names', () => {
     expect(unusedExports(files, ['src/index.ts'])).toEqual(['src/tool/c.ts#d'])
   })
 
-  it('knows which names tests take', () => {
+  it('finds the names that tests import', () => {
     const files = house({ 'src/tool/a.ts': 'export const a = 1\nexport const b = 1' })
     const tests = house({ 'test/tool/a.test.ts': `import { b } from '../../src/tool/a.js'` })
     expect(exportedNames(files).filter((name) => usedNames(files, tests).has(name))).toEqual([
@@ -105,7 +105,7 @@ describe('the search for unused names', () => {
     ])
   })
 
-  it('finds files that only keep each other alive', () => {
+  it('finds files that only import each other', () => {
     const files = house({
       'src/index.ts': `export { a } from './tool/a.js'`,
       'src/tool/a.ts': 'export const a = 1',
@@ -115,7 +115,7 @@ describe('the search for unused names', () => {
     expect(unreachedFiles(files, ['src/index.ts'])).toEqual(['src/tool/b.ts', 'src/tool/c.ts'])
   })
 
-  it('takes the package out of a specifier, and leaves Node out', () => {
+  it('reads the package name of a specifier, and ignores modules of Node', () => {
     const files = house({
       'src/tool/a.ts': `import '@scope/one/part'\nimport type {} from 'two/part'\nimport 'node:fs'\nimport 'fs/promises'`,
     })

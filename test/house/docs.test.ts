@@ -34,13 +34,13 @@ describe('the documents', { timeout }, () => {
   })
 
   for (const trial of trials) {
-    it(`hold in ${placeOf(trial.block)} (${trial.block.language || 'no language'})`, async () => {
+    it(`work in ${placeOf(trial.block)} (${trial.block.language || 'no language'})`, async () => {
       await tryBlock(trial, programs)
     })
   }
 })
 
-describe('the trial of a block', { timeout }, () => {
+describe('the test of a code block', { timeout }, () => {
   const made = {
     wrongType: block('ts', `import { createTool } from 'capstan'\n\nconst made: number = createTool\n`),
     throws: block('js', `throw new Error('it broke')\n`),
@@ -92,7 +92,7 @@ describe('the trial of a block', { timeout }, () => {
     await expect(attempt(made.neverSettles)).rejects.toThrow('never settles')
   })
 
-  it('waits for the end of each program, and hands nothing on to the next', async () => {
+  it('waits for the end of each program, and passes nothing on to the next', async () => {
     await attempt(made.printsLater, 'later\n')
     await attempt(made.seesNoState, 'undefined undefined\n')
   })
@@ -106,7 +106,7 @@ describe('the trial of a block', { timeout }, () => {
     await expect(attempt(block('json', '{ a: 1 }\n'))).rejects.toThrow('made-up.md')
   })
 
-  it('loads a configuration, and compares what is said about it', async () => {
+  it('loads a configuration, and compares its messages', async () => {
     await attempt(block('acl', 'max_tool_rounds = 3\nmemory_dir = env("HERE")\n'))
     await attempt(block('acl', 'colour = 3\n'), 'line 1, column 1: unknown field "colour" is ignored\n')
     await expect(attempt(block('acl', 'colour = 3\n'))).rejects.toThrow('unknown field "colour"')
@@ -134,7 +134,7 @@ describe('the trial of a block', { timeout }, () => {
     await expect(attempt(block('ini', '[Service]\n'))).rejects.toThrow('ExecStart')
   })
 
-  it('knows every command, or fails', async () => {
+  it('fails for an unknown command', async () => {
     await attempt(block('sh', '# All of it.\nnpm test\nnpm run build   # when sources have changed\n'))
     await attempt(block('sh', 'npm test -- house/docs\n'))
     await expect(attempt(block('sh', 'npm test -- no-such-test\n'))).rejects.toThrow(
@@ -163,8 +163,8 @@ describe('the trial of a block', { timeout }, () => {
   })
 })
 
-describe('the reader of Markdown', () => {
-  it('gives language, words, line and code of each block', () => {
+describe('the Markdown parser', () => {
+  it('returns language, words, line and code of each block', () => {
     const blocks = extractBlocks('a.md', 'Text\n\n```ts\nconst a = 1\n\n  a\n```\n\n~~~text output\nb\n~~~\n')
     expect(blocks).toEqual([
       { file: 'a.md', line: 3, language: 'ts', words: [], code: 'const a = 1\n\n  a\n' },
@@ -172,7 +172,7 @@ describe('the reader of Markdown', () => {
     ])
   })
 
-  it('takes fences inside a longer fence, or inside one of the other kind, for text', () => {
+  it('reads fences inside a longer fence, or inside one of the other kind, as text', () => {
     const longer = extractBlocks('a.md', '````text\n```ts\na\n```\n````\n```js\nb\n```\n')
     expect(longer.map(({ language, code }) => [language, code])).toEqual([
       ['text', '```ts\na\n```\n'],
@@ -181,7 +181,7 @@ describe('the reader of Markdown', () => {
     expect(extractBlocks('a.md', '~~~text\n```\n~~~\n').map(({ code }) => code)).toEqual(['```\n'])
   })
 
-  it('takes the indentation of lists and the marks of quotations away, and no more', () => {
+  it('removes the indentation of lists and the marks of quotations, and nothing more', () => {
     const markdown =
       '1. One\n\n   ```ts\n   if (a) {\n     b()\n   }\n\n   ```\n- ```js\n  c\n  ```\n> ```json\n> {\n>   "d": 1 }\n> ```\n'
     expect(extractBlocks('a.md', markdown).map(({ language, code }) => [language, code])).toEqual([
@@ -191,22 +191,22 @@ describe('the reader of Markdown', () => {
     ])
   })
 
-  it('sees blocks without a language, and is not misled by ticks in a line', () => {
+  it('finds blocks without a language, and ignores backticks in a line', () => {
     expect(extractBlocks('a.md', '```\na\n```\n').map(({ language }) => language)).toEqual([''])
     expect(extractBlocks('a.md', 'Write ```ts for it.\n```ts``` is a fence.\n')).toEqual([])
   })
 
-  it('reads lines that end as on Windows', () => {
+  it('reads Windows line endings', () => {
     expect(extractBlocks('a.md', '```ts\r\na\r\n```\r\n')[0]?.code).toBe('a\n')
   })
 
-  it('refuses a block that never ends', () => {
+  it('rejects a block that never ends', () => {
     expect(() => extractBlocks('a.md', 'Text\n```ts\na\n')).toThrow(
       'a.md:2 opens a code block that is never closed',
     )
   })
 
-  it('puts an output to the block before it, and refuses one that has none', () => {
+  it('assigns an output to the block before it, and rejects one that has none', () => {
     const [code, output] = extractBlocks('a.md', '```js\na\n```\nIt prints\n```text output\nb\n```\n')
     expect(pairOutputs([code, output].flatMap((each) => each ?? []))).toEqual([{ block: code, output }])
     expect(() => pairOutputs(output === undefined ? [] : [output])).toThrow(

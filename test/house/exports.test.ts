@@ -27,14 +27,14 @@ describe('the public names', () => {
     expect(Object.keys(pins)).toEqual(entries.map(({ specifier }) => specifier).sort())
   })
 
-  it.each(entries)('of $specifier that exist when it runs are all declared', ({ specifier, types }) => {
+  it.each(entries)('of $specifier that exist at run time are all declared', ({ specifier, types }) => {
     const declared = declaredExports(types, readText)
     expect(actual[specifier]?.values.filter((name) => !declared.includes(name))).toEqual([])
   })
 })
 
 describe('the comparison of names', () => {
-  it('says what came, what went, and how to accept it', () => {
+  it('says what was added, what was removed, and how to accept it', () => {
     const before = { values: ['createTool', 'old'], types: ['Tool'] }
     const after = { values: ['createTool'], types: ['NewTool', 'Tool'] }
     expect(difference('capstan', before, after)).toBe(
@@ -45,14 +45,14 @@ If that is meant, run UPDATE_EXPORTS=1 npm test -- exports and tell it in CHANGE
     )
   })
 
-  it('sees a value that has become only a type', () => {
+  it('detects a value that has become only a type', () => {
     const report = difference('capstan', { values: ['A'], types: [] }, { values: [], types: ['A'] })
     expect(report).toContain('gone: A')
     expect(report).toContain('new: type A')
   })
 })
 
-describe('the reader of declarations', () => {
+describe('the declaration reader', () => {
   it('follows re-exports of names and of everything, also of types only', () => {
     const files: Partial<Record<string, string>> = {
       'dist/index.d.ts': `export * from './a/index.js'\nexport { one as two, type Three } from './b.js'`,

@@ -5,7 +5,7 @@ import { parseSource, readSources } from './source-tree.js'
 describe('the source tree', () => {
   const sources = readSources()
 
-  it('has folders that import only from layers below, and entry files that only re-export', () => {
+  it('has folders that import only from lower layers, and entry files that only re-export', () => {
     expect(sources.length).toBeGreaterThan(0)
     expect(layerProblems(sources)).toEqual([])
   })
@@ -20,7 +20,7 @@ describe('the source tree', () => {
 })
 
 describe('the check of the layers', () => {
-  it('lets a folder import from below and from itself, and an entry file from everywhere', () => {
+  it('allows a folder to import from lower layers and from itself, and an entry file from everywhere', () => {
     const files = house({
       'src/index.ts': `export * from './loop/run.js'`,
       'src/loop/run.ts': `import { step } from './step.js'\nimport type { Tool } from '../tool/contract.js'`,
@@ -36,14 +36,14 @@ describe('the check of the layers', () => {
     ['a type in place', `type Run = import('../loop/run.js').Run`],
     ['a re-export', `export { run } from '../loop/run.js'`],
     ['an import when it runs', `await import('../loop/run.js')`],
-  ])('refuses to look up by %s', (_, text) => {
+  ])('rejects an import of a higher layer by %s', (_, text) => {
     const files = house({ 'src/tool/contract.ts': text, 'src/loop/run.ts': 'export const run = 1' })
     expect(layerProblems(files)).toEqual([
       'src/tool/contract.ts imports src/loop/run.ts from layer 6, above its own layer 1: a folder imports only from layers below',
     ])
   })
 
-  it('refuses an import between two folders of one layer', () => {
+  it('rejects an import between two folders of one layer', () => {
     const files = house({
       'src/hooks/a.ts': `import { b } from '../memory/b.js'`,
       'src/memory/b.ts': 'export const b = 1',
@@ -51,7 +51,7 @@ describe('the check of the layers', () => {
     expect(layerProblems(files)).toEqual([expect.stringContaining('from the same layer 7')])
   })
 
-  it('asks for a layer for a folder it does not know, once', () => {
+  it('requires a layer for an unknown folder, once', () => {
     const files = house({
       'src/attic/a.ts': `import { b } from '../tool/b.js'`,
       'src/attic/c.ts': '',
@@ -60,7 +60,7 @@ describe('the check of the layers', () => {
     expect(layerProblems(files)).toEqual(['src/attic/ has no layer: give it one in test/house/layers.ts'])
   })
 
-  it('refuses code in an entry file, and imports of entry files', () => {
+  it('rejects code in an entry file, and imports of entry files', () => {
     const files = house({
       'src/index.ts': `export * from './tool/a.js'\nexport const version = '1'`,
       'src/tool/a.ts': `import { version } from '../index.js'`,
@@ -71,14 +71,14 @@ describe('the check of the layers', () => {
     ])
   })
 
-  it('refuses an import that leaves src/', () => {
+  it('rejects an import that leaves src/', () => {
     const files = house({ 'src/tool/a.ts': `import { b } from '../../test/house/b.js'` })
     expect(layerProblems(files)).toEqual([expect.stringContaining('which is not a source file of src/')])
   })
 })
 
-describe('the check for rings', () => {
-  it('shows the way around', () => {
+describe('the check for import cycles', () => {
+  it('shows the cycle', () => {
     const files = house({
       'src/tool/a.ts': `import './b.js'`,
       'src/tool/b.ts': `export * from './c.js'`,
@@ -87,11 +87,11 @@ describe('the check for rings', () => {
     expect(importCycles(files)).toEqual(['src/tool/b.ts -> src/tool/c.ts -> src/tool/b.ts'])
   })
 
-  it('finds a file that loads itself', () => {
+  it('finds a file that imports itself', () => {
     expect(importCycles(house({ 'src/tool/a.ts': `import { a } from './a.js'` }))).toHaveLength(1)
   })
 
-  it('does not mind types that name each other, nor two ways to one file', () => {
+  it('allows types that refer to each other, and two paths to one file', () => {
     const files = house({
       'src/tool/a.ts': `import type { B } from './b.js'\nimport './c.js'`,
       'src/tool/b.ts': `import './a.js'\nimport './c.js'`,

@@ -9,7 +9,7 @@ import { printed, root, runNode } from './run.js'
 const tool = entries.find(({ specifier }) => specifier === 'capstan/tool')?.script ?? ''
 
 describe('capstan/tool', () => {
-  it('reaches no module of Node, neither itself nor through a dependency, not even on use', () => {
+  it('imports no module of Node, neither itself nor through a dependency, not even dynamically', () => {
     const { problems, files } = walkModules(join(root, tool), { dynamic: true })
     expect(problems).toEqual([])
     // A walk that ends too early would promise too much.
@@ -23,7 +23,7 @@ describe('capstan/tool', () => {
     expect(packages).not.toContain('minisearch')
   })
 
-  it('makes, calls and finds tools where nothing but the language and the web exists', async () => {
+  it('creates, calls and finds tools where only the language and the web APIs exist', async () => {
     // The globals that Node has and other runtimes have not; the loader keeps its own references to them.
     const script = `
       const { log } = console
@@ -43,7 +43,7 @@ describe('capstan/tool', () => {
   })
 })
 
-describe('the walk over modules', () => {
+describe('the module graph', () => {
   const folder = sharedDirectory()
   const file = (path: string, text: string): string => {
     const full = join(folder, path)
@@ -52,7 +52,7 @@ describe('the walk over modules', () => {
     return full
   }
 
-  it('finds a module of Node through files, dependencies and imports on use, with and without "node:"', () => {
+  it('finds a module of Node through files, dependencies and dynamic imports, with and without "node:"', () => {
     const first = file('one/index.js', `export * from './next.js'\nawait import('@made/up/part')`)
     file('one/next.js', `import { readFile } from 'fs/promises'`)
     file(
@@ -68,7 +68,7 @@ describe('the walk over modules', () => {
     expect(packages).toEqual(['@made/up'])
   })
 
-  it('leaves imports on use out when configured so, and follows all others', () => {
+  it('omits dynamic imports when configured so, and follows all others', () => {
     const first = file('two/index.js', `import './next.js'\nexport const later = () => import('lazy')`)
     file('two/next.js', `export { eager } from 'eager'`)
     file('two/node_modules/eager/package.json', '{ "main": "main.js" }')
@@ -76,14 +76,14 @@ describe('the walk over modules', () => {
     expect(walkModules(first, { dynamic: false }).packages).toEqual(['eager'])
   })
 
-  it('prefers what a package gives to neutral runtimes over what it gives to Node', () => {
+  it('prefers the neutral export condition of a package to the one for Node', () => {
     const first = file('three/index.js', `import 'both'`)
     file('three/node_modules/both/package.json', exportsOf({ node: './node.js', default: './web.js' }))
     const web = file('three/node_modules/both/web.js', '')
     expect(walkModules(first, { dynamic: true }).files).toEqual([first, web])
   })
 
-  it('does not skip an import that it cannot read', () => {
+  it('does not skip an import that it cannot parse', () => {
     const first = file('four/index.js', 'export const load = (name) => import(name)')
     expect(walkModules(first, { dynamic: true }).problems).toHaveLength(1)
   })

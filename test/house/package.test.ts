@@ -45,7 +45,7 @@ describe('the published package', { timeout }, () => {
     expect(named).toEqual([])
   })
 
-  it('has nothing that publint would warn about', async () => {
+  it('has nothing that publint warns about', async () => {
     const bytes = new Uint8Array(readFileSync(tarball)).buffer
     const { messages } = await publint({ level: 'warning', pack: { tarball: bytes } })
     expect(messages).toEqual([])
@@ -69,7 +69,7 @@ describe('a project that installs the package alone', { timeout }, () => {
     writeFileSync(join(alone, 'package.json'), '{ "type": "module" }\n')
   }, timeout)
 
-  it('gets no zod, and still makes and calls tools from JSON Schema', async () => {
+  it('gets no zod, and can still create and call tools from JSON Schema', async () => {
     const modules = join(alone, 'node_modules')
     for (const place of [modules, join(modules, packageJson.name, 'node_modules')])
       expect(existsSync(join(place, 'zod'))).toBe(false)
@@ -120,7 +120,7 @@ describe('a project that installs zod as well', { timeout }, () => {
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }\n')
   }, timeout)
 
-  it('gets only what is meant for users', async () => {
+  it('gets only the files that are meant for users', async () => {
     const files = await filesBelow(join(project, 'node_modules', packageJson.name))
     expect(files.filter(isForeign)).toEqual([])
     expect(files).toEqual(expect.arrayContaining(entries.flatMap(({ script, types }) => [script, types])))
@@ -139,7 +139,7 @@ describe('a project that installs zod as well', { timeout }, () => {
     succeed(await runScript(project, 'entries.mjs', script))
   })
 
-  it('makes a tool from a schema, shows it to a model and calls it', async () => {
+  it('creates a tool from a schema, shows it to a model and calls it', async () => {
     const script = `
       import { createTool, ToolSet } from 'capstan'
       import { checkToolContract } from 'capstan/testing'
@@ -175,7 +175,7 @@ describe('a project that installs zod as well', { timeout }, () => {
   it.each([
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
-  ])('is typed under module $module, and wrong use of it does not compile', async (settings) => {
+  ])('is typed with module $module, and wrong use of it does not compile', async (settings) => {
     // An error that is expected and does not come is itself an error, so this fails when the types turn into `any`.
     const program = `
       import { createTool, ToolSet, unionRequirements } from 'capstan'
@@ -224,7 +224,7 @@ describe('a project that installs zod as well', { timeout }, () => {
 })
 
 describe('a project that uses AI SDK 7', { timeout }, () => {
-  it('installs the package next to it without a conflict of peers', async () => {
+  it('installs the package next to it without a conflict of peer dependencies', async () => {
     const project = join(folder, 'with-ai-sdk-7')
     const { dependencies } = JSON.parse(
       readFileSync(join(root, 'test/ecosystem/packages/package.json'), 'utf8'),
@@ -243,7 +243,7 @@ describe('a project that uses AI SDK 7', { timeout }, () => {
   })
 })
 
-describe('the command, installed for a whole machine into an empty place', { timeout }, () => {
+describe('the command, installed globally into an empty directory', { timeout }, () => {
   const [home, work] = [join(folder, 'home'), join(folder, 'work')]
   const command = join(prefix, process.platform === 'win32' ? 'capstan.cmd' : 'bin/capstan')
 
@@ -252,11 +252,11 @@ describe('the command, installed for a whole machine into an empty place', { tim
     writeFileSync(join(work, 'engine.js'), 'export const speed = 9\n')
   })
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     expect(succeed(await run(command, ['--version'])).stdout).toBe(`${packageJson.version}\n`)
   })
 
-  it('does a run, without a key and without a network', async () => {
+  it('completes a run, without a key and without a network', async () => {
     const env = { CAPSTAN_HOME: home, CAPSTAN_LOCAL_MODELS: 'off', CAPSTAN_MODEL: 'offline' }
     const asked = await run(command, ['run', 'Where is speed defined?'], { cwd: work, env })
     expect(succeed(asked).stdout).toContain('"speed" is in engine.js:1')
@@ -273,7 +273,7 @@ describe('the command, installed for a whole machine into an empty place', { tim
 describe('a project that installs the package from git', { timeout: 2 * timeout }, () => {
   // npm clones the repository, installs its dependencies, runs `prepare` and packs the clone.
   if (factor > 1)
-    it('gets what is built from the sources, and nothing else', async () => {
+    it('gets the files that are built from the sources, and nothing else', async () => {
       const [place, repository] = [join(folder, 'from-git'), join(folder, 'repository')]
       expect(copyRepository(repository)).toBe(true)
       await commitAll(repository)

@@ -32,7 +32,7 @@ describe('plain English', () => {
     expect(pending.filter((area) => problemsOf(area).length === 0)).toEqual([])
   })
 
-  it.runIf(process.env['PLAIN'] !== undefined)('prints what an area still has', () => {
+  it.runIf(process.env['PLAIN'] !== undefined)('prints the problems of an area', () => {
     console.log(problemsOf(process.env['PLAIN'] ?? '').join('\n'))
   })
 

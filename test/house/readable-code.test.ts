@@ -31,7 +31,7 @@ describe('the built scripts', () => {
 })
 
 describe('breaking long lines', () => {
-  it('keeps what a script does', async () => {
+  it('does not change what a script does', async () => {
     const path = join(temporaryDirectory(), 'script.js')
     const words = Array.from({ length: 60 }, (_, at) => `word${at}`)
     const script = [

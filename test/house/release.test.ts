@@ -13,7 +13,7 @@ describe('a release', () => {
     expect(changelog).toMatch(new RegExp(`^## ${packageJson.version.replaceAll('.', '\\.')}$`, 'm'))
   })
 
-  it('can be made from the changes that are waiting', () => {
+  it('can be made from the pending changes', () => {
     expect(() => readChanges(join(root, '.changeset'))).not.toThrow()
   })
 
@@ -35,7 +35,7 @@ describe('a release', () => {
     expect(withRelease('# Changelog\n', '0.1.0', changes)).toMatch(/^# Changelog\n\n## 0\.1\.0\n/)
   })
 
-  it('refuses a change without a known size, of another package, or without a description', () => {
+  it('rejects a change without a known size, of another package, or without a description', () => {
     expect(() => parseChange('a.md', change('huge', 'x'), 'capstan')).toThrow('a.md must begin with')
     expect(() => parseChange('a.md', change('minor', 'x'), 'other')).toThrow('"other": minor')
     expect(() => parseChange('a.md', 'x', 'capstan')).toThrow('a.md must begin with')

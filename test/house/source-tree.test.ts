@@ -5,8 +5,8 @@ function read(text: string) {
   return parseSource('src/tool/made-up.ts', text)
 }
 
-describe('the reader of sources', () => {
-  it('finds every way to name another module', () => {
+describe('the source reader', () => {
+  it('finds every form of import', () => {
     const { references } = read(`
       import a, { b as c, type D } from './one.js'
       import * as all from './two.js'
@@ -35,7 +35,7 @@ describe('the reader of sources', () => {
     ])
   })
 
-  it('is not fooled by comments, strings, templates and regular expressions', () => {
+  it('ignores comments, strings, templates and regular expressions', () => {
     const { references } = read(`
       // import a from './comment.js'
       /* export * from './block.js' */
@@ -48,15 +48,15 @@ describe('the reader of sources', () => {
     expect(references.map(({ specifier }) => specifier)).toEqual(['./real.js', './hole.js'])
   })
 
-  it('takes an import with only inline types for one that is loaded, as the compiler does here', () => {
+  it('reads an import with only inline types as one that is loaded, as the compiler does here', () => {
     expect(read(`import { type A } from './a.js'`).references[0]?.typeOnly).toBe(false)
   })
 
-  it('counts imports whose module is only known when they run', () => {
+  it('counts imports whose module is only known at run time', () => {
     expect(read(`await import(name); await import(\`./\${name}.js\`)`).computedImports).toBe(2)
   })
 
-  it('finds every way to export a name', () => {
+  it('finds every form of export', () => {
     const { exports } = read(`
       export const a = 1, { b, c: [d], ...e } = made
       export function f() {}
@@ -81,7 +81,7 @@ describe('the reader of sources', () => {
     ])
   })
 
-  it('knows a file that only re-exports from one that does more', () => {
+  it('distinguishes a file that only re-exports from one that does more', () => {
     expect(read(`/** About. */ export { a } from './a.js'\nexport type * from './b.js'`).onlyReexports).toBe(
       true,
     )

@@ -5,7 +5,7 @@ import { withStableShapes } from '../../scripts/stable-shapes.mjs'
 import { root, runNode } from './run.js'
 import { listFiles } from './source-tree.js'
 
-describe('objects that begin with a copy of another', () => {
+describe('objects that start with a copy of another', () => {
   const script = `
     const made = []
     for (let i = 0; i < 100; i++) {
@@ -16,7 +16,7 @@ describe('objects that begin with a copy of another', () => {
   const look =
     'console.log(JSON.stringify(made[99]), made.slice(10).every((one) => %HaveSameMap(one, made[99])))'
 
-  it('share one hidden class and keep their fields and the order of them', async () => {
+  it('share one hidden class and keep their fields in order', async () => {
     const rewritten = withStableShapes('script.cjs', script)
     const { code, stdout } = await runNode(['--allow-natives-syntax', '-e', `${rewritten}\n${look}`])
     expect(code).toBe(0)
@@ -34,7 +34,7 @@ describe('objects that begin with a copy of another', () => {
     }
   })
 
-  it('are found in expressions alone', () => {
+  it('are found only in expressions', () => {
     const text = "const { a, ...rest } = { ...b }; f({ ...b, c: '{ ...d, e }' }, { c, ...b })"
     expect(withStableShapes('script.cjs', text)).toBe(
       "const { a, ...rest } = { ...b }; f({ ...null, ...b, c: '{ ...d, e }' }, { c, ...b })",

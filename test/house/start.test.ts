@@ -46,7 +46,7 @@ describe('a program that opens a session', { timeout }, () => {
 })
 
 describe('a bundler', { timeout }, () => {
-  it('puts a program and the library into files that run where nothing is installed', async () => {
+  it('bundles a program and the library into files that run where nothing is installed', async () => {
     const entry = join(root, '.build', `bundled-${process.pid}.mjs`)
     writeFileSync(
       entry,

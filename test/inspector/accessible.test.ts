@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
       }
   })
 
-  it('has none on the page for signing in either, which accepts no wrong token', async () => {
+  it('has none on the sign-in page either, which accepts no wrong token', async () => {
     const started = await startServer({ inspector: true })
     const { page } = await openPage()
     await page.goto(`${started.url}/inspect/`)

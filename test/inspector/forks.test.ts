@@ -9,7 +9,7 @@ import { begin, picture, visit } from './visit.js'
 const timeout = 600_000
 
 describe.skipIf(chromium === undefined)('forks and undo in the inspector', { timeout }, () => {
-  it('shows what forks have in common, and where they begin to differ', async () => {
+  it('shows what forks have in common, and where they start to differ', async () => {
     const started = await startServer({
       inspector: true,
       session: {

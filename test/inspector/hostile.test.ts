@@ -22,7 +22,7 @@ const hostile = [
 const escapes = [script, '\\u202e', '\\x1b[31m', '\\x00']
 
 describe.skipIf(chromium === undefined)('hostile texts in the inspector', { timeout }, () => {
-  it('are text in every view: no markup, no request to elsewhere, no hidden or reordered characters', async () => {
+  it('are text in every view: no markup, no request to other hosts, no hidden or reordered characters', async () => {
     const started = await startServer({
       inspector: true,
       session: {

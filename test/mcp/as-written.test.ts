@@ -95,7 +95,7 @@ describe('a server that the host names', { timeout: limit }, () => {
     ],
   ]
 
-  it.each(ways)('starts as written, with network and the home of the user: %s', async (_, open) => {
+  it.each(ways)('starts as written, with network and the home directory of the user: %s', async (_, open) => {
     process.env['CAPSTAN_TEST_API_KEY'] = 'sk-not-for-servers'
     whenDone(async () => void delete process.env['CAPSTAN_TEST_API_KEY'])
     const session = await open()
@@ -124,7 +124,7 @@ describe('a server that the host names', { timeout: limit }, () => {
     expect(await look(session)).toMatchObject({ cwd, env })
   })
 
-  it('is described to the model in the words of the host', async () => {
+  it('is described to the model with the text of the host', async () => {
     const described = { ...server, description: 'Looks at the world.\nUse it first.' }
     const { session, server: model } = await openSession(['ok'], { mcpServers: [described] })
     await session.send('go')
@@ -132,10 +132,10 @@ describe('a server that the host names', { timeout: limit }, () => {
   })
 })
 
-describeWithBubblewrap('a server that is to be confined', () => {
+describeWithBubblewrap('a confined server', () => {
   const confined = { ...server, sandbox: 'workspace', readOnly: installed } as const
 
-  it('has the workspace and nothing else, also in a session without a sandbox of its own', async () => {
+  it('has only the workspace, also in a session without a sandbox of its own', async () => {
     const { session, root } = await openSession([], { sandbox: 'off' }, { 'a.txt': 'here' })
     await session.addMcp(confined)
     const outside = join(temporaryDirectory(), 'note')
@@ -149,7 +149,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
     expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox: 'bubblewrap' }])
   })
 
-  it('has what its entry grants: hosts, directories and places', async () => {
+  it('has what its entry grants: hosts, directories and paths', async () => {
     const url = await openAddress()
     const { session, root } = await openSession([], {}, { 'out/keep': '' })
     const { port } = new URL(url)
@@ -158,7 +158,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
     expect((await look(session, { write: join(root, 'note') })).write).toMatch(/^failed/)
   })
 
-  it.each(['allowHosts', 'writable', 'readOnly'] as const)('is one that names %s', async (name) => {
+  it.each(['allowHosts', 'writable', 'readOnly'] as const)('is every server that names %s', async (name) => {
     const { session } = await openSession([])
     const given = { allowHosts: ['a.test'], writable: ['.'], readOnly: installed }[name]
     const own = name === 'readOnly' ? {} : { readOnly: installed }
@@ -166,7 +166,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
     expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox: 'bubblewrap' }])
   })
 
-  it('comes from the configuration in the same way', async () => {
+  it('can be configured in the same way', async () => {
     const places = installed.map((place) => `"${place}"`).join(', ')
     const { session } = await openConfigured(
       `mcp_servers "world" { command = "${process.execPath}" args = ["${world}"] sandbox = "workspace" read_only = [${places}] }`,
@@ -200,7 +200,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
     ],
   ]
 
-  it.each(wrong)('is refused with a value that cannot be meant: %j', async (more, words) => {
+  it.each(wrong)('is rejected with an invalid value: %j', async (more, words) => {
     const { session, agent, root } = await openSession([])
     await expect(session.addMcp({ ...server, ...more } as never)).rejects.toThrow(words)
     const options = { mcpServers: [{ ...server, ...more }] } as never
@@ -212,7 +212,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
     ['sandbox = "off" writable = ["."]', "'writable' of an MCP server has no effect"],
     ['allow_hosts = ["http://a"]', 'is not a host to allow'],
     ['writable = ["../x"]', 'inside the workspace'],
-  ])('is refused in a configuration, too: %s', async (fields, words) => {
+  ])('is rejected in a configuration too: %s', async (fields, words) => {
     await expect(Agent.create(`mcp_servers "world" { command = "x" ${fields} }`)).rejects.toThrow(words)
   })
 
@@ -224,7 +224,7 @@ describeWithBubblewrap('a server that is to be confined', () => {
       /readOnly of the server names "\/nowhere\/at\/all": .* does not exist/,
     ],
     [{ cwd: '/' }, /leads outside the workspace/],
-  ])('does not start with a place that is not there: %j', async (more, words) => {
+  ])('does not start with a path that does not exist: %j', async (more, words) => {
     const { session, root } = await openSession([])
     const { symlink } = await import('node:fs/promises')
     await symlink('/', join(root, 'link'))
@@ -278,7 +278,7 @@ describe('a server that does not start', { timeout: limit }, () => {
     expect(text).toMatch(/^MCP servers: 1\n {2}broken: down: it ended with exit code 7; it said: line 1/)
   })
 
-  it('is in /mcp without a run before', async () => {
+  it('is listed in /mcp without an earlier run', async () => {
     const { session } = await openSession([], { mcpServers: [broken, server] })
     await eventually(async () => !(await session.send('/mcp')).text.includes('connecting'))
     expect((await session.send('/mcp')).text).toMatch(
@@ -286,7 +286,7 @@ describe('a server that does not start', { timeout: limit }, () => {
     )
   })
 
-  it('is rejected when it is added, and listed until it is removed or takes another try', async () => {
+  it('is rejected when it is added, and listed until it is removed or tried again', async () => {
     const { session } = await openSession([])
     const error = await session.addMcp(broken).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
@@ -302,7 +302,7 @@ describe('a server that does not start', { timeout: limit }, () => {
     expect(await session.mcps()).toMatchObject([{ name: 'broken', state: 'connected' }])
   })
 
-  it('says what the sandbox withheld, where it is confined', async () => {
+  it('reports what the sandbox withheld, when it is confined', async () => {
     const script = 'require("node:fs").writeFileSync("x", "")'
     const { session } = await openSession([])
     const error = await session
@@ -316,7 +316,7 @@ describe('a server that does not start', { timeout: limit }, () => {
     ])
   })
 
-  it('is reported when it hangs, with what it said meanwhile', async () => {
+  it('is reported when it hangs, with its output so far', async () => {
     const script = 'console.error("Set GITHUB_TOKEN first."); setInterval(() => {}, 1000)'
     const { session } = await openSession([])
     const hanging = { name: 'h', command: process.execPath, args: ['-e', script], startTimeoutMs: 1_500 }
@@ -366,7 +366,7 @@ describeWithBubblewrap('a server of .mcp.json', () => {
     expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox: 'bubblewrap' }])
   })
 
-  it('starts as written where its own text says so, and the confirmation shows that', async () => {
+  it('starts as written when its own text says so, and the confirmation shows that', async () => {
     const text = fileWith({ sandbox: 'off', readOnly: undefined })
     const { session } = await openSession([], {}, { '.mcp.json': text })
     const shown = await session.mcpFile()
@@ -384,7 +384,7 @@ describeWithBubblewrap('a server of .mcp.json', () => {
     expect(await session.mcpStatus()).toMatchObject([{ error: expect.stringContaining('leads outside') }])
   })
 
-  it('is left out, with the reason, for values that cannot be meant', async () => {
+  it('is skipped, with the reason, for invalid values', async () => {
     const { session } = await openSession([], {}, { '.mcp.json': fileWith({ sandbox: 'maybe' }) })
     expect(await session.mcpFile()).toMatchObject({
       servers: [],
@@ -400,7 +400,7 @@ describe('servers of the configuration', { timeout: limit }, () => {
     mcp_servers "broken" { command = "false" }
     mcp_servers "off" { command = "false" enabled = false }`
 
-  it('have their tools in sessions that begin after refreshMcpTools, before any connection', async () => {
+  it('have their tools in sessions that start after refreshMcpTools, before any connection', async () => {
     const model = await openServer(['done'])
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(acl(model.url), { userDir, env: {} })
@@ -424,7 +424,7 @@ describe('servers of the configuration', { timeout: limit }, () => {
     for (const name of own) expect(shown).toContain(`"${name}"`)
   })
 
-  it('are let go of when the agent is closed while it asks them', async () => {
+  it('are disconnected when the agent is closed while it queries them', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
       `mcp_servers "h" { command = "${process.execPath}" args = ["-e", "setInterval(() => {}, 1000)"] }`,

@@ -67,7 +67,7 @@ describe('tools of servers', { timeout: limit }, () => {
     expect(ofServers(session.toolNames())).toHaveLength(count)
   })
 
-  it('are counted over all servers: the first that no longer fits is deferred whole', async () => {
+  it('are counted over all servers: all tools of the first server that does not fit are deferred', async () => {
     const mcpServers = [serverWith(15, 200, 'one'), serverWith(10, 200, 'two'), serverWith(3, 200, 'three')]
     const { session, server } = await openWithWindow(8_000, { mcpServers })
     await started(session)
@@ -92,7 +92,7 @@ describe('tools of servers', { timeout: limit }, () => {
     expect(ofServers(shownTools(server, 0))).toHaveLength(shown)
   })
 
-  it('are assumed to be for 128,000 tokens where the window is not known', async () => {
+  it('assume a window of 128,000 tokens when it is not known', async () => {
     // About 95 tokens each: 130 of them are less than a tenth of 128,000, and 170 are less than a tenth of 200,000
     // alone.
     for (const [count, direct] of [
@@ -106,7 +106,7 @@ describe('tools of servers', { timeout: limit }, () => {
     }
   })
 
-  it.each(['sometimes', true, 1])('refuse a toolSearch that is none: %j', async (toolSearch) => {
+  it.each(['sometimes', true, 1])('reject an invalid toolSearch: %j', async (toolSearch) => {
     const { agent, root } = await openSession([])
     expect(() => agent.session(root, { toolSearch } as never)).toThrow('toolSearch')
   })
@@ -141,7 +141,7 @@ describe('a deferred tool that is called by its exact name', { timeout: limit },
     expect(toolResults(server, 2)[1]).toBe('called extra4321')
   })
 
-  it('is judged like any call: denied by a rule, and asked about without one', async () => {
+  it('follows the rules like any call: denied by a rule, and asked about without one', async () => {
     const script: Script = [
       calls(['mcp__world__extra0', {}], ['mcp__world__extra1', {}], ['mcp__world__look', { write: 5 }]),
       'done',
@@ -165,7 +165,7 @@ describe('a deferred tool that is called by its exact name', { timeout: limit },
     expect([denied, refused, invalid].join('\n')).not.toContain('Unknown tool')
   })
 
-  it('is loaded for batches, programs and subagents, too', async () => {
+  it('is loaded for batches, programs and subagents too', async () => {
     const source = `export default async function run(ctx) { return (await ctx.tool('mcp__world__extra0', {})).output }`
     const script: Script = [
       calls(
@@ -195,7 +195,7 @@ describe('a deferred tool that is called by its exact name', { timeout: limit },
     )
   })
 
-  it('is not unknown while its server is down: the call says why', async () => {
+  it('is not unknown while its server is down: the error says why', async () => {
     const broken = { name: 'broken', command: process.execPath, args: ['-e', 'process.exit(3)'] }
     const { session, server } = await openSession([calls(['mcp__broken__x', {}]), 'done'], {
       ...allow,

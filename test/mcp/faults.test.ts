@@ -61,7 +61,7 @@ describe('FT-16: a server that cannot be started says why', { timeout: limit }, 
   })
 })
 
-describe('FT-16: a call that goes wrong is an error that can be read', { timeout: limit }, () => {
+describe('FT-16: a call that fails is an error with a message', { timeout: limit }, () => {
   it.each([
     [
       'exit-mid-call',
@@ -98,7 +98,7 @@ describe('FT-16: a call that goes wrong is an error that can be read', { timeout
     ['stale', 'Echo: x'],
     ['change-storm', 'Echo: x'],
     ['slow-start', 'Echo: x'],
-  ])('%s does no harm', async (fault, output) => {
+  ])('%s has no effect', async (fault, output) => {
     const session = await sessionWith()
     await session.addMcp(badServer(fault, fault === 'slow-start' ? '500' : ''))
     expect(await session.tool('mcp__bad__echo', { message: 'x' })).toMatchObject({ output, exitCode: 0 })
@@ -109,7 +109,7 @@ describe('FT-16: a call that goes wrong is an error that can be read', { timeout
     ['huge-result', (output: string) => output.length < 300_000],
     ['many-parts', (output: string) => output.length < 50_000],
     ['odd-content', (output: string) => output.includes('fine') && output.includes('not understood')],
-  ])('%s is held to its bounds', async (fault, isFine) => {
+  ])('%s is limited', async (fault, isFine) => {
     const session = await sessionWith()
     await session.addMcp(badServer(fault))
     const { output } = await session.tool('mcp__bad__echo', { message: 'x' })
@@ -117,7 +117,7 @@ describe('FT-16: a call that goes wrong is an error that can be read', { timeout
   })
 })
 
-describe('FT-16: a list that goes wrong', { timeout: limit }, () => {
+describe('FT-16: an invalid list', { timeout: limit }, () => {
   it.each([
     ['endless-pages', 50, 'more than 50 pages'],
     ['same-cursor', 1, 'a page that follows itself'],
@@ -131,7 +131,7 @@ describe('FT-16: a list that goes wrong', { timeout: limit }, () => {
     else expect(status?.problems?.join('\n')).toContain(problem)
   })
 
-  it('a server that invents tools without end is held to a number', async () => {
+  it('a server that invents tools without end is limited to a number', async () => {
     const session = await sessionWith()
     await session.addMcp(badServer('inventive'))
     for (let at = 0; at < 7; at++) await session.refreshMcpTools('bad')
@@ -142,7 +142,7 @@ describe('FT-16: a list that goes wrong', { timeout: limit }, () => {
 })
 
 describe('FT-16: a server that was lost', { timeout: limit }, () => {
-  it('is found again between turns; meanwhile the model reads that it is unavailable', async () => {
+  it('is connected again between rounds; meanwhile the model reads that it is unavailable', async () => {
     const call = calls(['mcp__bad__echo', { message: 'x' }])
     const { session, server } = await openSession(
       [call, call, 'one', calls(['mcp__bad__echo', { message: 'calls' }]), 'two'],
@@ -163,7 +163,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     expect(toolResults(server, 4).at(-1)).toBe('1')
   })
 
-  it('is one that only pours out noise', async () => {
+  it('includes one that only sends noise', async () => {
     const session = await sessionWith()
     const added = await session.addMcp(badServer('garbage-forever')).catch((thrown: Error) => thrown.message)
     if (typeof added === 'string') expect(added).toContain('bytes that are not messages')
@@ -174,7 +174,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
       })
   })
 
-  it('is found again at once when the host says so', async () => {
+  it('is connected again at once when the host requests it', async () => {
     const session = await sessionWith()
     await session.addMcp(badServer('kill-mid-call'))
     await session.tool('mcp__bad__echo', { message: 'x' })
@@ -194,7 +194,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     await call.catch(() => undefined)
   })
 
-  it('does not keep a run from beginning, nor another server from answering', async () => {
+  it('does not delay the start of a run, nor the answer of another server', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
       { mcpServers: { slow: badServer('hang-initialize') as never } } as never,
@@ -217,7 +217,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
   })
 
   it.each(['change-storm', 'stderr-flood'])(
-    '%s of one server does not keep another one from answering',
+    '%s of one server does not delay the answer of another',
     async (fault) => {
       const session = await sessionWith()
       await session.addMcp({ ...badServer('none'), name: 'good' })

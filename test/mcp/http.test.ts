@@ -26,8 +26,8 @@ async function open(
   }
 }
 
-describe('a server over HTTP that goes wrong', () => {
-  it('has forgotten the connection: it is made again, and the call with it', async () => {
+describe('a server over HTTP that fails', () => {
+  it('has forgotten the connection: it is opened again, and the call is repeated', async () => {
     let forgotten = false
     const { add, echo, server } = await open((rpc, request, response) => {
       if (rpc?.method !== 'tools/call' || forgotten || request.headers['mcp-session-id'] !== 'session-1')
@@ -41,7 +41,7 @@ describe('a server over HTTP that goes wrong', () => {
     expect(server.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2)
   })
 
-  it('breaks off its stream: the answer comes with the next one', async () => {
+  it('cuts its stream off: the answer comes with the next one', async () => {
     let answer = ''
     const { add, echo, server } = await open((rpc, request, response) => {
       const events = { 'content-type': 'text/event-stream' }
@@ -107,7 +107,7 @@ describe('a server over HTTP that goes wrong', () => {
     expect(output).not.toContain('s3cr3t')
   })
 
-  it('answers with a body without end: the connection is closed after 10 MB', async () => {
+  it('answers with an endless body: the connection is closed after 10 MB', async () => {
     const megabyte = 1024 * 1024
     let sent = 0
     const { add, echo } = await open(
@@ -131,7 +131,7 @@ describe('a server over HTTP that goes wrong', () => {
     expect(sent).toBeLessThan(40 * megabyte)
   })
 
-  it('is not followed to another host, and the token does not go there', async () => {
+  it('redirects to another host: it is not followed, and the token is not sent there', async () => {
     const other = await startHttp()
     whenDone(other.close)
     const { add } = await open(
@@ -142,7 +142,7 @@ describe('a server over HTTP that goes wrong', () => {
     expect(other.seen).toEqual([])
   })
 
-  it('sends what was configured with each request, and nothing else that is secret', async () => {
+  it('receives the configured headers with each request, and no other secret', async () => {
     const { add, echo, server } = await open(undefined, { headers: { 'x-api-key': 'k-123456' } })
     await add()
     await echo('x')
@@ -150,7 +150,7 @@ describe('a server over HTTP that goes wrong', () => {
     expect(server.seen.every(({ headers }) => headers.cookie === undefined)).toBe(true)
   })
 
-  it('refuses metadata services, also when they are configured (SEC-156)', async () => {
+  it('is refused when it is a metadata service, also when it is configured (SEC-156)', async () => {
     const { session } = await openSession([])
     const add = session.addMcp({ name: 'x', url: 'http://169.254.169.254/mcp', startTimeoutMs: 2_000 })
     await expect(add).rejects.toThrow(/refused|unavailable/)

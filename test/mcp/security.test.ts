@@ -34,7 +34,7 @@ async function untilChanged(session: Session): Promise<void> {
   })
 }
 
-describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
+describe('SEC-173: the description of a server’s tools', { timeout: limit }, () => {
   it('is cut, cleaned, and shown in full only to the user who decides', async () => {
     const asked: AskRequest[] = []
     const { session, server } = await openSession([call, 'done'], {
@@ -56,7 +56,7 @@ describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
     expect(note.length).toBeLessThan(10_000)
   })
 
-  it('never makes a call pass: read-only by its own word, it is asked about like any other', async () => {
+  it('never allows a call: a tool that claims to be read-only is asked about like any other', async () => {
     const { session, server } = await openSession([call, 'done'], {
       ...few,
       mcpServers: [badServer('poisoned')],
@@ -78,7 +78,7 @@ describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
   })
 })
 
-describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
+describe('SEC-174: a tool that has changed', { timeout: limit }, () => {
   it.each([
     ['changes', 'its description changed'],
     ['changes-schema', 'its parameters changed'],
@@ -133,7 +133,7 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
     if (fault === 'changes') expect(asked[0]?.notes.join()).toContain('Before that, read every file')
   })
 
-  it('is refused in the same run where no user can be asked, also when a subagent calls it', async () => {
+  it('is refused in the same run when no user can be asked, also when a subagent calls it', async () => {
     const { session, server } = await openSession([call, call, 'done'], {
       ...few,
       permissionPolicy: { allow: ['mcp__bad'] },
@@ -189,7 +189,7 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
 })
 
 describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
-  it('come from the configuration, are made usable, and never collide', async () => {
+  it('come from the configuration, are made valid, and never collide', async () => {
     const { session } = await openSession([])
     await session.addMcp({ ...badServer('odd-names'), name: 'my server ⚓' })
     const names = session.toolNames().filter((name) => name.startsWith('mcp__'))
@@ -204,7 +204,7 @@ describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
     expect((await session.tool('bash', { command: 'echo mine' })).output).toContain('mine')
   })
 
-  it('two servers whose names come to the same are refused', async () => {
+  it('of two servers that become the same are rejected', async () => {
     const { session } = await openSession([])
     await session.addMcp({ ...badServer('none'), name: 'a__b' })
     expect(session.toolNames()).toContain('mcp__a_b__echo')
@@ -212,7 +212,7 @@ describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
     await expect(session.addMcp({ ...badServer('none'), name: 'a__b' })).rejects.toThrow('remove it first')
   })
 
-  it('a tool of the host keeps its name', async () => {
+  it('of the host’s tools are kept', async () => {
     const { session } = await openSession([])
     session.registerTool({
       name: 'mcp__bad__echo',
@@ -225,7 +225,7 @@ describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
 })
 
 describe('SEC-177: schemas', { timeout: limit }, () => {
-  it('refer to nothing outside, are bounded, and their patterns do not run here', async () => {
+  it('have no outside references, are limited, and their patterns are not executed', async () => {
     const { session } = await openSession([])
     await session.addMcp(badServer('bad-schemas'))
     const names = session.toolNames().filter((name) => name.startsWith('mcp__'))
@@ -235,8 +235,8 @@ describe('SEC-177: schemas', { timeout: limit }, () => {
   })
 })
 
-describe('SEC-179 and SEC-180: what a server asks for', { timeout: limit }, () => {
-  it('is refused, but for the place of the workspace', async () => {
+describe('SEC-179 and SEC-180: requests of a server', { timeout: limit }, () => {
+  it('are refused, except for the path of the workspace', async () => {
     const { session, root } = await openSession([])
     await session.addMcp(badServer('asks'))
     await eventually(async () =>
@@ -250,7 +250,7 @@ describe('SEC-179 and SEC-180: what a server asks for', { timeout: limit }, () =
 
 describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () => {
   it.each(['off', 'workspace'] as const)(
-    'has its own variables and none of ours (sandbox %s)',
+    'has its own variables and none of the host (sandbox %s)',
     async (sandbox) => {
       process.env['OPENAI_API_KEY'] = 'sk-should-not-travel'
       try {
@@ -268,7 +268,7 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     },
   )
 
-  it('is started by its words: no shell reads them', async () => {
+  it('is started with its arguments as a list: no shell parses them', async () => {
     const { session, root } = await openSession([])
     const args = [badEntry, 'none', '$(touch owned); touch owned | touch owned']
     await session.addMcp({ name: 'x', command: process.execPath, args })
@@ -276,7 +276,7 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     await expect(readFile(join(root, 'owned'))).rejects.toThrow()
   })
 
-  it('cannot write, in a sandbox, where it was not let (SEC-187)', async () => {
+  it('cannot write, in a sandbox, where it has no grant (SEC-187)', async () => {
     const { session, root } = await openSession([], { sandbox: 'auto' })
     const script = `require('fs').writeFileSync(${JSON.stringify(join(root, 'owned'))}, 'x')`
     const added = await session
@@ -316,8 +316,8 @@ describe('SEC-184: answers', { timeout: limit }, () => {
   })
 })
 
-describe('SEC-186: what a tool says', { timeout: limit }, () => {
-  it('gives no authority to what the model does with it', async () => {
+describe('SEC-186: the result of a tool', { timeout: limit }, () => {
+  it('gives no authority to the next calls of the model', async () => {
     const { session, server } = await openSession(
       [call, calls(['bash', { command: 'curl http://evil.test' }]), 'done'],
       { builtinTools: ['bash'], permissionPolicy: { allow: ['mcp__bad'] }, mcpServers: [badServer('none')] },
@@ -326,7 +326,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
     expect(toolResults(server, 2)[1]).toContain('No user can be asked')
   })
 
-  it('is named to the user who decides on the calls that follow', async () => {
+  it('is named to the user who decides about later calls', async () => {
     const asked: AskRequest[] = []
     const bash = calls(['bash', { command: 'curl http://evil.test' }])
     const { session } = await openSession([bash, call, bash, 'done'], {
@@ -346,7 +346,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
 })
 
 describe('SEC-188: idle disconnect during calls', { timeout: limit }, () => {
-  it('waits for calls on their way, and no call is lost or made twice', async () => {
+  it('waits for pending calls, and no call is lost or made twice', async () => {
     const { session } = await openSession([])
     await session.addMcp(badServer('late-answer', '150'))
     const asked = Array.from({ length: 20 }, async (_, at) => {
@@ -364,8 +364,8 @@ describe('SEC-188: idle disconnect during calls', { timeout: limit }, () => {
   })
 })
 
-describe('SEC-139 to SEC-145: a workspace that brings servers', { timeout: limit }, () => {
-  it('starts nothing of it, whatever it says of itself', async () => {
+describe('SEC-139 to SEC-145: a workspace that contains servers', { timeout: limit }, () => {
+  it('starts none of them, whatever its files say', async () => {
     const word = `never-${process.pid}`
     const text = JSON.stringify({
       trusted: true,

@@ -19,7 +19,7 @@ async function connected(session: Session, options?: Parameters<typeof serveMcp>
 const textOf = (result: object): string => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 
 describe('a session as a server', { timeout: limit }, () => {
-  it("offers its tools, and every call walks the gate as a model's would", async () => {
+  it('offers its tools, and every call passes the gate like a call of a model', async () => {
     const { session } = await openSession(
       [],
       { permissionPolicy: { allow: ['bash(echo *)'] } },
@@ -50,7 +50,7 @@ describe('a session as a server', { timeout: limit }, () => {
     expect(textOf(other)).toContain('not offered')
   })
 
-  it('stops a call that is cancelled, and everything some time after the other side has gone', async () => {
+  it('stops a call that is cancelled, and everything some time after the client has disconnected', async () => {
     const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
     const { client, serving, up } = await connected(session, { drainTimeoutMs: 300 })
     const stop = new AbortController()
@@ -64,7 +64,7 @@ describe('a session as a server', { timeout: limit }, () => {
     expect(await second).toBe('gone')
   })
 
-  it('answers what was asked before the input ended, and only then is at its end', async () => {
+  it('answers requests that arrived before the input ended, and ends only then', async () => {
     const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
     const { client, serving, up } = await connected(session)
     const stop = new AbortController()

@@ -49,7 +49,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     [{ name: '  ' }, 'needs a name'],
     [{ name: 'x', command: 'a', comand: 'b' }, 'no option "comand"'],
     [{ name: 'x', url: 'https://user:hunter2@example.test' }, "use 'headers' or 'oauth'"],
-  ])('is refused when it cannot be: %j', async (server, words) => {
+  ])('is rejected when it is invalid: %j', async (server, words) => {
     const { session } = await openSession([])
     const error = await session.addMcp(server as never).catch((thrown: Error) => thrown)
     expect(error).toMatchObject({ name: 'McpError', code: 'mcp_config' })
@@ -57,7 +57,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect((error as Error).message).not.toContain('hunter2')
   })
 
-  it('comes from the options, with the first run, and its tools are found by searching', async () => {
+  it('can be an option, is connected at the first run, and its tools are found by search', async () => {
     const { session, server } = await openSession(
       [
         calls(['tool_search', { query: 'thing number 37', limit: 1 }]),
@@ -78,7 +78,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect((await session.send('/mcp')).text).toBe('MCP servers: 1\n  bad: 60 tools')
   })
 
-  it('is shown as it is while there are few tools', async () => {
+  it('has its tools shown directly while they are few', async () => {
     const { session, server } = await openSession([calls(['mcp__bad__echo', { message: 'hi' }]), 'done'], {
       ...allow,
       builtinTools: ['read'],
@@ -89,7 +89,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(toolResults(server, 1)).toEqual(['Echo: hi'])
   })
 
-  it('comes from the configuration; one of the session replaces it until it is removed', async () => {
+  it('can be configured; one of the session replaces it until it is removed', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
       `mcp_servers "bad" { command = "${process.execPath}" args = ["${badEntry}", "none"] }
@@ -133,7 +133,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     )
   })
 
-  it('gives resources, pictures as pictures, and prompts as commands for the model', async () => {
+  it('returns resources, images as images, and prompts as commands for the model', async () => {
     const { session, server } = await openSession(['a poem'])
     await session.addMcp(everything)
     // What only a user or a model of the host could answer is not offered without them.
@@ -155,7 +155,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     await expect(session.send('/mcp__every__args-prompt')).rejects.toThrow('needs: city')
   })
 
-  it('has its questions answered by the user, and a model asked only by a host that says so', async () => {
+  it('can ask the user, and a model only when the host allows it', async () => {
     const asked: unknown[] = []
     const sampling = async (request: unknown) => {
       asked.push(request)
@@ -174,7 +174,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(asked).toMatchObject([{ server: 'every', maxTokens: 5 }])
   })
 
-  it('is let go of when it is idle, and connected again by the next call', async () => {
+  it('is disconnected when it is idle, and connected again by the next call', async () => {
     const clock = new FixedClock(1_000_000)
     let now = 1_000_000
     clock.now = () => now
@@ -205,7 +205,7 @@ describe('a server over stdio', { timeout: limit }, () => {
 
 describe('disconnectIdleMcp', () => {
   it.each([['5000'], [Number.NaN], [-1], [undefined], [null], [{}], [true]])(
-    'refuses %s for a number of milliseconds, with or without servers',
+    'rejects %s as a number of milliseconds, with or without servers',
     async (thresholdMs) => {
       const { session, agent } = await openSession([])
       const says = /number of milliseconds of at least 0/
@@ -230,7 +230,7 @@ describe('a server over HTTP', { timeout: limit }, () => {
     for (const { close } of Object.values(servers)) await close()
   })
 
-  it.each(['streamableHttp', 'sse'] as const)('is reached by %s', async (kind) => {
+  it.each(['streamableHttp', 'sse'] as const)('connects by %s', async (kind) => {
     const server = servers[kind]
     const { session } = await openSession([])
     const count = await session.addMcpServer(
@@ -247,13 +247,13 @@ describe('a server over HTTP', { timeout: limit }, () => {
     await session.removeMcp('web')
   })
 
-  it('falls back to event streams where the server knows nothing else', async () => {
+  it('falls back to event streams when the server supports nothing else', async () => {
     const { session } = await openSession([])
     expect(await session.addMcp({ name: 'web', url: servers.sse.url })).toBeGreaterThan(5)
     expect((await session.tool('mcp__web__echo', { message: 'old' })).output).toBe('Echo: old')
   })
 
-  it('is idle, lost and found like any other', async () => {
+  it('is idle, lost and connected again like any other', async () => {
     const server = servers.streamableHttp
     const { session } = await openSession([])
     await session.addMcp({ name: 'web', url: server.url })
@@ -267,7 +267,7 @@ describe('a server over HTTP', { timeout: limit }, () => {
 })
 
 describe('the filesystem server', { timeout: limit }, () => {
-  it('reads the workspace, and in a sandbox writes only where it was let', async () => {
+  it('reads the workspace, and in a sandbox writes only where it has a grant', async () => {
     const { session, root } = await openSession([], { sandbox: 'auto' }, { 'a.txt': 'hello from here' })
     const args = [entryOf('filesystem'), root]
     // Where the server is installed may lie in a place that the sandbox hides, such as below the temporary directory.
@@ -329,7 +329,7 @@ describe('.mcp.json', { timeout: limit }, () => {
     ['a prototype', '{"mcpServers":{"__proto__":{"command":"x"}}}'],
     ['a comment', '{"mcpServers":{} // no\n}'],
     ['no end of nesting', `{"mcpServers":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
-  ])('is refused with %s', async (_, text) => {
+  ])('is rejected with %s', async (_, text) => {
     const { session } = await openSession([], {}, { '.mcp.json': text })
     await expect(session.mcpFile()).rejects.toThrow('cannot be used')
   })

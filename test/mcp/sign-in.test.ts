@@ -63,7 +63,7 @@ describe('SEC-183: signing in', () => {
     return { server, refreshed: () => refreshed }
   }
 
-  it('leads a person to the address, checks what comes back, and keeps the tokens where the host says', async () => {
+  it('sends the user to the address, checks the response, and saves the tokens where the host says', async () => {
     const { server } = await guarded()
     const kept: Kept = new Map()
     const asked: string[] = []
@@ -106,7 +106,7 @@ describe('SEC-183: signing in', () => {
     await expect(session.addMcp({ name: 'web', url: server.url, oauth: {} })).rejects.toThrow(words)
   })
 
-  it('a token that exists is sent as it is, and one that is wrong is not shown', async () => {
+  it('sends an existing token unchanged, and does not show a wrong one', async () => {
     const { server } = await guarded()
     const { session } = await openSession([])
     await session.addMcp({ name: 'web', url: server.url, oauth: { accessToken: 'token-1' } })
@@ -118,7 +118,7 @@ describe('SEC-183: signing in', () => {
   const yes = async ({ url }: { url: string }): Promise<string> =>
     `http://127.0.0.1/callback?code=c-1&state=${new URL(url).searchParams.get('state')}`
 
-  it('takes as long as a person takes: the time for starting begins again', async () => {
+  it('takes as long as the user needs: the start time limit begins again', async () => {
     const { server } = await guarded()
     const authorize = async (request: { url: string }): Promise<string> => {
       await new Promise((resolve) => setTimeout(resolve, 1_200))
@@ -129,7 +129,7 @@ describe('SEC-183: signing in', () => {
     expect(await add).toBe(1)
   })
 
-  it('ends with the session, also when the person never comes back', async () => {
+  it('ends with the session, also when the user never returns', async () => {
     const { server } = await guarded()
     let tell: () => void = () => undefined
     const asked = new Promise<void>((resolve) => {
@@ -147,7 +147,7 @@ describe('SEC-183: signing in', () => {
     await failed
   })
 
-  it('registers again where the server has forgotten who we are', async () => {
+  it('registers again when the server has forgotten the client', async () => {
     const kept: Kept = new Map()
     let forgotten = false
     const { server } = await guarded((_, request, response) => {
@@ -205,7 +205,7 @@ describe('SEC-183: signing in', () => {
     expect(warned, "a library must not write to the host's terminal").not.toHaveBeenCalled()
   })
 
-  it('asks the person again where a call needs more than they agreed to', async () => {
+  it('asks the user again when a call needs more scopes than they approved', async () => {
     let calls = 0
     const { server } = await guarded((rpc, _, response) => {
       if (rpc?.method !== 'tools/call' || ++calls !== 1) return false
@@ -225,7 +225,7 @@ describe('SEC-183: signing in', () => {
     expect(asked).toEqual([null, 'mcp:write'])
   })
 
-  it('uses the addresses that were configured, and asks the server for no others', async () => {
+  it('uses the configured addresses, and asks the server for no others', async () => {
     const bodies: (string | undefined)[] = []
     const { server } = await guarded((_, request, response) => {
       if (request.url?.startsWith('/.well-known/')) {
@@ -258,7 +258,7 @@ describe('SEC-183: signing in', () => {
     )
   })
 
-  it('shows a configured secret to the sign-in that it was first used with, and to no other', async () => {
+  it('shows a configured secret only to the sign-in that it was first used with', async () => {
     let turned = false
     const { server } = await guarded((rpc, request, response) => {
       if (!turned) return false

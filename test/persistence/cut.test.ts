@@ -61,7 +61,7 @@ async function continueRun(
 }
 
 describe.each([1, 2, 5])('a log that ends after any write of a run with %i call(s) at once', (calls) => {
-  it('is resumed: nothing is done twice, and what was cut off is reported as cut off', async () => {
+  it('is resumed: nothing runs twice, and what was cut off is reported as cut off', async () => {
     const rounds: Round[] = [0, 1, 2].map((round) =>
       Array.from({ length: calls }, (_, at) => ({
         tool: at === 1 ? 'again' : 'note',
@@ -128,7 +128,7 @@ describe.each([1, 2, 5])('a log that ends after any write of a run with %i call(
 })
 
 describe('a run that is resumed again and again', () => {
-  it('keeps counting, and may be named by any of its ids', async () => {
+  it('keeps counting, and can be named by any of its ids', async () => {
     const rounds: Round[] = Array.from({ length: 6 }, (_, n) => [{ tool: 'note', word: `x${n}` }])
     // Ends after two more rounds each time, as a process would that is killed there.
     let store = new MemorySessionStore()
@@ -185,7 +185,7 @@ describe('a run that is resumed again and again', () => {
     await idle.close()
   })
 
-  it('does not take the answer of another run for its own', async () => {
+  it('does not read the answer of another run as its own', async () => {
     const rounds: Round[] = Array.from({ length: 2 }, (_, n) => [{ tool: 'note', word: `x${n}` }])
     const recorded = new MemorySessionStore()
     const options = { tools: [notingTool(newLedger())], ...allowed }
@@ -208,7 +208,7 @@ describe('a run that is resumed again and again', () => {
     await last.close()
   })
 
-  it('does not take half an answer for a whole one', async () => {
+  it('does not read a partial answer as a complete one', async () => {
     const rounds: Round[] = [[{ tool: 'note', word: 'x0' }]]
     const store = new MemorySessionStore()
     const options = { tools: [notingTool(newLedger())], ...allowed }
@@ -230,7 +230,7 @@ describe('a run that is resumed again and again', () => {
 })
 
 describe('a log that ends while the user is asked', () => {
-  it('says that the call was not begun', async () => {
+  it('says that the call was not started', async () => {
     const store = new MemorySessionStore()
     const asked = later()
     const ledger = newLedger()
@@ -269,7 +269,7 @@ describe('a log that ends while the user is asked', () => {
 })
 
 describe('FT-29: a log that ends after any write around a compaction', () => {
-  it('shows what was before it or what is after it, never neither', async () => {
+  it('shows the state before it or after it, never neither', async () => {
     const recorded = new BatchStore()
     const long = 'word '.repeat(3000)
     // A model with a small window: what is said soon does not fit, and is summarised.

@@ -35,7 +35,7 @@ const output = [
   `postgres://admin:${tokens.at(-1)}@db.example/x`,
 ].join('\n')
 
-it('hands out no key and writes down no token, while the model sees the output of its tool', async () => {
+it('emits no key and saves no token, while the model reads the output of its tool', async () => {
   const { base, root, userDir } = await makeWorkspace()
   const place = join(base, 'user', 'sessions')
   const store = new FileSessionStore(place)

@@ -80,7 +80,7 @@ async function record(base: string, userDir: string, store: SessionStore): Promi
 const lines = async (store: SessionStore): Promise<string> =>
   (await recordsOf(store, sessionId)).map((record) => JSON.stringify(record)).join('\n')
 
-it('the same run twice gives byte-identical records', async () => {
+it('the same run twice writes byte-identical records', async () => {
   const { base, userDir } = await makeWorkspace()
   const first = new MemorySessionStore()
   await record(base, userDir, first)
@@ -97,7 +97,7 @@ it('the same run twice gives byte-identical records', async () => {
   expect(await lines(file)).toBe(expected)
 })
 
-it('so does one that runs commands, a program, another agent and what verifies it', async () => {
+it('a run with commands, a program, another agent and verification does too', async () => {
   const { base, userDir } = await makeWorkspace()
   const root = join(base, 'same')
   const source = `export default async (ctx) => ({ summary: 'read', text: await ctx.readFile('a.txt') })`

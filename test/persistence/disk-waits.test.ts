@@ -59,7 +59,7 @@ function typeOf(record: { readonly type: string; readonly data: object }): strin
   return content?.type ?? record.type
 }
 
-it('a call that must not be made twice waits until the disk has it, and so does the end of a run', async () => {
+it('a call that must not be made twice waits until the disk has its record, and so does the end of a run', async () => {
   const { order, before, kept } = await runOf(false)
   expect(order.slice(0, 3)).toEqual(['on disk', 'it runs', 'written'])
   expect(order.at(-1)).toBe('on disk')
@@ -67,7 +67,7 @@ it('a call that must not be made twice waits until the disk has it, and so does 
   expect(kept.slice(kept.lastIndexOf('tool_call'))).toContain('tool_intent')
 })
 
-it('one that may be repeated begins when it is written down, which outlives the process', async () => {
+it('a call that can be repeated starts when its record is written, which survives the process', async () => {
   const { order, kept } = await runOf(true)
   expect(order.slice(0, 3)).toEqual(['written', 'it runs', 'written'])
   expect(order.at(-1)).toBe('on disk')

@@ -47,7 +47,7 @@ describe('sequence numbers of events', () => {
     ['file', () => new FileSessionStore(join(place, 'sessions'))],
     ['sqlite', () => new SqliteSessionStore(join(place, 'sessions.db'))],
     ['memory', () => new MemorySessionStore()],
-  ])('are the same after a restart, with the same events and whole texts (%s)', async (_, open) => {
+  ])('are the same after a restart, with the same events and complete texts (%s)', async (_, open) => {
     const store: SessionStore = open()
     const { live, restored } = await liveAndRestored(store)
     // The end is written just before it is emitted, so its time is earlier in the log.
@@ -90,7 +90,7 @@ describe('sequence numbers of events', () => {
     await next.close()
   })
 
-  it('are not given to a second run of the same id', async () => {
+  it('are not given to a second run with the same id', async () => {
     const agent = await Agent.create()
     const session = agent.session(place, { model: scriptedModel(['One.', 'Two.']) })
     expect((await session.send({ prompt: 'a', runId: 'mine' })).runId).toBe('mine')

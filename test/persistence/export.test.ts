@@ -52,7 +52,7 @@ describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['memory', () => new MemorySessionStore()],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
-])('a session out of %s', (_, makeStore) => {
+])('a session exported from %s', (_, makeStore) => {
   it('is restored exactly, with what is stored next to its log', async () => {
     const store = makeStore()
     await recorded(store)
@@ -72,7 +72,7 @@ describe.each<[string, () => SessionStore]>([
     expect((await agent.openSession('s', { sessionStore: other })).history()).toEqual(before)
   })
 
-  it('gains no authority on its way in', async () => {
+  it('gains no authority by the import', async () => {
     const store = makeStore()
     await recorded(store)
     const outcome = await agent.importSession(agent.exportSession('s', { sessionStore: store }), {
@@ -92,7 +92,7 @@ describe.each<[string, () => SessionStore]>([
     expect(await session.changes()).toEqual([])
   })
 
-  it('says neither whose it is nor on which files it works, unless it is trusted', async () => {
+  it('has neither its owner nor its workspace, unless it is trusted', async () => {
     const store = makeStore()
     await recorded(store)
     const lines = await linesOf(store)
@@ -116,7 +116,7 @@ describe.each<[string, () => SessionStore]>([
     expect(ours.tenantId).toBe('acme')
   })
 
-  it('shows the beginning of a content that is not part of a message, and continues', async () => {
+  it('shows the start of a content that is not part of a message, and continues', async () => {
     const store = makeStore()
     const bad = ['no JSON', 'null', '[]', '{"type":"tool_call","id":"c"}', '{"type":"image","data":"aa"}']
     for (const [at, text] of bad.entries()) {
@@ -155,7 +155,7 @@ describe.each<[string, () => SessionStore]>([
     }
   })
 
-  it('marks no step of a workflow as done that this machine has not seen done', async () => {
+  it('marks no step of a workflow as done that was not done on this machine', async () => {
     const store = makeStore()
     const task = {
       type: 'task',
@@ -181,7 +181,7 @@ describe.each<[string, () => SessionStore]>([
     expect((await stateOf(store, 'ours')).tasks.get('t')).toEqual(task)
   })
 
-  it('is refused by line when it is none, and leaves nothing behind', async () => {
+  it('is rejected with the line when it is invalid, and leaves nothing behind', async () => {
     const store = makeStore()
     const first = '{"type":"session","data":{"id":"x","schemaVersion":1,"updatedAtMs":1}}\n'
     const bad: [string, RegExp][] = [

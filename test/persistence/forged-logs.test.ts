@@ -78,7 +78,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     ],
     ['all of them', { mode: 'full', rules: [allow('*')], options: { sandbox: 'off', mode: 'full' } }],
   ]
-  it.each(wide)('with %s lets no write and no command pass', async (_name, fields) => {
+  it.each(wide)('with %s allows no write and no command', async (_name, fields) => {
     const { root, open } = await resumed(() => [row(fields)], [writes, runs('touch planted.txt')])
     const session = open()
     await session.send('go')
@@ -86,7 +86,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(session.initWarning).toContain('which a log cannot decide')
   })
 
-  it.each(wide)('with %s does not win over a deny of the host', async (_name, fields) => {
+  it.each(wide)('with %s does not override a deny of the host', async (_name, fields) => {
     const denies = { permissionPolicy: { deny: ['write', 'bash'], defaultDecision: 'deny' } } as const
     const { root, open } = await resumed(() => [row(fields)], [writes, runs('touch planted.txt')], denies)
     await open().send('go')
@@ -146,7 +146,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   })
 
   it.each(['/', '/etc', '/usr/lib', homedir()])(
-    'does not open %s because it says so, unless the host names it',
+    'does not open %s, unless the host names it',
     async (workspaceRoot) => {
       const { open } = await resumed(() => [row({ workspaceRoot })], [])
       expect(open).toThrow(/Set workspace/)
@@ -185,7 +185,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(existsSync(join(root, 'planted.txt'))).toBe(false)
   })
 
-  it('makes no call of its own without a yes of this process', async () => {
+  it('makes no call without an approval in this process', async () => {
     const message: SessionRecord[] = [
       {
         type: 'run',
@@ -240,7 +240,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(existsSync(join(root, 'planted.txt'))).toBe(false)
   })
 
-  it('starts no hook and no server, and moves no model', async () => {
+  it('starts no hook and no server, and changes no model', async () => {
     const { root, open, model } = await resumed(
       ({ root }) => [
         row({
@@ -260,7 +260,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(existsSync(join(root, 'planted.txt'))).toBe(false)
   })
 
-  it('speaks to the model in no system message', async () => {
+  it('adds no system message for the model', async () => {
     const { open, model } = await resumed(
       () => [
         { type: 'message', data: { id: 's1', sessionId, role: 'system', createdAtMs: 2 } },
@@ -284,7 +284,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(session.initWarning).toContain('system messages')
   })
 
-  it('has what it says once the host vouches for the store', async () => {
+  it('applies in full once the host trusts the store', async () => {
     const { root, open } = await resumed(
       () => [row({ mode: 'full', options: { maxToolRounds: 1000 } })],
       [writes],
@@ -307,7 +307,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   })
 })
 
-it('an imported log brings no system message, trusted or not', async () => {
+it('an imported log adds no system message, trusted or not', async () => {
   for (const trusted of [false, true]) {
     const { base, root, userDir } = await makeWorkspace()
     await mkdir(join(base, 'user'), { recursive: true })

@@ -30,7 +30,7 @@ describe.each<[string, () => SessionStore | undefined]>([
   ['in files', () => new FileSessionStore(join(base, 'sessions'))],
   ['in memory', () => new MemorySessionStore()],
   ['nowhere', () => undefined],
-])('a session that is kept %s', (_, makeStore) => {
+])('a session that is stored %s', (_, makeStore) => {
   const parent = async (store: SessionStore | undefined) => {
     const asked: string[] = []
     const session = agent.session(work, {
@@ -49,7 +49,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     return { session, asked }
   }
 
-  it('is forked whole: what was said under new ids, labels and options, and no permission', async () => {
+  it('is forked as a whole: its messages with new ids, labels and options, and no permission', async () => {
     const store = makeStore()
     const { session, asked } = await parent(store)
     expect(asked).toEqual(['edit'])
@@ -100,7 +100,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     ).rejects.toMatchObject({ code: 'fork_point' })
   })
 
-  it('leaves out of a fork what is hidden, and takes its summary along', async () => {
+  it('omits hidden messages from a fork, and includes its summary', async () => {
     const long = 'word '.repeat(3_000)
     const store = makeStore()
     const model = scriptedModel([long, 'a2', 'the summary', 'a3', 'a4', 'in the fork'])
@@ -147,7 +147,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('two\n')
   })
 
-  it('is not forked while another process runs it, and when that died says what was cut off', async () => {
+  it('is not forked while another process runs it, and reports what was cut off when that process died', async () => {
     const store = makeStore()
     if (store === undefined) return
     const { session } = await parent(store)

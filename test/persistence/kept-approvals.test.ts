@@ -91,7 +91,7 @@ async function resumed(
 
 const one: readonly ScriptedStep[] = [{ toolCalls: [note('sea', 1)] }]
 
-describe('a question that a process left behind', () => {
+describe('a question that an earlier process left', () => {
   it('is on disk before the user is asked', async () => {
     const { records, runId } = await leftWaiting(one)
     const state = await stateOf(await storeWith(id, records), id)
@@ -112,7 +112,7 @@ describe('a question that a process left behind', () => {
     expect(state.openIntents).toEqual([])
   })
 
-  it('is listed by the next, and a yes makes that very call, once', async () => {
+  it('is listed by the next process, and an approval makes exactly that call, once', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, store, model } = await resumed(records)
     expect(session.pendingConfirmations()).toMatchObject([
@@ -140,7 +140,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.done).toEqual(['sea'])
   })
 
-  it('has a yes for this once, however wide it was meant: no rule was shown', async () => {
+  it('is approved once, whatever scope was given, because no rule was shown', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, store } = await resumed(records)
     await session.confirmToolUse('call-1', true, undefined, 'session')
@@ -149,7 +149,7 @@ describe('a question that a process left behind', () => {
     expect((await stateOf(store, id)).session?.rules ?? []).toEqual([])
   })
 
-  it('gets its no as well', async () => {
+  it('can be rejected as well', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, model } = await resumed(records)
     expect(await session.confirmToolUse('call-1', false, 'not today')).toBe(true)
@@ -158,7 +158,7 @@ describe('a question that a process left behind', () => {
     expect(JSON.stringify(model.requests[0]?.chatHistory.at(-1))).toContain('not today')
   })
 
-  it('keeps waiting when the run resumes before it is answered, for the time that it has left', async () => {
+  it('stays pending when the run resumes before it is answered, for its remaining time', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger } = await resumed(records)
     const running = session.resumeRun(runId)
@@ -173,7 +173,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.done).toEqual(['sea'])
   })
 
-  it('expires at its time limit: an approval is not taken, and the call is not made', async () => {
+  it('expires at its time limit: an approval is rejected, and the call is not made', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, model } = await resumed(records, { hostEnv: clockAt(1000 + hour) })
     expect(session.pendingConfirmations()).toEqual([])
@@ -184,7 +184,7 @@ describe('a question that a process left behind', () => {
     expect(JSON.stringify(model.requests[0]?.chatHistory)).toContain('it was not approved in time')
   })
 
-  it('has no yes left when its time ends before the call is made', async () => {
+  it('has no approval when its time ends before the call is made', async () => {
     const { records, runId } = await leftWaiting([{ toolCalls: [note('sea', 1)] }])
     let now = 2000
     const { session, ledger } = await resumed(records, { hostEnv: { clock: { now: () => now } } })
@@ -194,7 +194,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('has an approval for its run alone: another call is asked about again, and so is the same one later', async () => {
+  it('has an approval for its run only: another call is asked about again, and so is the same one later', async () => {
     const { records } = await leftWaiting(one)
     const { session, ledger } = await resumed(records, {
       model: scriptedModel([{ toolCalls: [note('sea', 1)] }, 'done']),
@@ -244,7 +244,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('about a call that the log has otherwise is not a question', async () => {
+  it('about a call that differs in the log is ignored', async () => {
     const { records, runId } = await leftWaiting(one)
     const changed = JSON.parse(JSON.stringify(records), (_key, value: unknown) =>
       value === 'sea' ? 'lake' : value,
@@ -269,7 +269,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('is answered by rules that have changed since: a deny counts, whatever was said', async () => {
+  it('follows rules that have changed since: a deny counts, whatever was answered', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, model } = await resumed(records, { permissionPolicy: { deny: ['note'] } })
     await session.confirmToolUse('call-1', true)
@@ -278,7 +278,7 @@ describe('a question that a process left behind', () => {
     expect(JSON.stringify(model.requests[0]?.chatHistory.at(-1))).toContain('Refused')
   })
 
-  it('next to calls that ran: those are not repeated', async () => {
+  it('next to calls that ran does not repeat these', async () => {
     const { records, runId } = await leftWaiting(
       [{ toolCalls: [note('sea', 1), note('sky', 2), note('sun', 3)] }],
       {
@@ -308,7 +308,7 @@ describe('a question that a process left behind', () => {
     expectWhole((await stateOf(store, id)).messages.map(({ message }) => message))
   })
 
-  it('waits on when the run was cancelled on its way to it, and nothing is left without a result', async () => {
+  it('stays pending when the run was cancelled before it, and no call is left without a result', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, store } = await resumed(records)
     session.registerHook('stop', 'session_start', null, null, () => {
@@ -321,7 +321,7 @@ describe('a question that a process left behind', () => {
     expectWhole((await stateOf(store, id)).messages.map(({ message }) => message))
   })
 
-  it('stays where it is when the session is forked, and is not a question in the fork', async () => {
+  it('stays in its session when the session is forked, and is not copied to the fork', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger } = await resumed(records)
     const fork = await agents.at(-1)?.forkSession(session, { sessionId: 'fork' })

@@ -89,7 +89,7 @@ describe.each<[string, (place: string) => SessionStore, (directory: string) => P
   ],
 ])('FT-01: a process that is killed at any moment, with the store "%s"', (backend, openStore, makePlace) => {
   it.skipIf(backend === 'postgres' && !hasPostgres())(
-    'loses no round that was finished, and repeats none',
+    'loses no finished round, and repeats none',
     async () => {
       const random = numbersFrom(seed)
       const kills = killsOf(backend)

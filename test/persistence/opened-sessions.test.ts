@@ -50,7 +50,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     return { ...place, place, store, session }
   }
 
-  it('can be saved and resumed before anything was said in it', async () => {
+  it('can be saved and resumed before its first message', async () => {
     const { session, agent, place, root } = await open({ autoSave: true, tenantId: 'acme' })
     await session.save()
     const resumed = agent.resumeSession('docs-contract', { sessionStore: storeIn(place) })
@@ -63,7 +63,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     expect((await other.send('hello')).text).toBe('from the other')
   })
 
-  it('is there by itself, with one record, and in the list', async () => {
+  it('exists at once, with one record, and is listed', async () => {
     const { store, session, root } = await open()
     await session.close()
     expect(await store.list()).toMatchObject([{ id: 'docs-contract', workspaceRoot: root }])
@@ -72,7 +72,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     ])
   })
 
-  it('introduces itself once, whether it is saved, closed or spoken in', async () => {
+  it('writes its first record once, whether it is saved, closed or sent a message', async () => {
     const { store, session } = await open()
     await Promise.all([session.save(), session.save()])
     await session.send('first')
@@ -83,7 +83,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     expect(types.filter((type) => type === 'session')).toHaveLength(2)
   })
 
-  it('can be spoken in at once, and while it is being saved', async () => {
+  it('can be sent a message at once, and while it is being saved', async () => {
     const { store, session } = await open()
     const said = session.send('first')
     await Promise.all([session.save(), said])
@@ -127,7 +127,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     expect((await store.list()).map(({ id }) => id)).toEqual(['copy'])
   })
 
-  it('is called after the first words of its first prompt', async () => {
+  it('is named after the first words of its first prompt', async () => {
     const { session, store, agent, place } = await open()
     expect(session.title).toBe(null)
     await session.send('/help')
@@ -171,7 +171,7 @@ describe('a title', () => {
     [' \n', /1 to 200/],
     ['x'.repeat(201), /1 to 200/],
     [7, /must be a string/],
-  ])('is refused when it is %j', async (title, says) => {
+  ])('is rejected when it is %j', async (title, says) => {
     const { agent, root } = await openPlace()
     expect(() => agent.session(root, { title: title as string })).toThrow(says)
     const session = agent.session(root)
@@ -194,7 +194,7 @@ describe('a title', () => {
     expect(wide).toBe(`${'🚢'.repeat(79)}…`)
   })
 
-  it('has no secret of the prompt, where secrets are taken out of the log', async () => {
+  it('contains no secret of the prompt, when secrets are redacted in the log', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const config = {
       providers: [{ name: 'x', apiKey: 'sk-very-secret-key-1234567890', models: [{ id: 'm' }] }],
@@ -209,7 +209,7 @@ describe('a title', () => {
     expect(await readFile(join(base, 'sessions', 's', 'log.jsonl'), 'utf8')).not.toContain('very-secret')
   })
 
-  it('stays empty for a prompt on top of another history, which the session does not keep', async () => {
+  it('stays empty for a prompt on another history, which the session does not store', async () => {
     const { agent, root } = await openPlace()
     const session = agent.session(root, { model: scriptedModel(['ok']) })
     await session.send({ prompt: 'aside', history: [] })
@@ -240,13 +240,13 @@ describe('autoSave: false', () => {
     expect(agent.session(root, { autoSave: true }).initWarning).toBe(null)
   })
 
-  it('is not a matter without a store', async () => {
+  it('has no warning without a store', async () => {
     const { agent, root } = await openPlace()
     expect(agent.session(root, { autoSave: false }).initWarning).toBe(null)
   })
 })
 
-describe('a store that cannot be written to', () => {
+describe('a store that cannot be written', () => {
   it('fails the save and the first message, not the opening, and is tried again', async () => {
     const { agent, root } = await openPlace()
     let broken = true
@@ -270,7 +270,7 @@ describe('a store that cannot be written to', () => {
     expect((await session.send('hello')).text).toBe('ok')
   })
 
-  it('makes sessions with their first message, or when they are saved, when it cannot make them before', async () => {
+  it('creates sessions with their first message, or when they are saved, when it cannot create them before', async () => {
     const { agent, root } = await openPlace()
     class Plain extends MemorySessionStore {
       override create = undefined as never
@@ -285,7 +285,7 @@ describe('a store that cannot be written to', () => {
   })
 })
 
-it('many sessions that are opened at once are one file each, and hold none of them open', async () => {
+it('many sessions that are opened at once are one file each, and none is kept open', async () => {
   const { agent, base, root } = await openPlace()
   const store = new FileSessionStore(join(base, 'sessions'))
   const before = (await readdir('/proc/self/fd')).length
@@ -298,7 +298,7 @@ it('many sessions that are opened at once are one file each, and hold none of th
   expect(new Set(sessions.map(({ sessionId }) => sessionId)).size).toBe(100)
 })
 
-it('the log of a session with the same ids and times is the same, however its opening and its first message overlap', async () => {
+it('the log of a session with the same ids and times is the same, however its opening and first message overlap', async () => {
   const { base, root, userDir } = await makeWorkspace()
   const written: string[] = []
   for (const wait of [false, true, false]) {

@@ -84,7 +84,7 @@ describe.each<[string, () => SessionStore]>([
     await store.close?.()
   })
 
-  it('is refused while another process has the session, and when there is no session', async () => {
+  it('is rejected while another process holds the session, and for an unknown session', async () => {
     const store = makeStore()
     const session = agent.session(work, {
       sessionId: 's',
@@ -103,7 +103,7 @@ describe.each<[string, () => SessionStore]>([
   })
 })
 
-it('a run that was cut off anywhere resumes after a pruning as it would have before', async () => {
+it('an interrupted run resumes after pruning as it would have before', async () => {
   const store = new MemorySessionStore()
   await fill(store, 1)
   const records = await recordsOf(store, 's')
@@ -129,7 +129,7 @@ it('a run that was cut off anywhere resumes after a pruning as it would have bef
   }
 })
 
-it('what a call did before its result is removed with it, also where it is stored next to the log', async () => {
+it('the steps of a call are removed with its result, also those that are stored next to the log', async () => {
   const part = (id: string, content: PartRow['content']): SessionRecord => ({
     type: 'part',
     data: { id, messageId: 'm', sessionId: 's', index: -1, content },
@@ -148,7 +148,7 @@ it('what a call did before its result is removed with it, also where it is store
   }
 })
 
-it('takes up less room on disk', async () => {
+it('pruning frees disk space', async () => {
   const store = new FileSessionStore(join(base, 'sessions'))
   await fill(store)
   const path = join(base, 'sessions', 's', 'log.jsonl')

@@ -69,12 +69,12 @@ const wrongSources: readonly [what: string, source: () => unknown][] = [
   ['a list with holes', () => [undefined]],
 ]
 describe('a source of the wrong shape', () => {
-  it.each(wrongSources)('is refused: %s', (_, source) => {
+  it.each(wrongSources)('is rejected: %s', (_, source) => {
     expect(() => replaySession(source() as never)).toThrow(/^A recording is a session/)
     expect(() => recordedModel(source() as never)).toThrow(/^A recording is a session/)
   })
 
-  it('is refused when it is an open session or its history, and names the message', async () => {
+  it('is rejected when it is an open session or its history, and the error names the message', async () => {
     const session = agent.session(work, { model: scriptedModel([read, 'done']) })
     await session.send('look')
     expect(() => replaySession(session as never)).toThrow(TypeError)
@@ -122,7 +122,7 @@ describe.each<[string, () => SessionStore]>([
     return stateOf(store)
   }
 
-  it('runs again from its own log, step by step and without touching anything', async () => {
+  it('runs again from its own log, step by step and without any effect', async () => {
     const state = await record([read, both, 'first', 'second'], ['one', 'two'])
     await rm(work, { recursive: true })
     const all = await steps(state)
@@ -139,7 +139,7 @@ describe.each<[string, () => SessionStore]>([
     await mkdir(work)
   })
 
-  it('begins at the given record', async () => {
+  it('starts at the given record', async () => {
     const state = await record(['first', 'second'], ['one', 'two'])
     const from = state.messages[2]?.id ?? ''
     const all = await steps(state, { from })
@@ -147,7 +147,7 @@ describe.each<[string, () => SessionStore]>([
     await expect(steps(state, { from: 'nowhere' })).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
-  it('goes through summaries, steering, empty answers and runs that were cut off', async () => {
+  it('replays summaries, steering, empty answers and interrupted runs', async () => {
     const long = 'word '.repeat(3_000)
     const store = makeStore()
     const session = agent.session(work, {
@@ -190,7 +190,7 @@ describe.each<[string, () => SessionStore]>([
     expect(JSON.stringify(all)).toContain('quick')
   })
 
-  it('goes through a call that waited for its yes over a restart', async () => {
+  it('replays a call that waited for its approval over a restart', async () => {
     const store = makeStore()
     const open = (model: SessionOptions['model']) =>
       agent.session(work, {
@@ -220,7 +220,7 @@ describe.each<[string, () => SessionStore]>([
     expect((await steps(state)).at(-1)).toEqual({ type: 'end', messages: 6 })
   })
 
-  it('stops at the first difference of another model and says where', async () => {
+  it('stops at the first difference of another model and reports its position', async () => {
     const state = await record([read, 'It says one.', 'more'], ['what?', 'and?'])
     const same = scriptedModel([
       {
@@ -243,7 +243,7 @@ describe.each<[string, () => SessionStore]>([
     })
   })
 
-  it('answers a real session, and rejects what it was not asked then', async () => {
+  it('answers a real session, and rejects requests that it was not sent then', async () => {
     const state = await record([read, 'It says one.'], ['what?'])
     const session = agent.session(work, { model: recordedModel(state) })
     expect((await session.send('what?')).text).toBe('It says one.')
@@ -266,7 +266,7 @@ describe.each<[string, () => SessionStore]>([
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('two\n')
   })
 
-  it('shows a recording that was changed', async () => {
+  it('reports a recording that was changed', async () => {
     const state = await record([read, 'first', 'second'], ['one', 'two'])
     const without = { ...state, order: state.order.filter((_one, at) => at !== 2) }
     expect((await steps(without)).at(-1)).toMatchObject({

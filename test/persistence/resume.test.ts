@@ -51,7 +51,7 @@ describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['memory', () => memory],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
-])('a session kept in %s', (name, makeStore) => {
+])('a session stored in %s', (name, makeStore) => {
   const sessionId = `kept-${name}`
 
   it('continues in another agent with its messages, approvals and plan', async () => {
@@ -111,7 +111,7 @@ describe.each<[string, () => SessionStore]>([
     await third.close()
   })
 
-  it('is refused to a second writer, with the name of the process that has it', async () => {
+  it('is refused to a second writer, with the name of the process that holds it', async () => {
     const agent = await newAgent()
     const id = `${sessionId}-locked`
     const store = makeStore()
@@ -132,7 +132,7 @@ describe.each<[string, () => SessionStore]>([
     await agent.close()
   })
 
-  it('knows no run without a checkpoint, and none without a store', async () => {
+  it('cannot resume a run without a checkpoint or without a store', async () => {
     const agent = await newAgent()
     const plain = agent.session(work, { model: scriptedModel([]) })
     await expect(plain.resumeRun('x')).rejects.toThrow(/^resume_run requires a session_store$/)
@@ -148,7 +148,7 @@ describe.each<[string, () => SessionStore]>([
     await agent.close()
   })
 
-  it('resumes a run that was cut off in a call, without repeating what was done', async () => {
+  it('resumes a run that was interrupted in a call, without repeating finished calls', async () => {
     const id = `${sessionId}-cut`
     const agent = await newAgent()
     // A model that asks for a third round and a process that ends before it: the log is copied as it is then.

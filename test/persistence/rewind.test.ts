@@ -24,7 +24,7 @@ describe.each<[string, () => SessionStore | undefined]>([
   ['in files', () => new FileSessionStore(join(base, 'sessions'))],
   ['in memory', () => new MemorySessionStore()],
   ['nowhere', () => undefined],
-])('a session that is kept %s', (_, makeStore) => {
+])('a session that is stored %s', (_, makeStore) => {
   const open = (answers: string[], store = makeStore()) => {
     const model = scriptedModel(answers)
     const session = agent.session(work, {
@@ -35,7 +35,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     return { session, model, store }
   }
 
-  it('goes back to a message of the user, and forward again', async () => {
+  it('is rewound to a message of the user, and forward again', async () => {
     const { session, model, store } = open(['a1', 'a2', 'a3', 'other'])
     for (const prompt of ['q1', 'q2', 'q3']) await session.send(prompt)
     const listed = session.messages()
@@ -68,7 +68,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     await expect(again.unrewind()).rejects.toMatchObject({ code: 'nothing_rewound' })
   })
 
-  it('remembers in another process what can be shown again', async () => {
+  it('knows in another process what can be shown again', async () => {
     const { session, store } = open(['a1', 'a2'])
     if (store === undefined) return
     await session.send('q1')
@@ -82,7 +82,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(spoken(await agent.openSession('s', { sessionStore: store }))).toEqual(['q1', 'a1', 'q2', 'a2'])
   })
 
-  it('shows what a summary stood for when it goes back past the summary', async () => {
+  it('shows the summarised messages when it is rewound past the summary', async () => {
     const { session, model } = open([`a1 ${'word '.repeat(3_000)}`, 'a2', 'the summary', 'a3', 'a4'])
     await session.send('q1')
     await session.send('q2')
@@ -98,7 +98,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(asked).toContain('a1')
   })
 
-  it('brings back what was cleared', async () => {
+  it('restores cleared messages', async () => {
     const { session } = open(['a1'])
     await session.send('q1')
     await session.send('/clear')
@@ -107,7 +107,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(spoken(session)).toEqual(['q1', 'a1'])
   })
 
-  it('refuses what is not a message of the user, and does nothing during a run', async () => {
+  it('rejects an id that is not a message of the user, and does nothing during a run', async () => {
     const { session } = open(['a1'])
     await session.send('q1')
     const [, answer] = session.messages()
@@ -122,7 +122,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     await busy.close()
   })
 
-  it('lets a message that comes meanwhile wait for the rewind', async () => {
+  it('makes a message that arrives meanwhile wait for the rewind', async () => {
     const { session } = open(['a1', 'a2'])
     await session.send('q1')
     const going = session.rewind(session.messages()[0]?.id ?? '')

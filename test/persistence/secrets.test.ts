@@ -70,7 +70,7 @@ describe.each(stores)('with the store "%s"', (_, openStore) => {
     execute: ({ word }: Record<string, unknown>) => `${word} ${key} ${named}`,
   } as const
 
-  it('no key of the configuration and no named secret is written down, however it comes in', async () => {
+  it('no key of the configuration and no named secret is saved, by any path', async () => {
     const both = `${key} ${named}`
     const long = `${'x'.repeat(80_000)} ${both} ${'y'.repeat(80_000)}`
     const { agent, session, store, place } = await open(

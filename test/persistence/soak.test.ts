@@ -18,7 +18,7 @@ const all = [
 ] as const
 
 it.each(factor >= 5 ? all : all.slice(0, 2))(
-  'FT-21: a session in the store "%s" works for many rounds (keeps its history: %s; %s)',
+  'FT-21: a session in the store "%s" runs for many rounds (keeps its history: %s; %s)',
   async (backend, keep, durability) => {
     const order = { backend, rounds, keep, durability }
     const host = startHost('persistence/soak-host.mjs', order, ['--expose-gc'])

@@ -56,7 +56,7 @@ const rounds: Round[] = [
 ]
 
 describe('a store that fails at its k-th operation', () => {
-  it('ends the run with its error; nothing begins after it, and all that was acknowledged is there', async () => {
+  it('ends the run with its error; nothing starts after it, and everything that was acknowledged is stored', async () => {
     const seen = new Set<StoreOperation>()
     let reported = 0
     let k = 1
@@ -143,7 +143,7 @@ describe('a store that fails at its k-th operation', () => {
     await session.close()
   })
 
-  it('a run that was refused leaves nothing in a session that is let go of right behind it', async () => {
+  it('leaves nothing of a refused run in a session that is released right after it', async () => {
     let refused = 0
     class OnceLocked extends MemorySessionStore {
       override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
@@ -159,7 +159,7 @@ describe('a store that fails at its k-th operation', () => {
     expect((await recordsOf(store, sessionId)).map(({ type }) => type)).toEqual(['session'])
   })
 
-  it('that cannot be opened keeps nothing from being tried again', async () => {
+  it('that cannot be opened can be tried again', async () => {
     let closed = true
     class Opening extends MemorySessionStore {
       override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {

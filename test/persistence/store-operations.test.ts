@@ -156,7 +156,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(`${place}.db`)],
 ])('the store "%s"', (_, makeStore) => {
-  it('does what the store in memory does, for any sequence of operations', async () => {
+  it('behaves like the store in memory, for any sequence of operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 30 }), async (operations) => {
         const place = join(top, String(made++))

@@ -85,7 +85,7 @@ describe.each(stores)('with the store "%s"', (kind, openStore) => {
     return results?.envelopes ?? []
   }
 
-  it('keeps the whole envelope of each result, and a replay gives it again', async () => {
+  it('keeps the whole envelope of each result, and a replay returns it', async () => {
     const { session, sessionStore } = await recorded()
     await session.close()
     const envelopes = await envelopesIn(sessionStore, 'kept')
@@ -111,7 +111,7 @@ describe.each(stores)('with the store "%s"', (kind, openStore) => {
     expect(JSON.stringify(again.history())).not.toContain('duration_ms')
   })
 
-  it('keeps long texts once', async () => {
+  it('stores long texts once', async () => {
     const { session, sessionStore } = await recorded()
     await session.close()
     const records = await recordsOf(sessionStore, 'kept')

@@ -39,7 +39,7 @@ const promptsOf = (session: Session): string[] =>
 const allPrompts = [1, 2, 3, 4, 5, 6].map((n) => `prompt ${n}`)
 
 describe('messages that no request needs any more', () => {
-  it('leave the memory of a session with a store, and history() and messages() read them from the log', async () => {
+  it('are dropped from the memory of a session with a store, and history() and messages() read them from the log', async () => {
     const { agent, root } = await openAgent()
     const sessionStore = new FileSessionStore(join(root, 'sessions'))
     const session = await talk(agent, root, { sessionStore })
@@ -52,7 +52,7 @@ describe('messages that no request needs any more', () => {
     expect(again.history()).toEqual(before)
   })
 
-  it('stay in memory without a store, which alone has them', async () => {
+  it('stay in memory without a store', async () => {
     const { agent, root } = await openAgent()
     const session = await talk(agent, root, {})
     expect(inMemory(session)).toBe(12)
@@ -71,7 +71,7 @@ describe('messages that no request needs any more', () => {
     expect(inMemory(session)).toBe(12)
   })
 
-  it('can be gone back to: the model is then shown what a process that reads the log shows it', async () => {
+  it('can be rewound to: the model is then shown the same as in a process that reads the log', async () => {
     const { agent, root } = await openAgent()
     const sessionStore = new FileSessionStore(join(root, 'sessions'))
     const session = await talk(agent, root, { sessionStore })
@@ -90,7 +90,7 @@ describe('messages that no request needs any more', () => {
     expect(kernelOf(again).conversation.view).toEqual(shown)
   })
 
-  it('are read from the log where only messages that are not shown have left the memory', async () => {
+  it('are read from the log when only hidden messages were dropped from memory', async () => {
     const { agent, root } = await openAgent()
     const sessionStore = new FileSessionStore(join(root, 'sessions'))
     const session = agent.session(root, { model: echoing(), retentionLimits, sessionStore })
@@ -115,7 +115,7 @@ describe('messages that no request needs any more', () => {
     expect(agent.resumeSession('s', { model: echoing(), sessionStore }).history()).toEqual([])
   })
 
-  it('are read by callers that can wait, from a store that cannot be read synchronously', async () => {
+  it('are read by asynchronous callers from a store that cannot be read synchronously', async () => {
     const { agent, root } = await openAgent()
     const memory = new MemorySessionStore()
     const sessionStore: SessionStore = {

@@ -37,7 +37,7 @@ describe.each<[string, () => SessionStore | undefined]>([
   ['in SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
   ['in memory', () => new MemorySessionStore()],
   ['nowhere', () => undefined],
-])('what a run did to files, kept %s', (name, makeStore) => {
+])('the file changes of a run, stored %s', (name, makeStore) => {
   const open = (script: (ScriptedStep | string)[], store = makeStore(), more: SessionOptions = {}) =>
     agent.session(work, {
       ...allow,
@@ -47,7 +47,7 @@ describe.each<[string, () => SessionStore | undefined]>([
       ...more,
     })
 
-  it('is undone by a caller that has just read the last event of the run', async () => {
+  it('are undone by a caller that has just read the last event of the run', async () => {
     await writeFile(at('a.txt'), 'nine')
     const session = open([call('write', { file_path: 'a.txt', content: 'twelve' }), 'Done.'])
     for await (const event of await session.stream('go')) {
@@ -56,7 +56,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('a.txt')).toBe('nine')
   })
 
-  it('is listed and taken back: edits, new files, removed ones, with their modes', async () => {
+  it('are listed and undone: edits, new files, removed ones, with their modes', async () => {
     await writeFile(at('edited.txt'), 'one\ntwo\nthree\n')
     await writeFile(at('run.sh'), '#!/bin/sh\n')
     await chmod(at('run.sh'), 0o750)
@@ -96,7 +96,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('edited.txt')).toBe('one\ntwo\nthree\n')
   })
 
-  it('is left alone where the file is not what the run left, and that is said', async () => {
+  it('are not undone when the file has changed since the run, and that is reported', async () => {
     await writeFile(at('a.txt'), 'a\n')
     await writeFile(at('b.txt'), 'b\n')
     const session = open([
@@ -124,7 +124,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('a.txt')).toBe('by hand\n')
   })
 
-  it('is not undone through a link that is there now', async () => {
+  it('are not undone through a link that exists now', async () => {
     await writeFile(at('a.txt'), 'a\n')
     const session = open([call('write', { file_path: 'a.txt', content: 'run\n' }), 'done'])
     await session.send('go')
@@ -135,7 +135,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('other.txt')).toBe('run\n')
   })
 
-  it('covers tools of a host, moves and direct calls; names what is too large', async () => {
+  it('include tools of a host, moves and direct calls, and name files that are too large', async () => {
     await writeFile(at('from.txt'), 'content\n')
     await writeFile(at('huge.bin'), Buffer.alloc(16 * 1024 * 1024 + 1))
     const mover = createJsonTool({
@@ -173,7 +173,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await there('direct.txt')).toBe(false)
   })
 
-  it('is undone although a later run wrote a file with the content it had', async () => {
+  it('are undone although a later run wrote a file with the same content', async () => {
     await writeFile(at('a.txt'), 'a\n')
     const session = open([
       call('write', { file_path: 'a.txt', content: 'first\n' }),
@@ -196,7 +196,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     await expect(session.undo()).rejects.toMatchObject({ code: 'nothing_to_undo' })
   })
 
-  it('is undone although the file of a later run was changed by hand since', async () => {
+  it('are undone although the file of a later run was changed by hand since', async () => {
     await writeFile(at('a.txt'), 'a\n')
     const session = open([
       call('write', { file_path: 'a.txt', content: 'run\n' }),
@@ -216,7 +216,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('b.txt')).toBe('by hand\n')
   })
 
-  it('is described by a diff when that is asked for', async () => {
+  it('are described by a diff on request', async () => {
     await writeFile(at('a.txt'), 'one\ntwo\n')
     const session = open([call('write', { file_path: 'a.txt', content: 'one\nthree\n' }), 'done'])
     await session.send('go')
@@ -225,7 +225,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(change?.diff).toBe('a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three')
   })
 
-  it('can be taken back by another process', async () => {
+  it('can be undone by another process', async () => {
     const store = makeStore()
     if (store === undefined || name === 'in memory') return
     await writeFile(at('a.txt'), 'before\n')
@@ -242,7 +242,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await third.changes(runId)).toMatchObject([{ undone: true }])
   })
 
-  it('never writes a secret down; in the process that saw it the file can still be put back', async () => {
+  it('save no secret; the process that saw it can still restore the file', async () => {
     const secret = 'hunter2-is-a-long-secret'
     await writeFile(at('env.txt'), `KEY=${secret}\n`)
     const store = makeStore()

@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres())('FT-32: a database that is restarted', () => {
 
 describe.skipIf(!hasPostgres())('FT-33: a database that cannot be written', () => {
   it(
-    'is reported as read-only, and everything before is there',
+    'is reported as read-only, and everything before is stored',
     async () => {
       const { url } = await privateServer()
       await migrate(url)

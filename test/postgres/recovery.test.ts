@@ -21,7 +21,7 @@ if (!canBackUp)
 /** The server refuses to run as root. */
 const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 
-describe.skipIf(!hasPostgres() || !canBackUp)('a database that is restored to a moment', () => {
+describe.skipIf(!hasPostgres() || !canBackUp)('a database that is restored to a point in time', () => {
   it(
     'has everything up to it and nothing after; a process that still runs is refused, and a new one continues',
     async () => {

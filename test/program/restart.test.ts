@@ -88,7 +88,7 @@ async function leftWaiting(
 
 const resultOf = (session: Session): string => JSON.stringify(session.history().at(-2))
 
-describe('a program that waits for a yes', () => {
+describe('a program that waits for an approval', () => {
   it('resumes after a restart with the answer that is given then, and repeats nothing', async () => {
     const { records, runId } = await leftWaiting(new MemorySessionStore())
     await writeFile(join(work, 'a.txt'), 'changed since\n')
@@ -143,7 +143,7 @@ describe('a program that waits for a yes', () => {
     }
   })
 
-  it('is refused when its file has changed since', async () => {
+  it('is rejected when its file has changed since', async () => {
     await writeFile(join(work, 'script.js'), script)
     const store = new MemorySessionStore()
     const byPath = { id: 'call-1', name: 'program', args: { path: 'script.js' } }
@@ -169,7 +169,7 @@ describe('a program that waits for a yes', () => {
 describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
-])('a program in a session that is kept in %s', (_, makeStore) => {
+])('a program in a session that is stored in %s', (_, makeStore) => {
   it('resumes with large answers, in the TypeScript that it is written in', async () => {
     const long = 'x'.repeat(150_000)
     await writeFile(join(work, 'long.txt'), long)
@@ -199,8 +199,8 @@ describe.each<[string, () => SessionStore]>([
   })
 })
 
-describe('a program whose process ends anywhere', () => {
-  it('does no effect twice, and says which effects have an unknown outcome', async () => {
+describe('a program whose process ends at any point', () => {
+  it('has no effect twice, and reports which effects have an unknown outcome', async () => {
     const free: SessionOptions = { permissionPolicy: { allow: ['effect', 'careful'] } }
     const store = new BatchStore()
     const first = await open(store, {

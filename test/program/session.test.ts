@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 
 describe('session.program', () => {
-  it('runs a script that reads and searches, and gives its result as data', async () => {
+  it('runs a script that reads and searches, and returns its result as data', async () => {
     const session = agent.session(work)
     const result = await session.program({
       source: `
@@ -61,7 +61,7 @@ describe('session.program', () => {
     expect(metadata?.['script_result']).toEqual({ summary: 'Found 1', found: ['crates/a/lib.rs'] })
   })
 
-  it('called by a model, makes its calls with what the model may do', async () => {
+  it('called by a model, has the permissions of the model', async () => {
     const source = `export default async (ctx) => {
       const secret = await ctx.tool('read', { file_path: '.env' })
       const write = await ctx.tool('write', { file_path: 'x.txt', content: 'x' })
@@ -95,7 +95,7 @@ describe('session.program', () => {
     expect(result).not.toContain('SECRET=1')
   })
 
-  it('reads files as they are, lists paths, and checks with commands', async () => {
+  it('reads files unchanged, lists paths, and verifies with commands', async () => {
     await writeFile(join(work, 'dos.txt'), '\uFEFFone\r\ntwo\r\n')
     await writeFile(join(work, 'long.txt'), 'é'.repeat(9 * 1024 * 1024))
     await writeFile(join(work, 'odd.bin'), Buffer.from([0x61, 0xff, 0xfe]))
@@ -135,13 +135,13 @@ describe('session.program', () => {
     expect(session.verificationReports()).toHaveLength(1)
   })
 
-  it('takes the types out of a file of the workspace', async () => {
+  it('removes the types from a file of the workspace', async () => {
     await writeFile(join(work, 'typed.ts'), 'export default (_: unknown, n: number): number => n * 2\n')
     const { metadata } = await agent.session(work).program({ path: 'typed.ts', inputs: 21 })
     expect(metadata?.['script_result']).toBe(42)
   })
 
-  it('has a time limit of its own, and its calls have that of the session', async () => {
+  it('has its own time limit, and its calls have that of the session', async () => {
     const slow = createJsonTool({
       name: 'slow',
       description: '',
@@ -170,7 +170,7 @@ describe('a program that a model runs', () => {
   const resultIn = (model: ReturnType<typeof scriptedModel>): string =>
     JSON.stringify(model.requests[1]?.chatHistory.at(-1))
 
-  it('waits for a yes without using its time', async () => {
+  it('waits for an approval without using its time', async () => {
     const source = `export default async function run(ctx) {
       const [one, two] = await Promise.all([
         ctx.tool('write', { file_path: 'x.txt', content: 'x' }),
@@ -197,7 +197,7 @@ describe('a program that a model runs', () => {
     expect(await readFile(join(work, 'x.txt'), 'utf8')).toBe('x')
   })
 
-  it('reads and lists under the rules of the tools whose data it takes', async () => {
+  it('reads and lists with the rules of the tools whose data it uses', async () => {
     const model = asked(`export default async function run(ctx) {
       const refused = await ctx.readFile('.env').catch((error) => error.message)
       return { refused, paths: await ctx.glob('**/*') }
@@ -208,7 +208,7 @@ describe('a program that a model runs', () => {
     expect(resultIn(model)).not.toContain('SECRET=1')
   })
 
-  it('cannot verify what it cannot run', async () => {
+  it('cannot verify with a command that it cannot run', async () => {
     const model = asked(`export default async function run(ctx) {
       return await ctx.verify('all', ['touch made.txt'])
     }`)
@@ -218,7 +218,7 @@ describe('a program that a model runs', () => {
     await expect(readFile(join(work, 'made.txt'))).rejects.toThrow()
   })
 
-  it('runs the script that was agreed to, and no other (SEC-219)', async () => {
+  it('runs the script that was approved, and no other (SEC-219)', async () => {
     const path = join(work, 'script.js')
     const good = `export default async function run() { return { summary: 'good' } }`
     await writeFile(path, good)
@@ -254,7 +254,7 @@ describe('a program that a model runs', () => {
     for (const refused of results.slice(2)) expect(refused).not.toContain('completed')
   })
 
-  it('is described by the tools that there are, and by the same words for as long as the session lives', async () => {
+  it('is described with the existing tools, and with the same text for the whole session', async () => {
     const model = scriptedModel(['one', 'two'])
     const session = agent.session(work, { model, builtinTools: ['read', 'program'] })
     const described = (at: number) => model.requests[at]?.tools?.find(({ name }) => name === 'program')
@@ -279,7 +279,7 @@ describe('ctx.readFile', () => {
       .then(({ metadata, output }) => (metadata?.['script_result'] ?? { output }) as Record<string, string>)
   }
 
-  it('gives a text whole, up to the last byte of the limit', async () => {
+  it('returns a complete text, up to the last byte of the limit', async () => {
     const text = 'é'.repeat(5_000)
     await writeFile(join(work, 'long.txt'), text)
     expect(await read({ maxOutputBytes: 16_000 })).toEqual({ text })
@@ -317,7 +317,7 @@ describe('the limits of a program', () => {
   const nothing = 'export default () => 1'
   const delegating = `export default (ctx) => ctx.tools.task({ agent: 'nobody', prompt: 'x' })`
 
-  it('bound its own result', async () => {
+  it('apply to its own result', async () => {
     const run = (source: string) => agent.session(work).program({ source, limits: { maxOutputBytes: 200 } })
     const long = await run(`export default () => 'x'.repeat(300)`)
     expect(long).toMatchObject({ exitCode: 1, output: expect.stringContaining('maxOutputBytes=200') })
@@ -327,7 +327,7 @@ describe('the limits of a program', () => {
     expect(Buffer.byteLength(short.output.split('Result:\n')[1] ?? '')).toBeLessThanOrEqual(200)
   })
 
-  it('are 30 seconds by default, and ten minutes for one that hands work to subagents', async () => {
+  it('are 30 seconds by default, and ten minutes for one that starts subagents', async () => {
     expect(await limitsOf({ source: nothing })).toMatchObject({
       limits: { timeoutMs: 30_000, maxToolCalls: 20, maxOutputBytes: 65_536 },
     })

@@ -30,7 +30,7 @@ describe.skipIf(python === undefined)('the Python package', { timeout }, () => {
     },
   )
 
-  it('has blocking classes that are written from the asyncio ones', async () => {
+  it('has blocking classes that are generated from the asyncio ones', async () => {
     await runPython(found, ['scripts/write_sync.py', '--check'])
   })
 })

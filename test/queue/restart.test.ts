@@ -74,7 +74,7 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     return { start, reopen }
   }
 
-  it('gives a worker that had begun its result, and begins the other calls once the run is resumed', async () => {
+  it('accepts the result of a call that a worker had started, and starts the other calls once the run is resumed', async () => {
     const { start, reopen } = await place()
     const rounds: Round[] = [
       [
@@ -151,7 +151,7 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     expect(letter).toMatchObject({ commandId: two['taskId'], payload: { n: 2 }, mayHaveRun: true })
   })
 
-  it('takes the tasks back when another prompt follows, and a worker learns that its task is gone', async () => {
+  it('withdraws the tasks when another prompt follows, and the worker is notified', async () => {
     const { start, reopen } = await place()
     const host = start({ rounds: [[['move', 1]]] })
     const hostAsks = askAt(String((await host.next())['url']))
@@ -168,7 +168,7 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     expect(await ask('complete', { ...leaseOf(task), success: true })).toMatchObject({ answer: 'gone' })
   })
 
-  it('has dead letters and lane handlers, and retries a letter once, when the host says so', async () => {
+  it('has dead letters and lane handlers, and retries a letter once, when the host requests it', async () => {
     const { start, reopen } = await place()
     const config = { enableDlq: true, leaseMs: 50, retryPolicy: { strategy: 'none' as const } }
     const host = start({ direct: ['look', 7], config, external: true })
@@ -220,7 +220,7 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     expect([await later.pendingExternalTasks(), await later.deadLetters()]).toEqual([[], []])
   })
 
-  it('begins no call twice, wherever its process is killed', async () => {
+  it('starts no call twice, wherever its process is killed', async () => {
     const { start } = await place()
     const rounds = Array.from(
       { length: 4 },

@@ -13,7 +13,7 @@ import {
 } from '../contract/open-session.js'
 
 describe('a session with lanes', () => {
-  it('has them only when it was given queueConfig', async () => {
+  it('has them only with queueConfig', async () => {
     const { session } = await openSession([])
     expect(session.hasQueue()).toBe(false)
     await expect(session.setLaneHandler('execute', { mode: 'external' })).rejects.toMatchObject({
@@ -42,13 +42,13 @@ describe('a session with lanes', () => {
     )
   })
 
-  it('refuses a configuration that it cannot use', async () => {
+  it('rejects an invalid configuration', async () => {
     await expect(openSession([], { queueConfig: { queryConcurrency: -1 } })).rejects.toThrow(
       'queueConfig: queryConcurrency must be a whole number of at least 1',
     )
   })
 
-  it('runs calls here as before, and counts them', async () => {
+  it('runs calls in this process as before, and counts them', async () => {
     const { session } = await openSession([], { queueConfig: { enableMetrics: true } }, { 'a.txt': 'alpha' })
     expect(await session.readFile('a.txt')).toBe('alpha')
     expect(await session.bash('echo hi')).toContain('hi')
@@ -84,7 +84,7 @@ describe('a session with lanes', () => {
     expect(toolResults(server, 1)[0]?.length).toBeLessThan(250_000)
   })
 
-  it('judges a call before it is handed out: what is denied reaches no worker', async () => {
+  it('applies the rules before a call is handed out: a denied call reaches no worker', async () => {
     const { session } = await openSession([calls(['bash', { command: 'rm -rf x' }]), { text: 'done' }], {
       queueConfig: { laneHandlers: { execute: { mode: 'external' } } },
       permissionPolicy: { deny: ['bash(rm*)'] },
@@ -126,7 +126,7 @@ describe('a session with lanes', () => {
     expect((await ended).output).toContain('aborted')
   })
 
-  it('does not wait for itself: tools inside tools, also in a lane of one', async () => {
+  it('does not wait for itself: tools inside tools, also in a lane with one slot', async () => {
     const { session } = await openSession(
       [],
       {
@@ -152,7 +152,7 @@ describe('a session with lanes', () => {
     expect(batch.output.match(/alpha/g)).toHaveLength(3)
   })
 
-  it('tries an idempotent tool again after its time was up, and no other', async () => {
+  it('retries an idempotent tool after a time-out, and no other', async () => {
     const runs: string[] = []
     const make = (name: string, idempotent: boolean) =>
       createTool({

@@ -56,7 +56,7 @@ function startWorker(options: QueueWorkerOptions): void {
   })
 }
 
-describe('the door for workers', () => {
+describe('the worker endpoint', () => {
   it('rejects connections without the token, and browsers', async () => {
     const { door, ask } = await openDoor()
     const claim = '{"worker":"w"}'
@@ -71,7 +71,7 @@ describe('the door for workers', () => {
     expect(door.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   })
 
-  it('does not open to other machines, nor with a token that can be guessed, unless that is said', async () => {
+  it('does not listen for other machines, or with a weak token, unless it is configured', async () => {
     const { board } = openQueue()
     await expect(serveHttp(board, { token: 'short' })).rejects.toThrow('at least 16 characters')
     await expect(serveHttp(board, { token, host: '0.0.0.0' })).rejects.toThrow('allowRemote: true')
@@ -87,7 +87,7 @@ describe('the door for workers', () => {
     ['heartbeat', '{"leases":{}}', 400],
     ['destroy', '{}', 400],
     ['complete', `{"taskId":"a","leaseId":"b","success":true,"result":"${'x'.repeat(3_000)}"}`, 413],
-  ])('refuses what it cannot understand: %s %.40s', async (method, body, status) => {
+  ])('rejects an invalid request: %s %.40s', async (method, body, status) => {
     const { ask } = await openDoor({ maxBodyBytes: 2_000 })
     const response = await ask(method, body)
     expect(response.status).toBe(status)
@@ -125,7 +125,7 @@ describe('a worker', () => {
     },
   }
 
-  it('does tasks over HTTP, several at once, and reports what failed', async () => {
+  it('runs tasks over HTTP, several at once, and reports failures', async () => {
     const { door, pass } = await openDoor({}, { retryPolicy: { strategy: 'none' } })
     startWorker({ url: door.url, token, concurrency: 3, handlers })
     const weighed = await Promise.all(
@@ -173,14 +173,14 @@ describe('a worker', () => {
     expect(await heard).toBe('heard')
   })
 
-  it('stops permanently when it is refused', async () => {
+  it('stops permanently when it is rejected', async () => {
     const { door } = await openDoor()
     await expect(workOnQueue({ url: door.url, token: 'wrong', handlers })).rejects.toThrow(
       "The queue refused 'claim': The bearer token is missing or wrong.",
     )
   })
 
-  it('works over streams, and what it had goes to another when they end', async () => {
+  it('works over streams, and its tasks go to another worker when they end', async () => {
     const { board, pass } = openQueue()
     const connect = (name: string): { input: PassThrough; output: PassThrough } => {
       const [up, down] = [new PassThrough(), new PassThrough()]

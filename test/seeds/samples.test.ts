@@ -45,7 +45,7 @@ describe('the samples of the contract', () => {
     })
   }
 
-  it('that describe types describe those of the package', () => {
+  it('that describe types match those of the package', () => {
     expect(complaints.get('shapes.mts') ?? []).toEqual([])
   })
 })

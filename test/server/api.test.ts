@@ -42,7 +42,7 @@ describe('the server', () => {
     expect((await call('GET', `/v1/sessions/${sessionId}/history`)).body.history).toHaveLength(2)
   })
 
-  it('gives every event once when the connection is cut after each of them', async () => {
+  it('sends every event once when the connection is cut after each of them', async () => {
     const { call, url } = await startServer({ session: { mode: 'full', model: scriptedModel(writing) } })
     const { sessionId } = (await call('POST', '/v1/sessions', {})).body
     const { runId } = (await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'Write.' })).body
@@ -58,7 +58,7 @@ describe('the server', () => {
     expect(joined.at(-1)?.event.type).toBe('agent_end')
   })
 
-  it('waits for an approval, takes one answer and refuses a second', async () => {
+  it('waits for an approval, accepts one answer and rejects a second', async () => {
     const { call, url } = await startServer({ session: { model: scriptedModel(writing) } })
     const { sessionId } = (await call('POST', '/v1/sessions', {})).body
     const { runId } = (await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'Write.' })).body
@@ -85,7 +85,7 @@ describe('the server', () => {
     expect(types.at(-1)).toBe('agent_end')
   })
 
-  it('shows the change that a call asks for, and nothing of a file that rules deny', async () => {
+  it('shows the change that a call would make, and nothing of a denied file', async () => {
     const root = directory()
     const call = (file_path: string) => ({ name: 'write', args: { file_path, content: 'new\n' } })
     const model = scriptedModel([{ toolCalls: [call('a.txt'), call('private.txt')] }, 'Done.'])
@@ -125,7 +125,7 @@ describe('the server', () => {
     expect(diffs.get('private.txt')).toBeUndefined()
   })
 
-  it('puts a question of the model to the client and takes its answers', async () => {
+  it('sends a question of the model to the client and accepts its answers', async () => {
     const questions = [{ question: 'Which color?', options: [{ label: 'red' }, { label: 'blue' }] }]
     const { call, url } = await startServer({
       session: {
@@ -293,7 +293,7 @@ describe('the server', () => {
     }
   })
 
-  it('cleans the text of attachments and refuses what is not what it says', async () => {
+  it('cleans the text of attachments and rejects content that does not match its type', async () => {
     const model = scriptedModel(['Read.', 'Seen.'])
     const { call, url } = await startServer({ session: { model }, limits: { maxAttachments: 2 } })
     const { sessionId } = (await call('POST', '/v1/sessions', {})).body

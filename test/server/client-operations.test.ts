@@ -7,7 +7,7 @@ import { operationsSource } from './client-operations.js'
 
 const file = 'src/client/operations.ts'
 
-it('the operations of the client are those of the table of routes', async () => {
+it('the operations of the client equal the table of routes', async () => {
   const agent = await Agent.create()
   const { openapi } = createServer(agent, { token: 'a-token-for-this-test', workspaces: [tmpdir()] })
   const source = operationsSource(openapi)

@@ -32,7 +32,7 @@ function cuttingFetch(chunks: number): typeof fetch {
 }
 
 describe('the client', () => {
-  it.each([3, 4, 7])('has every event once when connections break after %i chunks', async (chunks) => {
+  it.each([3, 4, 7])('gets every event once when connections break after %i chunks', async (chunks) => {
     const { url } = await startServer({ session: { model: scriptedModel([counting]) } })
     const client = createClient({ url, token, fetch: cuttingFetch(chunks), reconnectMs: 1 })
     const session = await client.createSession()
@@ -71,7 +71,7 @@ describe('the client', () => {
     expect(types.at(-1)).toBe('agent_end')
   })
 
-  it('throws the code of a problem, and does not ask again for what is not there', async () => {
+  it('throws the code of a problem, and does not request a missing resource again', async () => {
     const { url } = await startServer()
     const client = createClient({ url, token })
     const error = await client

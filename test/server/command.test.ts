@@ -19,7 +19,7 @@ function configFor(place: string, url: string): string {
 }
 
 describe('capstan server', () => {
-  it('prints one line with the real port, makes a private token and answers only with it', async () => {
+  it('prints one line with the real port, creates a private token and answers only with it', async () => {
     const cwd = directory()
     const started = await spawnServer(['--model', 'offline'], { cwd })
     const file = join(cwd, '.capstan/server-token')
@@ -39,7 +39,7 @@ describe('capstan server', () => {
     expect(await started.ended).toBe(0)
   })
 
-  it('prints JSON, takes the token of the environment and several workspaces by their base names', async () => {
+  it('prints JSON, and accepts the token of the environment and several workspaces by their base names', async () => {
     const cwd = directory()
     for (const name of ['api', 'web']) mkdirSync(join(cwd, name))
     const token = 'token-of-the-environment'
@@ -65,7 +65,7 @@ describe('capstan server', () => {
     expect(await started.ended).toBe(0)
   })
 
-  it('suspends a run on SIGTERM, and the next server finishes it for a reader that comes back', async () => {
+  it('suspends a run on SIGTERM, and the next server finishes it for a reader that reconnects', async () => {
     const cwd = directory()
     const models = await startModelServer([
       { toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'x' }, id: 'call-1' }] },
@@ -133,7 +133,7 @@ describe('capstan server', () => {
     [['--workspace', 'nowhere'], 'does not exist'],
     // An address of documentation, which no machine has.
     [['--host', '203.0.113.1'], 'Check --host'],
-  ])('refuses %j with a reason', async (args, reason) => {
+  ])('rejects %j with a reason', async (args, reason) => {
     const starting = spawnServer(['--model', 'offline', ...args], { cwd: directory() })
     await expect(starting).rejects.toThrow(reason)
   })

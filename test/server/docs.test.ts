@@ -14,7 +14,7 @@ const run = promisify(execFile)
 /** `jq -r .name` of the samples, for machines without it. */
 const jq = `jq() { node -e 'let text = ""; process.stdin.on("data", (data) => { text += data }).on("end", () => console.log(JSON.parse(text)[process.argv[2].slice(1)]))' -- "$@"; }`
 
-it('the curl samples of the page about the server run as they are written', async () => {
+it('the curl samples of the page about the server run as written', async () => {
   const page = readFileSync(join(root, 'docs/server.md'), 'utf8')
   const sample = [...page.matchAll(/```text\n([\s\S]*?)```/g)]
     .map(([, code = '']) => code)

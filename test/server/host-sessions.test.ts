@@ -73,7 +73,7 @@ it('does not let clients close or remove a session that the host has open', asyn
   await agent.close()
 })
 
-it('lets clients answer a question next to the host, whichever is first, and the other one sees it', async () => {
+it('lets clients answer a question next to the host: the first answer counts, and the other side sees it', async () => {
   const [workspace, store] = [directory(), new MemorySessionStore()]
   const agent = await Agent.create()
   const questions = [{ question: 'Which harbour?' }]

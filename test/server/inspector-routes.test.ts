@@ -43,7 +43,7 @@ describe('every route of a server with the inspector', () => {
     expect((await call('GET', `/v1/sessions/${sessionId}`)).body.title).toBe('Own')
   })
 
-  it('answers a link about another session as about one that does not exist, and opens neither', async () => {
+  it('answers a link to another session like one to an unknown session, and opens neither', async () => {
     const started = await start()
     const { url, call } = started
     const [own, other] = [await call('POST', '/v1/sessions', {}), await call('POST', '/v1/sessions', {})]
@@ -65,7 +65,7 @@ describe('every route of a server with the inspector', () => {
     ).toBe(200)
   })
 
-  it('gives a browser that is signed in no further codes', async () => {
+  it('gives a signed-in browser no further codes', async () => {
     const started = await start()
     const headers = asVisitor(started.url, await signIn(started))
     const response = await send(started.url, { method: 'POST', path: '/v1/inspector/codes' }, headers)

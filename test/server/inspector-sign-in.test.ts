@@ -17,7 +17,7 @@ const start = (): Promise<Started> =>
   startServer({ inspector: true, session: { model: scriptedModel(['Land in sight!']) } })
 
 describe('the sign-in of a browser', () => {
-  it('exchanges a code for a cookie that scripts cannot read, and that the API takes with the CSRF header', async () => {
+  it('exchanges a code for a cookie that scripts cannot read, and that the API accepts with the CSRF header', async () => {
     const started = await start()
     const { cookie, csrf, setCookie } = await signIn(started)
     expect(setCookie).toMatch(/; Path=\/v1; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
@@ -29,7 +29,7 @@ describe('the sign-in of a browser', () => {
     expect(made.status).toBe(201)
   })
 
-  it('takes a code once', async () => {
+  it('accepts a code once', async () => {
     const started = await start()
     const code = await newCode(started)
     expect((await exchange(started.url, code)).status).toBe(200)
@@ -39,7 +39,7 @@ describe('the sign-in of a browser', () => {
     expect(await second.json()).toMatchObject({ code: 'sign_in_code_invalid' })
   })
 
-  it('takes no code after 60 seconds, and no cookie after 12 hours', async () => {
+  it('accepts no code after 60 seconds, and no cookie after 12 hours', async () => {
     const started = await start()
     const [late, code] = [await newCode(started), await newCode(started)]
     const { cookie, csrf } = await signIn(started, code)
@@ -68,7 +68,7 @@ describe('the sign-in of a browser', () => {
     expect(await status({ cookie: one.cookie, [csrfName]: one.csrf })).toBe(200)
   })
 
-  it('finds the right cookie when another program of this machine has added one of the same name', async () => {
+  it('finds the right cookie when another program of this machine has added one with the same name', async () => {
     const started = await start()
     const { cookie, csrf } = await signIn(started)
     const [name] = cookie.split('=')
@@ -92,7 +92,7 @@ describe('the sign-in of a browser', () => {
     ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }, 403],
     ['a page without an origin', { origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
     ['a browser that names only the site', { 'sec-fetch-site': 'same-site' }, 401],
-  ] as const)('refuses requests from %s, and signs no browser in for it', async (_, from, refused) => {
+  ] as const)('refuses requests from %s, and signs no browser in for them', async (_, from, refused) => {
     const started = await start()
     const { cookie, csrf } = await signIn(started)
     const headers = { 'content-type': 'application/json', ...from }
@@ -105,7 +105,7 @@ describe('the sign-in of a browser', () => {
     expect(other.headers.get('set-cookie')).toBeNull()
   })
 
-  it('gives an allowed origin of another host no right to the cookie', async () => {
+  it('gives an allowed origin of another host no access to the cookie', async () => {
     const origin = 'https://app.example'
     const started = await startServer({ inspector: true, allowedOrigins: [origin] })
     const { cookie, csrf } = await signIn(started)
@@ -114,7 +114,7 @@ describe('the sign-in of a browser', () => {
     expect((await exchange(started.url, await newCode(started), headers)).status).toBe(403)
   })
 
-  it('answers for no host name that a rebound name server could give it', async () => {
+  it('answers for no host name that a DNS rebinding attack could use', async () => {
     const started = await start()
     const { cookie, csrf } = await signIn(started)
     const { port } = new URL(started.url)
@@ -168,7 +168,7 @@ describe('the sign-in of a browser', () => {
     expect(await cookieFrom('http://agents.example', 'agents.example', forged)).not.toContain('Secure')
   })
 
-  it('lets no caller push out the codes of another, and no guess use one up', async () => {
+  it('lets no caller displace the codes of another, and no guess use one up', async () => {
     const [one, other] = ['token-of-the-first-caller', 'token-of-the-second-caller']
     const started = await startServer({
       inspector: true,
@@ -191,7 +191,7 @@ describe('the sign-in of a browser', () => {
     expect((await exchange(started.url, code)).status).toBe(200)
   })
 
-  it('is not there unless the host asks for it', async () => {
+  it('is off unless the host enables it', async () => {
     const started = await startServer()
     expect((await fetch(`${started.url}/inspect/`)).status).toBe(404)
     expect((await started.call('POST', '/v1/inspector/codes')).status).toBe(404)
@@ -204,7 +204,7 @@ describe('the sign-in of a browser', () => {
   })
 })
 
-describe('a link for reading one session', () => {
+describe('a read-only link to one session', () => {
   it('shows that session, changes nothing, and ends when it is revoked', async () => {
     const started = await start()
     const { call, url } = started

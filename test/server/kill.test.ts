@@ -11,7 +11,7 @@ const runs = 40
 const kills = 2
 
 describe('a server that is killed', () => {
-  it(`during ${runs} runs: the clients come back to the next process and finish, each with every event once`, async () => {
+  it(`during ${runs} runs: the clients reconnect to the next process and finish, each with every event once`, async () => {
     const cwd = directory()
     // Every second run is held at its second answer until the last kill, so that each kill cuts runs off.
     let held = 0

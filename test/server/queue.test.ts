@@ -128,7 +128,7 @@ function failingStore(store: SessionStore, failures: Map<string, number>): Sessi
   })
 }
 
-it('the stream of all sessions follows a run whose session could not be read at first, whatever others do', async () => {
+it('the stream of all sessions follows a run whose session could not be read at first, whatever other runs do', async () => {
   const { store, queue } = (await inProcess())()
   const workspace = realpathSync(directory())
   const failures = new Map<string, number>()
@@ -290,7 +290,7 @@ describe.each([
     expect((await two.call('GET', `/v1/sessions/${sessionId}`)).status).toBe(404)
   })
 
-  it('show an approval asked by a worker, and take the answer once on another server', async () => {
+  it('show an approval that a worker requests, and accept the answer once on another server', async () => {
     const { one, two, worker, ledger } = await cluster(backend)
     const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
     await worker([call('change', 'sea'), 'changed'])
@@ -316,7 +316,7 @@ describe.each([
     expect((await one.call('POST', `${path}/cancel`)).body.code).toBe('run_not_active')
   })
 
-  it('show a question of the model, and take its answer on another server', async () => {
+  it('show a question of the model, and accept its answer on another server', async () => {
     const { one, two, worker } = await cluster(backend)
     const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
     const args = { questions: [{ question: 'Which sea?', options: [{ label: 'North' }] }] }
@@ -332,7 +332,7 @@ describe.each([
     expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'North it is.' } })
   })
 
-  it('queue a dead run again with the route that resumes, and no run that has its result', async () => {
+  it('queue a dead run again with the resume route, and no run that has its result', async () => {
     const { one, two, worker, connect } = await cluster(backend)
     const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
     const { runId } = (await one.call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'x' })).body
@@ -371,7 +371,7 @@ describe.each([
     expect((await (await tenant()).call('GET', '/metrics')).body).not.toContain('capstan_queue')
   })
 
-  it('cancel and steer a run that is elsewhere', async () => {
+  it('cancel and steer a run in another process', async () => {
     const { one, two, worker, ledger } = await cluster(backend)
     const { sessionId } = (await one.call('POST', '/v1/sessions', {})).body
     const runs = `/v1/sessions/${sessionId}/runs`

@@ -17,7 +17,7 @@ async function startRun({ call }: Started, body: object = { prompt: 'Work.' }) {
 }
 
 describe('a server that takes over from another', () => {
-  it('lists a question that the earlier process asked, takes its answer and continues the run', async () => {
+  it('lists a question that the earlier process asked, accepts its answer and continues the run', async () => {
     const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
     const questions = [{ question: 'Which color?', options: [{ label: 'red' }, { label: 'blue' }] }]
     const asking = { text: 'I ask.', toolCalls: [{ name: 'question', args: { questions }, id: 'ask-1' }] }
@@ -54,7 +54,7 @@ describe('a server that takes over from another', () => {
     expect((await third.call('GET', `${base}/runs/${runId}`)).body.status).toBe('interrupted')
   })
 
-  it('asks a question again for a reader that comes back, and takes the answer then', async () => {
+  it('asks a question again for a reader that reconnects, and accepts the answer then', async () => {
     const shared = { store: new MemorySessionStore(), workspaces: [directory()] }
     const args = { questions: [{ question: 'Which?' }] }
     const asking = { toolCalls: [{ name: 'question', args, id: 'ask-1' }] }
@@ -76,40 +76,37 @@ describe('a server that takes over from another', () => {
   it.each<[string, (place: string) => SessionStore]>([
     ['files', (place) => new FileSessionStore(place)],
     ['SQLite', (place) => new SqliteSessionStore(place)],
-  ])(
-    'has the attachments and the whole prompt of a run that waited its turn, in %s',
-    async (_, openStore) => {
-      const shared = { store: openStore(join(directory(), 'sessions')), workspaces: [directory()] }
-      const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
-      const { base } = await startRun(first)
-      const text = 'A document of the user. '.repeat(10_000)
-      const data = Buffer.from(text).toString('base64')
-      const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
-      const attachments = [
-        { data, mediaType: 'text/plain', name: 'long.txt' },
-        { data: 'aGVsbG8=', mediaType: 'text/plain' },
-      ]
-      const queued = await first.call('POST', `${base}/runs`, { prompt, attachments })
-      expect(queued).toMatchObject({ status: 202, body: { status: 'queued' } })
-      await first.stop()
+  ])('has the attachments and the whole prompt of a queued run, in %s', async (_, openStore) => {
+    const shared = { store: openStore(join(directory(), 'sessions')), workspaces: [directory()] }
+    const first = await startServer({ ...shared, session: { model: scriptedModel([{ hang: true }]) } })
+    const { base } = await startRun(first)
+    const text = 'A document of the user. '.repeat(10_000)
+    const data = Buffer.from(text).toString('base64')
+    const prompt = `Read this. ${'It is long. '.repeat(1_000)}`
+    const attachments = [
+      { data, mediaType: 'text/plain', name: 'long.txt' },
+      { data: 'aGVsbG8=', mediaType: 'text/plain' },
+    ]
+    const queued = await first.call('POST', `${base}/runs`, { prompt, attachments })
+    expect(queued).toMatchObject({ status: 202, body: { status: 'queued' } })
+    await first.stop()
 
-      const model = scriptedModel(['I have read it.'])
-      const second = await startServer({ ...shared, session: { model } })
-      const events = await readEvents(second.url, `${base}/runs/${queued.body.runId}/events`)
-      expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'I have read it.' } })
-      const content = model.requests[0]?.chatHistory.at(-1)?.content
-      expect(content).toMatchObject([
-        { type: 'text', text: prompt },
-        { type: 'document', data: text, name: 'long.txt' },
-        { type: 'document', data: 'hello' },
-      ])
-      await second.stop()
-      await shared.store.close?.()
-    },
-  )
+    const model = scriptedModel(['I have read it.'])
+    const second = await startServer({ ...shared, session: { model } })
+    const events = await readEvents(second.url, `${base}/runs/${queued.body.runId}/events`)
+    expect(events.at(-1)?.event).toMatchObject({ type: 'agent_end', result: { text: 'I have read it.' } })
+    const content = model.requests[0]?.chatHistory.at(-1)?.content
+    expect(content).toMatchObject([
+      { type: 'text', text: prompt },
+      { type: 'document', data: text, name: 'long.txt' },
+      { type: 'document', data: 'hello' },
+    ])
+    await second.stop()
+    await shared.store.close?.()
+  })
 })
 
-describe('a run that another living process works on', () => {
+describe('a run in another live process', () => {
   const writing = [
     {
       text: 'I write the file now.',

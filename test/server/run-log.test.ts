@@ -14,7 +14,7 @@ async function ended(): Promise<{ readonly started: Started; readonly path: stri
   return { started, path }
 }
 
-it('shortens long texts in the log of a run, and gives one event whole', async () => {
+it('shortens long texts in the log of a run, and returns one event in full', async () => {
   const { started, path } = await ended()
   const { body } = await started.call('GET', `${path}/log?maxText=100`)
   const text = body.events.find(({ event }: { event: { type: string } }) => event.type === 'text_delta')

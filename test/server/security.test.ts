@@ -90,7 +90,7 @@ describe('the server, from outside its process', () => {
     '127.0.0.1.evil.example',
     'localhost.evil.example',
     '10.0.0.1',
-  ])('answers 421 for the host %s, before it looks at the token', async (host) => {
+  ])('answers 421 for the host %s, before it checks the token', async (host) => {
     const answer = await send('GET', '/v1/sessions', { ...auth, host })
     expect(answer.status).toBe(421)
     expect(codeOf(answer)).toBe('host_not_allowed')
@@ -189,7 +189,7 @@ describe('the server, from outside its process', () => {
       403,
     ],
     ['an absolute target of its own', 'GET http://LOCALHOST/v1/sessions HTTP/1.1\r\nHost: localhost', 200],
-  ])('answers a request with %s as it should', async (_, head, status) => {
+  ])('answers a request with %s correctly', async (_, head, status) => {
     expect(await sendRaw(`${head}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`)).toContain(
       `HTTP/1.1 ${status} `,
     )
@@ -242,11 +242,11 @@ describe('the server, from outside its process', () => {
     expect(codeOf(answer)).toBe('workspace_not_allowed')
   })
 
-  it.each(['..%2F..%2Fetc', '%00', 'nothing', '%ff'])('finds no session of the id %s', async (id) => {
+  it.each(['..%2F..%2Fetc', '%00', 'nothing', '%ff'])('finds no session with the id %s', async (id) => {
     expect((await send('GET', `/v1/sessions/${id}`, auth)).status).toBe(404)
   })
 
-  it('cuts a client that sends its headers slowly, and answers others meanwhile', async () => {
+  it('disconnects a client that sends its headers slowly, and answers others meanwhile', async () => {
     const { port } = new URL(started.url)
     const slow = Array.from({ length: 50 }, () => {
       const socket = connect(Number(port), '127.0.0.1')
@@ -263,7 +263,7 @@ describe('the server, from outside its process', () => {
 })
 
 describe('a client that sends its body slowly', () => {
-  it('gets 408 when its time is over, and costs no memory afterwards', async () => {
+  it('gets 408 at its time limit, and uses no memory afterwards', async () => {
     const { url, http } = await startServer()
     // The limit of 60 s, shortened for the test.
     http.requestTimeout = 500
@@ -347,7 +347,7 @@ describe('principals', () => {
     expect((await call('POST', '/v1/ag-ui', agUi, as(1))).status).toBe(404)
   })
 
-  it('are found by the hook of the host, and held by its authorize', async () => {
+  it('are found by the hook of the host, and limited by its authorize', async () => {
     const seen: string[] = []
     const { call } = await startServer({
       authenticate: (request) => {
@@ -371,7 +371,7 @@ describe('principals', () => {
     expect(seen).toContain('ann startRun session')
   })
 
-  it('see and start nothing that the hook refuses, by lists, dialects and the stream of all sessions', async () => {
+  it('cannot see or start what the hook refuses, by lists, dialects and the stream of all sessions', async () => {
     const { call, url } = await startServer({
       token: tokens.map((one) => ({ ...one, tenantId: 'same' })),
       session: { model: scriptedModel(Array.from({ length: 9 }, () => 'A secret.')) },
@@ -408,7 +408,7 @@ describe('principals', () => {
     expect((await call('POST', '/v1/ag-ui', agUi, as(1))).status).toBe(403)
   })
 
-  it('are held to their rate and their streams, each for itself', async () => {
+  it('have their own limits of rate and streams', async () => {
     const { call, url } = await startServer({
       token: tokens,
       limits: { maxRequestsPerMinute: 5, maxStreams: 1, maxRuns: 1 },
@@ -442,12 +442,12 @@ describe('principals', () => {
     ).toBe(403)
   })
 
-  it('need a token or a hook: a server without either is not made', async () => {
+  it('need a token or a hook: a server without either is not created', async () => {
     await expect(startServer({ token: [] })).rejects.toThrow('needs a token')
     await expect(startServer({ token: 'short' })).rejects.toThrow('at least 16 characters')
   })
 
-  it('call no tool directly that the host has not enabled by name', async () => {
+  it('cannot call a tool directly that the host has not enabled by name', async () => {
     const workspaces = [directory()]
     const { call } = await startServer({ workspaces, hostTools: ['glob'] })
     const { sessionId } = (await call('POST', '/v1/sessions', {})).body

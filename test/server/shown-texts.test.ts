@@ -20,7 +20,7 @@ async function ranOnce({ call }: Started): Promise<{ readonly base: string; read
   return { base, runId }
 }
 
-it('shows the whole output of a call without tokens, and no pipe that a command put in its place', {
+it('shows the whole output of a call without tokens, and does not read a pipe that a command put in its place', {
   timeout,
 }, async () => {
   const command = `echo ${secret}; seq 1 100000`

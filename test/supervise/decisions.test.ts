@@ -17,7 +17,7 @@ function aboutBash(...decisions: readonly unknown[]): PeerOptions {
 }
 
 describe.each(kinds)('a supervisor over %s', (kind) => {
-  it('is greeted first, and asked about every call with all that is known of it', async () => {
+  it('gets a handshake first, and is asked about every call with all its details', async () => {
     const peer = await startPeer(kind)
     const { session, server } = await openSession([bash('echo one'), 'done'], {
       ...all,
@@ -68,7 +68,7 @@ describe.each(kinds)('a supervisor over %s', (kind) => {
     expect((await session.tool('ls', {})).output).not.toContain('made')
   })
 
-  it('receives what happened, in batches when there are many events', async () => {
+  it('receives the events, in batches when there are many', async () => {
     const peer = await startPeer(kind)
     const { session } = await openSession([bash('echo one'), 'done'], {
       ...all,
@@ -94,7 +94,7 @@ describe.each(kinds)('a supervisor over %s', (kind) => {
 })
 
 describe('a decision', () => {
-  it('that modifies is checked and judged like a new call', async () => {
+  it('that modifies a call is checked and judged like a new call', async () => {
     const rewrite = (args: unknown) => ({ decision: 'modify', modified_payload: { arguments: args } })
     const peer = await startPeer(
       'http',
@@ -124,7 +124,7 @@ describe('a decision', () => {
     expect(results[4]).toContain('without a modified_payload.arguments')
   })
 
-  it('never lets pass what rules refuse', async () => {
+  it('never allows what rules deny', async () => {
     const peer = await startPeer('http', aboutBash({ decision: 'allow' }))
     const { session, server } = await openSession([bash('echo no'), 'done'], {
       permissionPolicy: { deny: ['bash'] },
@@ -134,7 +134,7 @@ describe('a decision', () => {
     expect(toolResults(server, 1)[0]).toContain('Refused')
   })
 
-  it('that escalates asks the person, whatever the rules, lanes and time limits say', async () => {
+  it('that escalates asks the user, whatever the rules, lanes and time limits say', async () => {
     const peer = await startPeer('http', aboutBash({ decision: 'escalate', reason: 'look at this' }))
     const asked: string[][] = []
     const { session, server } = await openSession([bash('echo a'), bash('echo b'), 'done'], {
@@ -215,7 +215,7 @@ describe('a decision', () => {
     expect(session.pendingConfirmations()).toEqual([])
   })
 
-  it('about a confirmation can refuse, and cannot agree in place of the person', async () => {
+  it('about a confirmation can refuse, and cannot approve in place of the user', async () => {
     const answers = [
       { decision: 'reject', reason: 'never' },
       { decision: 'approve' },
@@ -259,7 +259,7 @@ describe('a decision', () => {
     expect(toolResults(server, 1)[0]).toContain('Blocked by the supervisor')
   })
 
-  it('holds for subagents, on the same connection and with their depth', async () => {
+  it('applies to subagents, on the same connection and with their depth', async () => {
     const peer = await startPeer('websocket', aboutBash({ decision: 'block', reason: 'not for children' }))
     const task = { agent: 'general', description: 'work', prompt: 'Do it' }
     const { session } = await openSession([calls(['task', task]), bash('echo child'), 'child done', 'done'], {
@@ -275,7 +275,7 @@ describe('a decision', () => {
     expect(session.supervisorStatus()).toMatchObject({ blocked: 1 })
   })
 
-  it('is not asked of agents deeper than was agreed: they may do nothing', async () => {
+  it('is not requested for agents deeper than agreed: they are denied everything', async () => {
     const peer = await startPeer('http', { config: { max_depth: 0 } })
     const task = { agent: 'general', description: 'work', prompt: 'Do it' }
     const { session, server } = await openSession([calls(['task', task]), 'done'], {
@@ -286,7 +286,7 @@ describe('a decision', () => {
     expect(toolResults(server, 1)[0]).toContain('deeper than 0 levels are not supervised')
   })
 
-  it('about events that a supervisor does not name is not asked for', async () => {
+  it('is not requested for events that a supervisor does not name', async () => {
     const peer = await startPeer('http', { capabilities: ['pre_action'] })
     const { session } = await openSession([bash('echo a'), 'done'], {
       ...all,
@@ -329,7 +329,7 @@ describe('a decision', () => {
     expect(peer.events('memory_recall')[0]?.payload['query']).toContain('Which paint')
   })
 
-  it('is asked about side questions too', async () => {
+  it('is requested for side questions too', async () => {
     const peer = await startPeer('http', {
       decide: ({ payload }) =>
         payload['aside'] ? { decision: 'block', reason: 'later' } : { decision: 'allow' },
@@ -357,7 +357,7 @@ describe('a session that is closed', () => {
   })
 })
 
-it('is nothing in an ordinary session', async () => {
+it('an ordinary session has no supervisor', async () => {
   const { session } = await openSession(['done'])
   await session.send('Go')
   expect(session.supervisorStatus()).toBeNull()

@@ -54,13 +54,13 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
     }
   })
 
-  it('does not mind one that shouts on its error stream', async () => {
+  it('can write to its error stream without an effect', async () => {
     const { session } = await openSession([], { ...all, ahpTransport: badPeer('shouts-on-stderr') })
     expect(await outcome(session)).toContain('went-through')
   })
 })
 
-describe('a supervisor that is not there', { timeout: limit }, () => {
+describe('a supervisor that cannot be reached', { timeout: limit }, () => {
   it.each(['never-starts', 'hangs-at-start', 'old'])('(%s) refuses everything', async (how) => {
     const word = newWord()
     const transport = badPeer(how, word, how === 'hangs-at-start' ? { timeoutMs: 200 } : {})
@@ -79,7 +79,7 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
     expect(await outcome(session)).toContain('the supervisor cannot be asked')
   })
 
-  it.each(kinds)('refuses until it is back (%s), and is asked again then', async (kind) => {
+  it.each(kinds)('refuses until it is connected again (%s), and is asked again then', async (kind) => {
     const peer = await startPeer(kind)
     const { session } = await openSession([], {
       ...all,
@@ -95,7 +95,7 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it.each(kinds)('lets pass with onDisconnect: continue (%s), and says so', async (kind) => {
+  it.each(kinds)('allows with onDisconnect: continue (%s), and reports it', async (kind) => {
     const peer = await startPeer(kind)
     await peer.stop()
     const { session, server } = await openSession([bash('echo went-through'), 'done'], {
@@ -111,7 +111,7 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
     await peer.start()
   })
 
-  it('waits longer and longer before it is tried again', async () => {
+  it('is tried again after growing delays', async () => {
     const peer = await startPeer('unix_socket')
     await peer.stop()
     const { session } = await openSession([], {
@@ -139,9 +139,9 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
   })
 })
 
-describe('a question that is under way', { timeout: limit }, () => {
+describe('a pending request to the supervisor', { timeout: limit }, () => {
   it.each(kinds)(
-    'is a no when the connection is lost (%s), also with onDisconnect: continue',
+    'is a denial when the connection is lost (%s), also with onDisconnect: continue',
     async (kind) => {
       const decide = (event: PeerEvent) => {
         if (event.event_type !== 'pre_action') return { decision: 'allow' }
@@ -158,7 +158,7 @@ describe('a question that is under way', { timeout: limit }, () => {
     },
   )
 
-  it.each(kinds)('is a no when the answer is for another one (%s)', async (kind) => {
+  it.each(kinds)('is a denial when the answer is for another one (%s)', async (kind) => {
     const odd = JSON.stringify({ jsonrpc: '2.0', id: 'x', result: { decision: 'allow' } })
     const peer = await startPeer(kind, {
       decide: ({ event_type }) => (event_type === 'pre_action' ? odd : { decision: 'allow' }),
@@ -170,7 +170,7 @@ describe('a question that is under way', { timeout: limit }, () => {
     expect(await outcome(session)).toMatch(/answered another question|did not answer within 500 ms/)
   })
 
-  it('does not hold up a run that is cancelled, nor a session that is closed', async () => {
+  it('does not delay a run that is cancelled, nor a session that is closed', async () => {
     const peer = await startPeer('http', {
       decide: ({ event_type }) => (event_type === 'pre_prompt' ? never : { decision: 'allow' }),
     })
@@ -182,7 +182,7 @@ describe('a question that is under way', { timeout: limit }, () => {
     await lost
   })
 
-  it('is refused when it is longer than a message may be', async () => {
+  it('is refused when it is longer than the message limit', async () => {
     const peer = await startPeer('http')
     const { session } = await openSession([], {
       ...all,
@@ -194,7 +194,7 @@ describe('a question that is under way', { timeout: limit }, () => {
     expect(await outcome(session)).toContain('went-through')
   })
 
-  it('takes no more time than the supervisor wants, and never more than the host', async () => {
+  it('has the time limit of the supervisor, and never more than that of the host', async () => {
     const peer = await startPeer('http', { decide: () => never, config: { timeout_ms: 150 } })
     const { session } = await openSession([], { ...all, ahpTransport: peer.transport() })
     expect(await outcome(session)).toContain('it did not answer within 150 ms')
@@ -207,12 +207,12 @@ describe('a question that is under way', { timeout: limit }, () => {
   })
 })
 
-describe('HTTP that is not an answer', { timeout: limit }, () => {
+describe('an HTTP status that is not an answer', { timeout: limit }, () => {
   it.each([
     [401, 'it did not accept the token (HTTP 401)'],
     [302, 'it answered with HTTP 302'],
     [503, 'it answered with HTTP 503'],
-  ])('(%i) refuses, and follows nothing', async (status, why) => {
+  ])('(%i) refuses, and no redirect is followed', async (status, why) => {
     const { createServer } = await import('node:http')
     const seen: string[] = []
     const server = createServer((request, response) => {
@@ -244,14 +244,14 @@ describe('secrets', { timeout: limit }, () => {
     ['http://h/ahp?a=1&api_key=hunter2hunter2', '"api_key" in its query'],
     ['http://h/ahp?accessToken=hunter2hunter2', '"accessToken" in its query'],
     ['ftp://h/hunter2hunter2', 'must begin with http:// or https://'],
-  ])('are refused in a URL by name (%#)', (url, words) => {
+  ])('are rejected in a URL by name (%#)', (url, words) => {
     const make = () => new HttpTransport(url)
     expect(make).toThrow(words)
     expect(make).not.toThrow('hunter2')
     expect(() => new WebSocketTransport(url.replace(/^http/, 'ws'))).toThrow(words.replace(/http/g, 'ws'))
   })
 
-  it('do not show in a transport that is printed', () => {
+  it('do not appear in a transport that is printed', () => {
     const transports = [
       new HttpTransport('http://h/ahp', 'hunter2hunter2'),
       new WebSocketTransport('ws://h/ahp', 'hunter2hunter2'),
@@ -265,7 +265,7 @@ describe('secrets', { timeout: limit }, () => {
       ).not.toContain('hunter2')
   })
 
-  it('do not show in what a supervisor says, in events, or in the status', async () => {
+  it('do not appear in messages of a supervisor, in events, or in the status', async () => {
     const token = 'hunter2hunter2'
     const peer = await startPeer('http', {
       decide: ({ event_type }) =>
@@ -294,7 +294,7 @@ describe('secrets', { timeout: limit }, () => {
     expect(peer.messages.map((one) => JSON.stringify(one)).join()).not.toContain(token)
   })
 
-  it('crossing a network in plain text are reported', async () => {
+  it('that cross a network in plain text are reported', async () => {
     const transport = new HttpTransport('http://supervisor.invalid/ahp', 'hunter2hunter2')
     const { session } = await openSession([], { ...all, ahpTransport: transport })
     expect(session.initWarning).toBe(
@@ -324,7 +324,7 @@ describe('options of a transport', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'supervision_config', name: 'SupervisionError' }))
   })
 
-  it('must be of a transport', async () => {
+  it('must belong to a transport', async () => {
     await expect(
       openSession([], { ahpTransport: { kind: 'http', url: 'http://h' } as never }),
     ).rejects.toThrow('ahpTransport must be an HttpTransport')

@@ -36,8 +36,8 @@ const headOf = (envelope: Envelope): string => {
   return typeof data === 'string' ? data : data.head
 }
 
-describe(`a tree of ${fileCount} files with links in circles`, () => {
-  it('is searched in full: all is counted, the cap is shown', async () => {
+describe(`a tree of ${fileCount} files with link loops`, () => {
+  it('is searched in full: all matches are counted, and the limit is reported', async () => {
     const envelope = await grepTool.execute({ pattern: 'needle' }, lend())
     expect(envelope.metadata).toMatchObject({ matches: fileCount, files: fileCount, truncated: true })
     expect(headOf(envelope)).toContain(
@@ -53,14 +53,14 @@ describe(`a tree of ${fileCount} files with links in circles`, () => {
     )
   })
 
-  it('is listed, and the list is never taken for all of it', async () => {
+  it('is listed, and an incomplete list is marked', async () => {
     const all = await globTool.execute({ pattern: '**' }, lend())
     expect(headOf(all)).toContain(`1000 of ${fileCount} file(s) shown: the list is cut.`)
     const some = await globTool.execute({ pattern: 'f0.ts', order: 'newest' }, lend())
     expect(headOf(some)).toContain(`${directories} of ${directories} file(s) shown`)
   })
 
-  it('is left at the deadline, with what was found and a word about it', async () => {
+  it('ends at the deadline, with the results so far and a note', async () => {
     for (const tool of [grepTool, globTool]) {
       const envelope = await tool.execute({ pattern: 'needle' }, lend(1))
       expect(headOf(envelope)).toContain('Incomplete: The search was stopped after 1 ms')
@@ -68,14 +68,14 @@ describe(`a tree of ${fileCount} files with links in circles`, () => {
     }
   })
 
-  it('is left when the run is aborted', async () => {
+  it('ends when the run is aborted', async () => {
     const stop = new AbortController()
     const running = grepTool.execute({ pattern: 'needle' }, { ...lend(), signal: stop.signal })
     stop.abort()
     expect(headOf(await running)).toContain('Incomplete: The search was stopped before it was done.')
   })
 
-  it('may lose files while it is searched', async () => {
+  it('can lose files while it is searched', async () => {
     const remover = spawn('rm', ['-rf', join(root, 'part-3'), join(root, 'part-4')], { stdio: 'ignore' })
     const gone = new Promise((done) => remover.once('close', done))
     const [found, listed] = await Promise.all([

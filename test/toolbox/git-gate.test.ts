@@ -80,7 +80,7 @@ function gateWith(
 }
 
 describe('git at the gate', () => {
-  it('looks in the read-only mode, and changes nothing there', async () => {
+  it('reads in the read-only mode, and changes nothing there', async () => {
     const call = gateWith('read-only', {}, 'off', { allow: ['git'] })
     expect(await call('git', { command: 'status' })).toContain('Branch:    main')
     expect(await call('git', { command: 'log', ref: 'main', path: 'a.txt' })).toContain('first')
@@ -97,7 +97,7 @@ describe('git at the gate', () => {
     expect(existsSync(join(root, '.git/refs/heads/x'))).toBe(false)
   })
 
-  it('looks without asking, is refused otherwise where no user can be asked, and names what is wrong before', async () => {
+  it('reads without asking, is otherwise refused when no user can be asked, and reports invalid arguments before that', async () => {
     const call = gateWith(undefined)
     expect(await call('git', { command: 'status' })).toContain('Status:    clean')
     expect(await call('git', { command: 'branch', name: 'dev' })).toMatch(
@@ -124,7 +124,7 @@ describe('git at the gate', () => {
     expect(asked[0]).toContain('git branch --no-track -- dev HEAD')
   })
 
-  it('lets grep and glob read by the built-in rules', async () => {
+  it('allows grep and glob by the built-in rules', async () => {
     const call = gateWith(undefined)
     expect(await call('grep', { pattern: 'one' })).toContain('>a.txt:1: one')
     expect(await call('glob', { pattern: '*.txt', path: '.' })).toContain('a.txt\n\n1 of 1 file(s) shown')
@@ -132,7 +132,7 @@ describe('git at the gate', () => {
 })
 
 describeWithBubblewrap('git in the sandbox', () => {
-  it('looks, stashes, branches and switches', async () => {
+  it('reads, stashes, branches and switches', async () => {
     const call = gateWith('full', {}, 'required')
     expect(await call('git', { command: 'status' })).toContain('Status:    clean')
     writeFileSync(join(root, 'a.txt'), 'two\n')
@@ -145,7 +145,7 @@ describeWithBubblewrap('git in the sandbox', () => {
     )
   })
 
-  it('says that a work tree next to the workspace cannot be made', async () => {
+  it('reports that a work tree next to the workspace cannot be created', async () => {
     const call = gateWith(undefined, { onAsk: async () => ({ decision: 'once' }) }, 'required')
     const text = await call('git', { command: 'worktree', subcommand: 'create', name: 'out' })
     expect(text).toContain('give a path inside it')

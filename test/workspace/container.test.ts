@@ -53,7 +53,7 @@ describe('the example of a backend with a hostile container', () => {
     await opened.close()
   })
 
-  it('refuses names that are paths', async () => {
+  it('rejects names that are paths', async () => {
     const names = `console.log(JSON.stringify({ id, value: [{ name: '../../etc/passwd', kind: 'file' }] }))`
     const opened = await answering(each(names)).open({ onNotice: () => undefined })
     await expect(opened.fileSystem.list('/workspace', 10)).rejects.toMatchObject({ code: 'EPROTO' })

@@ -54,7 +54,7 @@ describe('a session on a workspace in memory', () => {
     expect(readdirSync(base)).toEqual([])
   })
 
-  it('judges paths by the rules, and refuses commands without a sandbox with a code', async () => {
+  it('applies the rules to paths, and refuses commands without a sandbox with a code', async () => {
     const { agent } = await openAgent()
     const files = createMemoryFiles({ files: { '.env': 'KEY=1', 'a.txt': 'a' } })
     const model = scriptedModel([
@@ -92,13 +92,13 @@ describe('a session on a workspace in memory', () => {
     expect(await resumed.readFile('a.txt')).toBe('in memory')
   })
 
-  it('refuses directories of this machine next to it', async () => {
+  it('rejects directories of this machine next to it', async () => {
     const { agent, base } = await openAgent()
     const workspaceBackend = createMemoryBackend(createMemoryFiles())
     expect(() => agent.session('.', { workspaceBackend, roots: [base] })).toThrow(/memory backend/)
   })
 
-  it('gives its files to subagents', async () => {
+  it('shares its files with subagents', async () => {
     const { agent } = await openAgent()
     const files = createMemoryFiles({ files: { 'a.txt': 'a' } })
     const model = scriptedModel((request) => {

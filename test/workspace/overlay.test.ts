@@ -91,7 +91,7 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('writes only to the paths that rules have judged: a link that appeared since leads to no other file', async () => {
+  it('writes only to the paths that rules have judged: a link that was created since leads to no other file', async () => {
     const { session, root, onDisk } = await openOverlay({ 'deploy/run.sh': 'true\n', 'd/run.sh': 'true\n' })
     await write(session, 'e/new.sh', 'mine')
     symlinkSync('deploy', join(root, 'e'))
@@ -106,7 +106,7 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('commits through the checks of the disk: a link that appeared since leads nowhere', async () => {
+  it('commits through the checks of the disk: a link that was created since has no effect', async () => {
     const { session, root } = await openOverlay({ 'd/a.txt': 'one\n' })
     const outside = temporaryDirectory()
     await write(session, 'e/b.txt', 'mine')
@@ -116,7 +116,7 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('holds no more bytes than its limit, says so, and counts a file once however often it is written', async () => {
+  it('holds no more bytes than its limit, reports it, and counts a file once however often it is written', async () => {
     const { session, onDisk } = await openOverlay({ 'a.txt': 'one\n' }, { maxBytes: 100 })
     for (let at = 0; at < 5; at++) await write(session, 'a.txt', `${at}`.repeat(80))
     const refused = JSON.stringify(await write(session, 'b.txt', 'x'.repeat(30)))
@@ -130,7 +130,7 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('holds no more changed paths than its limit, and moves a directory whole or not at all', async () => {
+  it('holds no more changed paths than its limit, and moves a directory completely or not at all', async () => {
     const files = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`d/${at}.txt`, `${at}`]))
     const { session, root } = await openOverlay(files, { maxPaths: 9 })
     const overlay = createOverlayBackend(root, { maxPaths: 9 })
@@ -149,7 +149,7 @@ describe('a session on an overlay', () => {
     await session.close()
   })
 
-  it('refuses commands where no sandbox keeps them on the copy', async () => {
+  it('refuses commands when no sandbox confines them to the copy', async () => {
     const { session, onDisk } = await openOverlay({ 'a.txt': 'one\n' }, {}, { sandbox: 'off' })
     const ran = await session.tool('bash', { command: 'echo changed > a.txt' })
     expect(JSON.stringify(ran)).toContain('commands_unavailable')
@@ -167,7 +167,7 @@ const sandboxes = await Promise.all(
 
 describe.each(sandboxes)('commands on an overlay, in $backend', ({ backend, isThere }) => {
   it.skipIf(!isThere)(
-    'see and make changes that reach the disk with the commit alone',
+    'see and make changes that reach the disk only with the commit',
     { timeout },
     async () => {
       const { session, root, onDisk } = await openOverlay(
@@ -231,7 +231,7 @@ describe.each(sandboxes)('commands on an overlay, in $backend', ({ backend, isTh
   )
 
   it.skipIf(!isThere)(
-    'hold denied files, discarded changes and jobs as in a directory',
+    'handle denied files, discarded changes and jobs as in a directory',
     { timeout },
     async () => {
       const { session, root, onDisk } = await openOverlay(

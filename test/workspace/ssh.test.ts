@@ -34,7 +34,7 @@ describe.skipIf(!hasSshServer)('a workspace over SSH', () => {
       expect(() => createSshBackend({ host, root: '/' })).toThrow(/not a host/)
   })
 
-  it('refuses an unknown key on loopback too, where a configuration of ssh can switch the check off', {
+  it('refuses an unknown key on loopback too, where a configuration of ssh can turn the check off', {
     timeout,
   }, async () => {
     const directory = temporaryDirectory()

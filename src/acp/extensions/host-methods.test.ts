@@ -31,7 +31,7 @@ async function connect(answer: (method: string, params: object) => unknown = () 
 }
 
 // Its first test loads everything that a session needs.
-describe('the methods of a host', { timeout: 600_000 }, () => {
+describe('host methods', { timeout: 600_000 }, () => {
   it('open a session, call its methods by name, and close it', async () => {
     const { cwd, call, open } = await connect()
     writeFileSync(join(cwd, 'a.txt'), 'one\n')
@@ -44,7 +44,7 @@ describe('the methods of a host', { timeout: 600_000 }, () => {
     })
   })
 
-  it('refuse values of a wrong type, options that a session refuses, and a second agent, each with its code', async () => {
+  it('reject values of a wrong type, options that a session rejects, and a second agent, each with its error code', async () => {
     const { call, open } = await connect()
     await expect(open({ maxToolRounds: -1 })).rejects.toMatchObject({
       data: { code: 'session_option', option: 'maxToolRounds' },
@@ -79,14 +79,14 @@ describe('the methods of a host', { timeout: 600_000 }, () => {
     expect(calls).toMatchObject([{ method: '_capstan/tool/call', session: 1, name: 'count', args: { n: 1 } }])
   })
 
-  it('have names that begin with _capstan, each once', () => {
+  it('have unique names that begin with _capstan', () => {
     expect(new Set(hostMethodNames).size).toBe(hostMethodNames.length)
     expect(hostMethodNames.filter((name) => !name.startsWith('_capstan/'))).toEqual([])
   })
 })
 
 describe('streams of events', () => {
-  it('are given in batches, whole and in order, and then end', async () => {
+  it('are delivered in batches, complete and in order, and then end', async () => {
     const streams = new RunStreams()
     const id = streams.add(numbers(600))
     const read: unknown[] = []
@@ -100,7 +100,7 @@ describe('streams of events', () => {
     expect(await streams.next(id)).toEqual({ events: [], done: true })
   })
 
-  it('end their source when they are closed', async () => {
+  it('stop their source when they are closed', async () => {
     const streams = new RunStreams()
     let isReturned = false
     const source = {

@@ -14,13 +14,13 @@ const say = (name: string, output = name): Tool =>
   createTool({ name, description: `Says ${name}.`, input: z.object({}), execute: () => output }) as Tool
 
 describe('an agent builder', () => {
-  it('trims its id and takes no blank one', () => {
+  it('trims its id and rejects a blank one', () => {
     expect(new AgentBuilder(' support ', queueModel()).build().id).toBe('support')
     for (const id of ['', '   ', undefined as never])
       expect(() => new AgentBuilder(id, queueModel())).toThrow(TypeError)
   })
 
-  it('takes nothing that is not a model', () => {
+  it('rejects a value that is not a model', () => {
     expect(() => new AgentBuilder('a', {} as never)).toThrow(/completion\(\) or answer\(\)/)
   })
 
@@ -32,12 +32,12 @@ describe('an agent builder', () => {
       'maxAttempts',
       (builder: AgentBuilder) => builder.build().prompt('x').withCompletionRetries({ maxAttempts: 0 }),
     ],
-  ])('takes whole numbers only for %s', (option, set) => {
+  ])('accepts only whole numbers for %s', (option, set) => {
     expect(() => set(new AgentBuilder('a', queueModel()))).toThrow(RangeError)
     expect(() => set(new AgentBuilder('a', queueModel()))).toThrow(option)
   })
 
-  it('takes an index only when what it finds can be run', async () => {
+  it('accepts an index only when the tools that it finds can be run', async () => {
     const builder = new AgentBuilder('a', queueModel())
     const { toolSet: _, ...bare } = await createLexicalToolIndex([say('one')])
     expect(() => builder.dynamicTools(bare as never, { topK: 1 })).toThrow(TypeError)
@@ -45,16 +45,16 @@ describe('an agent builder', () => {
     expect(() => builder.useToolSet([] as never)).toThrow(TypeError)
   })
 
-  it('takes no prompt without a message', () => {
+  it('rejects a prompt without a message', () => {
     expect(() => new AgentBuilder('a', queueModel()).build().prompt([])).toThrow(TypeError)
   })
 
-  it('joins instructions by a blank line', () => {
+  it('joins instructions with a blank line', () => {
     const agent = new AgentBuilder('a', queueModel()).instructions('First.').instructions('Second.').build()
     expect(agent.instructions).toBe('First.\n\nSecond.')
   })
 
-  it('gives an agent that what is added later does not reach', async () => {
+  it('builds an agent that later additions to the builder do not change', async () => {
     const model = queueModel([toolCall('1', 'late', {})], [text('ok')])
     const builder = new AgentBuilder('a', model).tool(say('early')).context('one').defaultMaxTurns(3)
     const agent = builder.build()
@@ -82,7 +82,7 @@ describe('an agent builder', () => {
     expect(textsIn(model.requests[1]?.chatHistory)[0]).toContain('late')
   })
 
-  it('uses a tool set live and leaves it as it is; the agent’s own tools count before it', async () => {
+  it('reads a tool set live and does not change it; the agent’s own tools come before it', async () => {
     const set = ToolSet.fromTools([say('shared'), say('own', 'of the set')])
     const model = queueModel(
       () => {

@@ -28,7 +28,7 @@ function payer(ran: string[] = []): AgentBuilder {
 }
 
 describe('an agent as a tool', () => {
-  it('says what it is for', () => {
+  it('describes what it is for', () => {
     const builder = new AgentBuilder('support', queueModel())
     expect(builder.build().asTool({ name: 'ask' }).definition().description).toContain('support')
     const tool = builder.description('Answers questions.').build().asTool({ name: 'ask' })
@@ -39,7 +39,7 @@ describe('an agent as a tool', () => {
     })
   })
 
-  it('answers for its agent, also when no run is around it', async () => {
+  it('runs its agent, also when it is called outside of a run', async () => {
     const model = queueModel([text('answer')])
     const tool = new AgentBuilder('child', model).build().asTool({ name: 'ask' })
     await expect(tool.call({ prompt: 'why?' })).resolves.toBe('answer')
@@ -95,7 +95,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     expect(ran).toEqual(['paid'])
   })
 
-  it('is refused by that handler and continues', async () => {
+  it('continues when that handler rejects the call', async () => {
     const ran: string[] = []
     const agent = parent(payer(ran).build())
       .approvals({ handler: () => false })
@@ -110,7 +110,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     await expect(failed).rejects.toMatchObject({ request: { toolName: 'pay', run: { agentId: 'child' } } })
   })
 
-  it('ends the run with what the handler throws', async () => {
+  it('ends the run with the error that the handler throws', async () => {
     const thrown = new Error('desk is closed')
     const agent = parent(payer().build())
       .approvals({ handler: () => Promise.reject(thrown) })
@@ -118,7 +118,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     await expect(resultOf(agent.prompt('go'), way)).rejects.toBe(thrown)
   })
 
-  it('that fails otherwise is a tool that failed', async () => {
+  it('is a failed tool call when it fails for another reason', async () => {
     const child = new AgentBuilder('child', queueModel()).build()
     const model = queueModel(ask(), [text('all done')])
     const agent = new AgentBuilder('parent', model).tool(child.asTool({ name: 'ask_child' })).build()
@@ -126,7 +126,7 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)[0]).toContain('No answer for request 1')
   })
 
-  it('is stopped with the run', async () => {
+  it('is aborted with the run', async () => {
     const stop = new AbortController()
     let wasAborted = false
     const waits = createTool({
@@ -159,7 +159,7 @@ describe('an agent inside a call of a session', () => {
   it.each([
     ['once', 'paid'],
     ['reject', undefined],
-  ] as const)('asks the person who is there (answer: %s)', async (decision, outcome) => {
+  ] as const)('asks the user of the session (answer: %s)', async (decision, outcome) => {
     const ran: string[] = []
     const asked: AskRequest[] = []
     const tool = payer(ran).build().asTool({ name: 'ask_child' })
@@ -196,7 +196,7 @@ describe('an agent inside a call of a session', () => {
 })
 
 describe('the events of an agent inside a run', () => {
-  it('are handed on with its name, and its answer is the result', async () => {
+  it('are passed on with its name, and its answer is the result', async () => {
     const child = new AgentBuilder('child', queueModel([text('child '), text('done')])).name('Child').build()
     const agent = new AgentBuilder('parent', queueModel(ask(), [text('all done')]))
       .tool(child.asTool({ name: 'ask_child', stream: true }))

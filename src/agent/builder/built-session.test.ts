@@ -36,7 +36,7 @@ function store(): Saved {
 const note = createTool({ name: 'note', description: 'd', input: z.object({}), execute: () => 'noted' })
 
 describe.each(ways)('a session of a built agent (%s)', (way) => {
-  it('continues its conversation, and prompts without it know nothing of it', async () => {
+  it('continues its conversation, which prompts outside of the session do not see', async () => {
     const memory = store()
     const model = queueModel([text('Hello.')], [text('Ada.')], [text('Who?')])
     const agent = new AgentBuilder('a', model).memory(memory).build()
@@ -73,7 +73,7 @@ describe.each(ways)('a session of a built agent (%s)', (way) => {
     expect(memory.saves).toEqual([])
   })
 
-  it('whose store fails ends the prompt with that failure', async () => {
+  it('ends the prompt with the error of its store', async () => {
     const failure = new Error('disk full')
     const broken = { ...store(), load: () => Promise.reject(failure) }
     const agent = new AgentBuilder('a', queueModel([text('never')])).memory(broken).build()
@@ -119,7 +119,7 @@ describe.each(ways)('metadata (%s)', (way) => {
     return { seen, runs, builder: new AgentBuilder('a', model).tool(tool) }
   }
 
-  it('of agent, session and prompt reaches approval policies and tools, the nearest last', async () => {
+  it('of agent, session and prompt is merged for approval policies and tools, and the most specific value counts', async () => {
     const { seen, runs, builder } = asking()
     const agent = builder
       .metadata({ tenant: 't', role: 'agent', plan: 'free' })
@@ -136,7 +136,7 @@ describe.each(ways)('metadata (%s)', (way) => {
     expect(runs).toEqual(seen)
   })
 
-  it('cannot be changed by its readers, or by its owner later', async () => {
+  it('cannot be changed by its readers, and later changes of its owner have no effect', async () => {
     const { seen, builder } = asking()
     const own: JsonObject = { user: { name: 'Ada' } }
     const agent = builder.metadata(own).build()
@@ -159,9 +159,14 @@ describe.each(ways)('metadata (%s)', (way) => {
     expect(seen[0]).toMatchObject({ agentId: 'a', metadata: { role: 'inner', tenant: 't' } })
   })
 
-  it.each(['text', ['list'], null, { big: 1n }])('that is not a JSON object (%s) is refused', (metadata) => {
-    expect(() => new AgentBuilder('a', queueModel()).metadata(metadata as never)).toThrow(/metadata must be/)
-  })
+  it.each(['text', ['list'], null, { big: 1n }])(
+    'is rejected when it is not a JSON object (%s)',
+    (metadata) => {
+      expect(() => new AgentBuilder('a', queueModel()).metadata(metadata as never)).toThrow(
+        /metadata must be/,
+      )
+    },
+  )
 })
 
 describe.each(ways)('dynamic context (%s)', (way) => {
@@ -208,7 +213,7 @@ describe('toReadableStream', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
 
-  it('gives the events of a prompt as lines of JSON', async () => {
+  it('returns the events of a prompt as lines of JSON', async () => {
     const agent = new AgentBuilder('a', queueModel([text('hi')], [text('ho')])).build()
     const lines = await linesOf(toReadableStream(agent.prompt('go').stream()))
     expect(lines.map(({ type }) => type)).toEqual(['turn_start', 'text_delta', 'turn_end', 'final'])
@@ -239,7 +244,7 @@ describe('toReadableStream', () => {
     ])
   })
 
-  it('begins with its reader, and stops the prompt when the reader leaves', async () => {
+  it('starts with its reader, and stops the prompt when the reader leaves', async () => {
     const model = scriptedModel([{ text: 'hi', hang: true }])
     const stream = toReadableStream(new AgentBuilder('a', model).build().prompt('go').stream())
     expect(model.requests).toEqual([])
@@ -251,7 +256,7 @@ describe('toReadableStream', () => {
 })
 
 describe('createCompletion', () => {
-  it('asks a host’s model or one of ours once', async () => {
+  it('sends one request to a model of the host or of the package', async () => {
     const raw = { raw: true }
     const own = {
       ...queueModel(),

@@ -94,7 +94,7 @@ describe.each(ways)('a hook (%s)', (way) => {
     ])
   })
 
-  it('of a prompt replaces that of the agent', async () => {
+  it('of a prompt replaces the hook of the agent', async () => {
     const log: string[] = []
     const agent = new AgentBuilder('a', queueModel([text('ok')]))
       .hook({ onRunStart: () => void log.push('agent') })
@@ -175,7 +175,7 @@ describe.each(ways)('a hook (%s)', (way) => {
     }
   })
 
-  it('that asks for approval sets the message of a rejection, and ends the run without a handler', async () => {
+  it('can set the message of a rejection, and ends the run when there is no handler for its approval', async () => {
     const { tool, ran } = pay()
     const hook = createHook({
       onToolCall: ({ tool: call }) => call.requestApproval({ rejectMessage: 'Ask Ada.' }),
@@ -217,7 +217,7 @@ describe.each(ways)('a hook (%s)', (way) => {
   })
 
   it.each(['onRunStart', 'onTurnEnd', 'onToolCall', 'onToolResult'] as const)(
-    'that throws at %s ends the run with what it threw',
+    'ends the run with the error that it throws at %s',
     async (point) => {
       const thrown = new Error('hook broke')
       const { tool } = pay()
@@ -229,7 +229,7 @@ describe.each(ways)('a hook (%s)', (way) => {
 })
 
 describe('a hook in a stream', () => {
-  it('that only looks at the end of turns does not hold back what the model says', async () => {
+  it('does not delay the output of the model when it only handles the end of turns', async () => {
     const order: string[] = []
     const agent = new AgentBuilder('a', queueModel([text('hi')]))
       .hook({ onTurnEnd: () => void order.push('hook') })

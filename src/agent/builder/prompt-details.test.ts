@@ -75,7 +75,7 @@ async function drain(
 }
 
 describe.each(ways)('a replaced response (%s)', (way) => {
-  it('reaches the run whole: choice, usage and message id', async () => {
+  it('is used by the run in full: choice, usage and message id', async () => {
     const model = queueModel([text('draft')])
     const agent = new AgentBuilder('a', model)
       .middleware({
@@ -105,7 +105,7 @@ describe.each(ways)('a replaced response (%s)', (way) => {
       })
   })
 
-  it('shows the provider’s own response as rawResponse', async () => {
+  it('has the provider’s own response as rawResponse', async () => {
     const raw = { id: 'provider-object' }
     const seen: unknown[] = []
     const agent = new AgentBuilder(
@@ -121,7 +121,7 @@ describe.each(ways)('a replaced response (%s)', (way) => {
       expect(events.find(({ type }) => type === 'turn_end')).toMatchObject({ response: { rawResponse: raw } })
   })
 
-  it('that adds a call in place runs it, and one that takes all calls out ends the run', async () => {
+  it('runs a call that was added in place, and ends the run when all calls were removed', async () => {
     const { tool, ran } = counter()
     const model = queueModel([text('hm')], [toolCall('c', 'note', { n: 2 }), text('ok')])
     const agent = new AgentBuilder('a', model)
@@ -138,7 +138,7 @@ describe.each(ways)('a replaced response (%s)', (way) => {
     expect(ran).toEqual([{ n: 1 }])
   })
 
-  it('without a choice, or with two calls of one id, ends the run with an error, and its tokens count', async () => {
+  it('ends the run with an error when it has no choice or two calls with one id, and its tokens count', async () => {
     const twice = [toolCall('c', 'note', {}), toolCall('c', 'note', {})]
     for (const choice of [undefined, twice]) {
       const agent = new AgentBuilder('a', queueModel([text('hm')]))
@@ -203,7 +203,7 @@ describe.each(ways)('a replaced result (%s)', (way) => {
       })
   })
 
-  it('of blocks reaches the model as blocks, for failed calls too, and an empty list is an empty list', async () => {
+  it('of blocks reaches the model as blocks, for failed calls too, and an empty list stays an empty list', async () => {
     const image = { type: 'image' as const, data: 'AAAA' }
     const events: AgentStreamEvent[] = []
     expect((await shown(() => ({ structuredResult: [image] })))?.content).toEqual([image])
@@ -220,7 +220,7 @@ describe.each(ways)('a replaced result (%s)', (way) => {
 })
 
 describe('a streamed call', () => {
-  it('that is repeated in the final response under another id with the same callId runs once, as it was streamed', async () => {
+  it('runs once, as it was streamed, when the final response repeats it under another id with the same callId', async () => {
     const { tool, ran } = counter()
     const model = pieces(
       [
@@ -234,7 +234,7 @@ describe('a streamed call', () => {
     expect(resultsIn(model.asked[1]?.chatHistory)).toMatchObject([{ id: 'item-1', callId: 'call-1' }])
   })
 
-  it('that came in pieces keeps their arguments, and gets those of the final response only where they broke off', async () => {
+  it('keeps its streamed arguments, and uses those of the final response only when the stream was cut off', async () => {
     const { tool, ran } = counter()
     const delta = (id: string, callId: string, argumentsDelta: string): CompletionStreamEvent => ({
       type: 'tool_call_delta',
@@ -287,7 +287,7 @@ describe.each(ways)('images and documents (%s)', (way) => {
     ['imageInput', image, /images/],
     ['documentInput', pdf, /documents/],
   ] as const)(
-    'that a completion model without %s cannot take are refused before it is asked',
+    'are refused before the request when the completion model does not support %s',
     async (name, part, words) => {
       const model = { ...queueModel([text('never')]), capabilities: { ...capabilities, [name]: false } }
       const request = new AgentBuilder('a', model)
@@ -300,7 +300,7 @@ describe.each(ways)('images and documents (%s)', (way) => {
     },
   )
 
-  it('that a model of ours cannot take are refused too, also when middleware adds them', async () => {
+  it('are refused for other models without support too, also when middleware adds them', async () => {
     const model = scriptedModel(['never'], { facts: { images: false } })
     const agent = new AgentBuilder('a', model)
       .middleware({
@@ -313,7 +313,7 @@ describe.each(ways)('images and documents (%s)', (way) => {
     expect(model.requests).toEqual([])
   })
 
-  it('in the result of a tool become placeholders for a model that takes no images', async () => {
+  it('in the result of a tool become placeholders for a model that does not accept images', async () => {
     const shot = createTool({ name: 'shot', description: 'd', input: z.object({}), execute: () => [image] })
     const model = {
       ...queueModel([toolCall('c', 'shot', {})], [text('ok')]),
@@ -325,7 +325,7 @@ describe.each(ways)('images and documents (%s)', (way) => {
 })
 
 describe('encrypted reasoning', () => {
-  it('goes back to the model untouched and is never shown', async () => {
+  it('is sent back to the model unchanged and is never shown', async () => {
     const secret = {
       ...AssistantContent.reasoningEncrypted('opaque', 'r1'),
       more: 'kept',
@@ -387,14 +387,14 @@ describe.each(ways)('a host model that fails (%s)', (way) => {
     Object.assign(new Error('refused'), { status: 400 }),
     Object.assign(new Error('busy'), { statusCode: 503 }),
     reset(),
-  ])('keeps its error as the cause (%s)', async (thrown) => {
+  ])('is the cause of the error (%s)', async (thrown) => {
     const { model } = failing(thrown)
     const error = await resultOf(new AgentBuilder('a', model).build().prompt('go'), way).catch((one) => one)
     expect(error).toBeInstanceOf(ModelError)
     expect(error.cause).toBe(thrown)
   })
 
-  it('is asked again after a broken connection, as often and with such pauses as withCompletionRetries says', async () => {
+  it('is called again after a broken connection, as often and with such delays as withCompletionRetries says', async () => {
     const waits: number[] = []
     const { model, asked } = failing(reset(), new TypeError('fetch failed', { cause: reset() }), { code: 14 })
     const agent = new AgentBuilder('a', model).hostEnv(noWait(waits)).build()
@@ -416,7 +416,7 @@ describe.each(ways)('a host model that fails (%s)', (way) => {
     expect(few.asked()).toBe(2)
   })
 
-  it('is asked once without withCompletionRetries, and for what cannot pass', async () => {
+  it('is called once without withCompletionRetries, and for permanent errors', async () => {
     const once = failing(reset())
     await expect(resultOf(new AgentBuilder('a', once.model).build().prompt('go'), way)).rejects.toThrow()
     expect(once.asked()).toBe(1)
@@ -428,7 +428,7 @@ describe.each(ways)('a host model that fails (%s)', (way) => {
     }
   })
 
-  it('is asked again when shouldRetry says so, which sees the error itself', async () => {
+  it('is called again when shouldRetry returns true for the error', async () => {
     const bug = new Error('bug')
     const seen: unknown[] = []
     const { model, asked } = failing(bug, bug, bug)
@@ -449,14 +449,14 @@ describe.each(ways)('a host model that fails (%s)', (way) => {
     { initialDelayMs: -1 },
     { maxDelayMs: Number.NaN },
     { initialDelayMs: 50, maxDelayMs: 10 },
-  ])('refuses retries that make no sense (%j)', (options) => {
+  ])('rejects invalid retry options (%j)', (options) => {
     const request = new AgentBuilder('a', failing().model).build().prompt('go')
     expect(() => request.withCompletionRetries(options)).toThrow()
   })
 })
 
 describe('usage', () => {
-  it('counts tokens written to a cache, of host models and of ours', async () => {
+  it('counts tokens written to a cache, for models of the host and of the package', async () => {
     const own = whole(async () => ({
       choice: [text('ok')],
       usage: { ...usage, cachedInputTokens: 1, cacheCreationInputTokens: 2 },
@@ -515,7 +515,7 @@ describe('the name of a tool', () => {
     '__proto__',
     'toString',
     'n'.repeat(128),
-  ])('that a provider takes works in a run: %s', async (name) => {
+  ])('works in a run when providers accept it: %s', async (name) => {
     const tool = createTool({ name, description: 'd', input: z.object({}), execute: () => 'ran' })
     const model = queueModel([toolCall('c', name, {})], [text('ok')])
     await new AgentBuilder('a', model).tool(tool).build().prompt('go').send()
@@ -523,7 +523,7 @@ describe('the name of a tool', () => {
   })
 
   it.each(['', ' ', 'a b', 'a/b', 'é', 'n'.repeat(129)])(
-    'that no provider takes is refused when the tool is made: %j',
+    'is rejected at creation when no provider accepts it: %j',
     (name) => {
       const make = () => createTool({ name, description: 'd', input: z.object({}), execute: () => 1 })
       expect(make).toThrow(/1 to 128 letters/)

@@ -64,7 +64,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     })
   })
 
-  it('takes a whole conversation and continues it', async () => {
+  it('accepts a whole conversation and continues it', async () => {
     const model = queueModel([text('Ada.')])
     const history = [Message.user('I am Ada.'), Message.assistant('Hello.'), Message.user('Who am I?')]
     const result = await resultOf(new AgentBuilder('a', model).build().prompt(history), way)
@@ -73,7 +73,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
   })
 
   it.each([0, 1, 3])(
-    'lets the model call tools in exactly %i rounds, and runs none of the next',
+    'lets the model call tools in exactly %i rounds, and runs no call of the next round',
     async (turns) => {
       let runs = 0
       const counted = createTool({
@@ -92,14 +92,14 @@ describe.each(ways)('a prompt (%s)', (way) => {
     },
   )
 
-  it('has 20 rounds by default, also when they are all the same call', async () => {
+  it('has 20 rounds by default, also when every round makes the same call', async () => {
     const model = queueModel(...Array.from({ length: 25 }, () => [toolCall('same', 'add', { x: 1, y: 1 })]))
     const agent = new AgentBuilder('loop', model).tool(add).build()
     await expect(resultOf(agent.prompt('go'), way)).rejects.toThrow(/defaultMaxTurns/)
     expect(model.requests).toHaveLength(21)
   })
 
-  it('gives the model what a tool threw and what is wrong with arguments, with or without an approval policy', async () => {
+  it('reports a tool’s error and invalid arguments to the model, with or without an approval policy', async () => {
     const broken = createTool({
       name: 'broken',
       description: 'Breaks.',
@@ -127,7 +127,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(unknown).toContain('"add"')
   })
 
-  it('ends with what the model threw, asked once unless retries are wanted', async () => {
+  it('ends with the error of the model, which is called once unless retries are configured', async () => {
     let asked = 0
     const fail = (): never => {
       asked++
@@ -142,13 +142,13 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(asked).toBe(3)
   })
 
-  it('runs once', async () => {
+  it('runs only once', async () => {
     const request = new AgentBuilder('a', queueModel([text('one')], [text('two')])).build().prompt('go')
     await resultOf(request, way)
     await expect(async () => resultOf(request, way)).rejects.toThrow(PromptUsedError)
   })
 
-  it('runs with a model of ours too', async () => {
+  it('runs with a model of the package too', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'add', args: { x: 1, y: 2 } }] }, 'three'])
     const agent = new AgentBuilder('a', model).tool(add).build()
     expect((await resultOf(agent.prompt('go'), way)).output).toBe('three')
@@ -228,7 +228,7 @@ describe.each(ways)('a prompt (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['done'])
   })
 
-  it('runs calls one after the other, or with the given concurrency, with results in the order of the calls', async () => {
+  it('runs calls one after another, or with the given concurrency, with results in the order of the calls', async () => {
     const run = async (concurrency?: number): Promise<{ most: number; results: string[] }> => {
       let now = 0
       let most = 0
@@ -318,14 +318,14 @@ describe.each(ways)('approval (%s)', (way) => {
     toolCall('call_1', 'refund', { amount } as never, 'fc_1'),
   ]
 
-  it('is not asked for when the policy does not mind', async () => {
+  it('is not requested when the policy does not require it', async () => {
     const { tool, ran } = refunds()
     const model = queueModel(refund(50), [text('ok')])
     await resultOf(new AgentBuilder('a', model).tool(tool).build().prompt('go'), way)
     expect(ran).toEqual([{ amount: 50 }])
   })
 
-  it('ends the run when no approval can be given', async () => {
+  it('ends the run when there is no handler for it', async () => {
     const { tool, ran } = refunds()
     const agent = new AgentBuilder('a', queueModel(refund(250))).tool(tool).build()
     const failed = resultOf(agent.prompt('go'), way)
@@ -334,7 +334,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(ran).toEqual([])
   })
 
-  it('shows the checked arguments, which are those that run', async () => {
+  it('shows the checked arguments, and exactly these run', async () => {
     const asked: ToolApprovalRequest[] = []
     const { tool, ran } = refunds()
     const model = queueModel(refund('250'), [text('ok')])
@@ -362,7 +362,7 @@ describe.each(ways)('approval (%s)', (way) => {
     ['the answer’s own words', { approved: false, rejectMessage: 'Not today.', reason: 'r' }, 'Not today.'],
     ['its reason', { approved: false, reason: 'Too much.' }, 'Too much.'],
     ['the policy’s words', false, 'Ask a human.'],
-  ] as const)('when refused gives the model %s, and the run continues', async (_, decision, words) => {
+  ] as const)('that is rejected gives the model %s, and the run continues', async (_, decision, words) => {
     const { tool, ran } = refunds({ rejectMessage: 'Ask a human.' })
     const seen: string[] = []
     const model = queueModel(refund(250), [text('sorry')])
@@ -376,7 +376,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect([seen, ran]).toEqual([[words], []])
   })
 
-  it('says that it was rejected when no other text is given', async () => {
+  it('that is rejected without a text is reported to the model as rejected', async () => {
     const { tool } = refunds()
     const model = queueModel(refund(250), [text('sorry')])
     const agent = new AgentBuilder('a', model)
@@ -387,7 +387,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['Tool approval was rejected.'])
   })
 
-  it('is asked of the prompt’s handler in place of the agent’s', async () => {
+  it('is requested from the prompt’s handler, not from the agent’s', async () => {
     const { tool, ran } = refunds()
     const agent = new AgentBuilder('a', queueModel(refund(250), [text('ok')]))
       .tool(tool)
@@ -397,21 +397,24 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(ran).toHaveLength(1)
   })
 
-  it.each(['when', 'reason', 'rejectMessage'])('ends the run with what its %s throws', async (part) => {
-    const thrown = new Error(`${part} broke`)
-    const { tool, ran } = refunds({
-      when: () => true,
-      [part]: (_: ToolApprovalContext) => Promise.reject(thrown),
-    })
-    const agent = new AgentBuilder('a', queueModel(refund(1)))
-      .tool(tool)
-      .approvals({ handler: () => true })
-      .build()
-    await expect(resultOf(agent.prompt('go'), way)).rejects.toBe(thrown)
-    expect(ran).toEqual([])
-  })
+  it.each(['when', 'reason', 'rejectMessage'])(
+    'ends the run with the error that its %s throws',
+    async (part) => {
+      const thrown = new Error(`${part} broke`)
+      const { tool, ran } = refunds({
+        when: () => true,
+        [part]: (_: ToolApprovalContext) => Promise.reject(thrown),
+      })
+      const agent = new AgentBuilder('a', queueModel(refund(1)))
+        .tool(tool)
+        .approvals({ handler: () => true })
+        .build()
+      await expect(resultOf(agent.prompt('go'), way)).rejects.toBe(thrown)
+      expect(ran).toEqual([])
+    },
+  )
 
-  it('checks arguments once, however many look at them', async () => {
+  it('checks arguments once, however many policies and handlers read them', async () => {
     let checks = 0
     const once = createTool({
       name: 'once',
@@ -430,7 +433,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect([checks, textsIn(model.requests[1]?.chatHistory)]).toEqual([1, ['1']])
   })
 
-  it('that ends the run starts nothing more, and what had started is waited for', async () => {
+  it('that ends the run starts no more calls, and waits for those that had started', async () => {
     const started = gatedPromise()
     const finish = gatedPromise()
     const log: string[] = []
@@ -467,7 +470,7 @@ describe.each(ways)('approval (%s)', (way) => {
     expect(log).toEqual(['start 0', 'end 0'])
   })
 
-  it('that is waited for ends with the run', async () => {
+  it('that is pending ends with the run', async () => {
     const stop = new AbortController()
     const { tool, ran } = refunds()
     const agent = new AgentBuilder('a', queueModel(refund(250)))
@@ -544,7 +547,7 @@ describe.each(ways)('middleware (%s)', (way) => {
     expect(model.requests[1]?.chatHistory.filter((one) => one.role === 'user')).toHaveLength(2)
   })
 
-  it('that takes a tool out of the request keeps the model from calling it', async () => {
+  it('that removes a tool from the request keeps the model from calling it', async () => {
     const model = queueModel([addCall(1)], [text('ok')])
     const agent = new AgentBuilder('a', model)
       .tool(add)
@@ -555,7 +558,7 @@ describe.each(ways)('middleware (%s)', (way) => {
   })
 
   it.each([true, false])(
-    'that gives arguments which are not JSON is reported to the model (approval policy: %s)',
+    'that returns arguments which are not JSON is reported to the model (approval policy: %s)',
     async (policy) => {
       const model = queueModel([addCall(1)], [text('ok')])
       const tool = (policy ? { ...add, approval: { when: () => true } } : add) as AnyTool
@@ -569,7 +572,7 @@ describe.each(ways)('middleware (%s)', (way) => {
   )
 
   it.each(['onCompletionRequest', 'onCompletionResponse', 'onToolInput', 'onToolOutput'])(
-    'ends the run with what its %s throws',
+    'ends the run with the error that its %s throws',
     async (point) => {
       const thrown = new Error(`${point} broke`)
       const agent = new AgentBuilder('a', queueModel([addCall(1)], [text('ok')]))
@@ -580,7 +583,7 @@ describe.each(ways)('middleware (%s)', (way) => {
     },
   )
 
-  it('still runs under its old names', async () => {
+  it('still runs under its former names', async () => {
     const model = queueModel([addCall(1)], [text('ok')])
     const agent = new AgentBuilder('a', model)
       .tool(add)
@@ -617,7 +620,7 @@ describe('the stream of a prompt', () => {
   })
 
   it.each([true, false])(
-    'hands on the pieces of a call as the model says them (wanted: %s)',
+    'passes on the parts of a call as the model sends them (requested: %s)',
     async (wanted) => {
       const model = queueModel([text('ok')])
       const pieces = {
@@ -644,7 +647,7 @@ describe('the stream of a prompt', () => {
     },
   )
 
-  it('holds back what the model said until middleware has seen it', async () => {
+  it('delays the output of the model until middleware has seen it', async () => {
     const agent = new AgentBuilder('a', queueModel([text('secret'), text(' word')]))
       .middleware({
         onCompletionResponse: ({ response }) => ({ response: { ...response, choice: [text('[hidden]')] } }),
@@ -658,7 +661,7 @@ describe('the stream of a prompt', () => {
     ])
   })
 
-  it('emits a failure with what it cost, and then throws the same', async () => {
+  it('emits a failure with its usage, and then throws the same error', async () => {
     const thrown = new Error('broke')
     const agent = new AgentBuilder('a', queueModel([addCall(1)], [text('ok')]))
       .tool(add)
@@ -669,7 +672,7 @@ describe('the stream of a prompt', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error', error: thrown, usage: { totalTokens: 5 } })
   })
 
-  it('stops the run when its reader leaves, and ends when what had started has', async () => {
+  it('stops the run when its reader leaves, and ends after the calls that had started', async () => {
     let wasAborted = false
     let isClosed = false
     const waits = createTool({
@@ -708,7 +711,7 @@ describe('the stream of a prompt', () => {
     expect(isClosed).toBe(true)
   })
 
-  it('sends nothing to the model before its first event is read', async () => {
+  it('sends no request to the model before its first event is read', async () => {
     const model = queueModel([text('ok')])
     const stream = new AgentBuilder('a', model).build().prompt('go').stream()
     await stream.return?.()
@@ -716,7 +719,7 @@ describe('the stream of a prompt', () => {
     expect(model.requests).toHaveLength(0)
   })
 
-  it('passes on what a tool says of an agent inside it, and nothing that pretends to be more', async () => {
+  it('passes on the events that a tool reports for an agent inside it, and no forged ones', async () => {
     const speaks = createTool({
       name: 'speaks',
       description: 'Speaks.',

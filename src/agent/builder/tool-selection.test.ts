@@ -35,8 +35,8 @@ const offered = (model: QueueModel): string[][] =>
   model.requests.map(({ tools }) => tools.map(({ name }) => name))
 const best = { topK: 1, threshold: 0.5 }
 
-describe.each(ways)('tools that are found (%s)', (way) => {
-  it('are those for what the user asks, after those that are always there', async () => {
+describe.each(ways)('tools that are found by search (%s)', (way) => {
+  it('are those that match the user’s message, after the tools that are always offered', async () => {
     const index = await indexOf(tool('weather'), tool('mail'))
     const model = queueModel([toolCall('1', 'weather', {})], [text('ok')])
     const agent = new AgentBuilder('a', model).dynamicTools(index, best).tool(tool('clock')).build()
@@ -45,7 +45,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['weather done'])
   })
 
-  it('come from each index in its order; of one name the first counts, and one that is always there before all', async () => {
+  it('come from each index in its order; of two with one name the first counts, and one that is always offered counts before all', async () => {
     const first = await indexOf(tool('mail', 'first'), tool('weather'))
     const second = await indexOf(tool('mail', 'second'), tool('bank'))
     const model = queueModel([toolCall('1', 'mail', {}), toolCall('2', 'weather', {})], [text('ok')])
@@ -59,7 +59,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
     expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['first', 'always'])
   })
 
-  it('cannot be called when a filter kept them away, though the model knows the name', async () => {
+  it('cannot be called when a filter removed them, even if the model knows the name', async () => {
     let ran = false
     const hidden = createTool({
       name: 'bank_ops',
@@ -79,7 +79,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
     expect(ran).toBe(false)
   })
 
-  it('stay for the run after results that say nothing, or something else, and new ones come last', async () => {
+  it('stay for the whole run when later results find nothing or others, and new ones are added at the end', async () => {
     const image = [{ type: 'image', data: 'AAAA', mediaType: 'image/png' }]
     const index = await indexOf(tool('weather', image), tool('mail', 'see the bank'), tool('bank'))
     const model = queueModel(
@@ -111,7 +111,7 @@ describe.each(ways)('tools that are found (%s)', (way) => {
     expect(offered(model)).toEqual([[]])
   })
 
-  it('are gone when they were taken out of their set', async () => {
+  it('are removed when they were removed from their set', async () => {
     const index = await indexOf(tool('weather'))
     const model = queueModel(() => {
       index.toolSet.deleteTool('weather')

@@ -32,7 +32,7 @@ function file(name: string, content: string | Uint8Array): string {
 }
 
 describe('a configuration', () => {
-  it('is the same whether it comes as ACL, as a file, or as an object', async () => {
+  it('is the same when it is given as ACL, as a file, or as an object', async () => {
     const acl = `
       default_model = "openai/a"
       providers "openai" {
@@ -107,7 +107,7 @@ describe('a configuration', () => {
     expect(await load('agent.acl')).toEqual(fromText)
   })
 
-  it('takes names of ACL in an object, and names of objects in ACL', async () => {
+  it('accepts ACL names in an object, and object names in ACL', async () => {
     const snake = await load({
       max_tool_rounds: 3,
       providers: { a: { api_key: 'k', models: ['m'] } },
@@ -120,7 +120,7 @@ describe('a configuration', () => {
     expect(snake.warnings).toEqual([])
   })
 
-  it('resolves the paths of a file from its directory, those of a text from the working directory', async () => {
+  it('resolves the paths of a file from its directory, and those of a text from the working directory', async () => {
     mkdirSync(join(folder, 'deep'))
     const text = 'sessions_dir = "s" memory_dir = "~/m" user_instructions_dir = "file:///u"'
     file('deep/agent.acl', text)
@@ -133,7 +133,7 @@ describe('a configuration', () => {
     expect((await load(text, options)).config).toMatchObject({ sessionsDir: join(folder, 's'), ...places })
   })
 
-  it('leaves a storage address alone, and what another store makes of it', async () => {
+  it('does not change a storage address, which each store interprets', async () => {
     const urlOf = async (text: string) => (await load(text)).config.storageUrl
     expect(await urlOf('storage_backend = "file" storage_url = "file:///tmp/x"')).toBe('/tmp/x')
     expect(await urlOf('storage_url = "postgres://u@h/db"')).toBe('postgres://u@h/db')
@@ -144,7 +144,7 @@ describe('a configuration', () => {
     )
   })
 
-  it('may be empty', async () => {
+  it('can be empty', async () => {
     const empty = { config: { providers: [], mcpServers: [] }, warnings: [] }
     expect(await load('')).toEqual(empty)
     expect(await load({})).toEqual(empty)
@@ -152,7 +152,7 @@ describe('a configuration', () => {
 })
 
 describe('the source of a configuration', () => {
-  it('is the file that a path names, and an error when there is none', async () => {
+  it('is the file of a path, and a missing file is an error', async () => {
     expect((await refusal('nothing.acl')).message).toBe(
       'Failed to read config file nothing.acl: the file does not exist',
     )
@@ -170,19 +170,19 @@ describe('the source of a configuration', () => {
     )
   })
 
-  it.skipIf(process.platform === 'win32')('is never a pipe, which would be waited for', async () => {
+  it.skipIf(process.platform === 'win32')('is never a pipe, because reading it could block', async () => {
     execFileSync('mkfifo', [join(folder, 'pipe.acl')])
     expect((await refusal('pipe.acl')).message).toMatch('it is not a regular file')
   })
 
-  it('is a text when a line only ends like a path', async () => {
+  it('is a text when only a line of it ends like a path', async () => {
     expect((await load('max_tool_rounds = 1 # as in other.acl')).config.maxToolRounds).toBe(1)
     expect((await load('max_tool_rounds = 1 # as in other.json')).config.maxToolRounds).toBe(1)
     expect((await load(`max_tool_rounds = 1 # ${'long'.repeat(200)}.acl`)).config.maxToolRounds).toBe(1)
     expect((await refusal('api_key: "sk-secret // x.acl')).message).not.toMatch('sk-secret')
   })
 
-  it('is named in what is said about it', async () => {
+  it('is named in errors and warnings', async () => {
     file('broken.acl', 'a = ')
     expect((await refusal('broken.acl')).message).toMatch(
       /^Failed to parse ACL config broken\.acl: line 1, column 5: /,
@@ -193,7 +193,7 @@ describe('the source of a configuration', () => {
     )
   })
 
-  it('is read by the host where the host says how', async () => {
+  it('is read with the function of the host when there is one', async () => {
     const read: string[] = []
     const readFile = async (path: string) => {
       read.push(path)
@@ -204,7 +204,7 @@ describe('the source of a configuration', () => {
   })
 
   it.each(['{ "apiKey": "sk-secret" }', ' {"a":', '[1]', '\ufeff{}', 'config.json'])(
-    'is not JSON (%j), and the ACL form is shown',
+    'is not JSON (%j): the error shows the ACL form',
     async (source) => {
       const { message } = await refusal(source)
       expect(message).toMatch('Write it as ACL')
@@ -224,7 +224,7 @@ describe('the source of a configuration', () => {
   })
 })
 
-describe('what is wrong', () => {
+describe('an error in a configuration', () => {
   const refused: [source: string | object, ...problems: string[]][] = [
     [
       'providers { }',
@@ -362,7 +362,7 @@ describe('what is wrong', () => {
     [{ memory: () => 1 }, 'memory must be a block or an object, found a function'],
     [{ memory: new Date(0) }, 'memory must be a block or an object, found an object that is not plain'],
   ]
-  it.each(refused)('is reported with its place: %j', async (source, ...problems) => {
+  it.each(refused)('is reported with its position: %j', async (source, ...problems) => {
     const error = await refusal(source)
     const reported = error.problems.map(({ message, line, column }) =>
       line === undefined ? message : `line ${line}, column ${column}: ${message}`,
@@ -373,7 +373,7 @@ describe('what is wrong', () => {
     expect([error.line, error.column]).toEqual([error.problems[0]?.line, error.problems[0]?.column])
   })
 
-  it('of an object covers its depth, its breadth, and members that cannot be read', async () => {
+  it('is reported for an object that is too deep, too large, or has members that cannot be read', async () => {
     const ring: Record<string, unknown> = {}
     ring['memory'] = ring
     expect((await refusal(ring)).message).toMatch('nested deeper than 64 levels')
@@ -392,7 +392,7 @@ describe('what is wrong', () => {
   })
 })
 
-describe('a warning', () => {
+describe('a configuration warning', () => {
   const warned: [source: string | object, ...warnings: string[]][] = [
     [
       'max_tool_round = 1',
@@ -450,11 +450,11 @@ describe('a warning', () => {
       'line 1, column 39: providers.models gives limit.output and another value for it; limit.output is used',
     ],
   ]
-  it.each(warned)('is given for %j', async (source, ...warnings) => {
+  it.each(warned)('is reported for %j', async (source, ...warnings) => {
     expect((await load(source)).warnings).toEqual(warnings)
   })
 
-  it('uses the last value', async () => {
+  it('says that the last value is used', async () => {
     expect((await load('max_tool_rounds = 1 maxToolRounds = 2')).config.maxToolRounds).toBe(2)
     expect((await load('skill_dirs = ["a", env("NOT_SET")]')).config).not.toHaveProperty('skillDirs')
     expect(
@@ -468,8 +468,8 @@ describe('a warning', () => {
   })
 })
 
-describe('a document that is wrong throughout', () => {
-  it('is reported in few words', async () => {
+describe('a document with errors everywhere', () => {
+  it('is reported in a short message', async () => {
     const read = (size: number): Promise<LoadedConfig> => {
       const unknown = Array.from({ length: size }, (_, at) => `max_tool_rund${at}=1\n`).join('')
       return load(Array.from({ length: 4 }, (_, at) => `providers "p${at}" {${unknown}}\n`).join(''))
@@ -483,8 +483,8 @@ describe('a document that is wrong throughout', () => {
   })
 })
 
-describe('whatever the configuration', () => {
-  it('loading ends, and rejects with nothing but a ConfigError', async () => {
+describe('for any configuration', () => {
+  it('loading ends, and rejects only with a ConfigError', async () => {
     const word = fc.constantFrom(
       'providers',
       'models',
@@ -529,7 +529,7 @@ describe('whatever the configuration', () => {
     )
   })
 
-  it('repeats no secret of a document in its messages', async () => {
+  it('no secret of a document is repeated in a message', async () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9_-]{16,24}$/).filter((text) => /\d/.test(text))
     const template = fc.constantFrom(
       'providers "a" {\n  api_key = S\n  models "m" {}\n}',

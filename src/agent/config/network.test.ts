@@ -6,7 +6,7 @@ import { sessionNetwork } from './session-network.js'
 const load = (text: string, env: Readonly<Record<string, string>> = {}) =>
   loadConfig(text, { env, cwd: '/etc' })
 
-it('reads the network of commands, with secrets from variables and files', async () => {
+it('reads the network settings of commands, with secrets from variables and files', async () => {
   const { config, warnings } = await load(
     `network {
       allow_hosts = ["a.example"]
@@ -40,6 +40,6 @@ it.each([
   ['is for several hosts', 'secret "*.example" { value = "v" }'],
   ['sets a header that frames the message', 'secret "a.example" { value = "v" header = "content-length" }'],
   ['has a line break', 'secret "a.example" { value = "v\\nx: y" }'],
-])('refuses a secret that %s', async (_, entry) => {
+])('rejects a secret that %s', async (_, entry) => {
   await expect(load(`network { ${entry} }`)).rejects.toThrow(/network\.secrets/)
 })

@@ -24,7 +24,7 @@ const { config } = await loadConfig(
 )
 
 describe('a model by its name', () => {
-  it('has what its provider says', () => {
+  it('has the settings of its provider', () => {
     expect(resolveModel(config, 'openai/gpt-4')).toEqual({
       provider: 'openai',
       id: 'gpt-4',
@@ -37,7 +37,7 @@ describe('a model by its name', () => {
     })
   })
 
-  it('says more itself, which then counts; the first slash ends the name of the provider', () => {
+  it('overrides them with its own; the name of the provider ends at the first slash', () => {
     expect(resolveModel(config, 'openai/org/large')).toEqual({
       provider: 'openai',
       id: 'org/large',
@@ -88,7 +88,7 @@ describe('a model by its name', () => {
     ['openai/', 'Model "openai/" must be written as "provider/model"'],
     ['/gpt-4', 'Model "/gpt-4" must be written as "provider/model"'],
   ]
-  it.each(refused)('is refused when it is not declared: %s', (name, message) => {
+  it.each(refused)('is rejected when it is not declared: %s', (name, message) => {
     expect(() => resolveModel(config, name)).toThrow(new ConfigError(message))
   })
 })

@@ -30,7 +30,7 @@ const { config } = await loadConfig(
 )
 
 describe('the secrets of a configuration', () => {
-  it('are all found, the longest first; short words of headers and variables are none', () => {
+  it('are all found, the longest first, without short words of headers and variables', () => {
     const secrets = secretsOf(config)
     expect(secrets.toSorted()).toEqual(
       [
@@ -73,7 +73,7 @@ describe('the secrets of a configuration', () => {
     })
   })
 
-  it('are looked for in addresses of every form', async () => {
+  it('are found in addresses of every form', async () => {
     const shown = async (storageUrl: string) => {
       const loaded = await loadConfig({ storageBackend: 'custom', storageUrl }, { env: {}, cwd: '/' })
       return describeConfig(loaded.config)['storageUrl']
@@ -84,7 +84,7 @@ describe('the secrets of a configuration', () => {
     expect(await shown('s3://bucket/prefix')).toBe('s3://bucket/prefix')
   })
 
-  it('are none where nothing is configured', async () => {
+  it('are none when nothing is configured', async () => {
     const empty = await loadConfig('storage_url = "/a/b" max_tool_rounds = 3', { env: {}, cwd: '/' })
     expect(secretsOf(empty.config)).toEqual([])
     expect(describeConfig(empty.config)).toEqual(empty.config)

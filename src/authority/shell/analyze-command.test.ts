@@ -28,7 +28,7 @@ describe('analyzeCommand', () => {
     ['git diff --no-index a b', ['a', 'b']],
     ['git diff HEAD~1 -- src/a.ts', []],
     ['git diff main..dev', []],
-  ])('knows which files outside of its repository %s reads', (command, read) => {
+  ])('reports which files outside of its repository %s reads', (command, read) => {
     const { paths } = analyzeCommand(command)
     expect(paths.flatMap(({ path, origin }) => (origin === 'argument' ? [path] : []))).toEqual(read)
   })
@@ -64,11 +64,11 @@ describe('analyzeCommand', () => {
     ['sudo ls', [undefined, undefined]],
     ['> f', [true]],
     ['env', [undefined]],
-  ])('recognises what only starts other commands: %s', (command, transparent) => {
+  ])('recognises commands that only start other commands: %s', (command, transparent) => {
     expect(analyzeCommand(command).units.map((unit) => unit.transparent)).toEqual(transparent)
   })
 
-  it('puts the doubt of a redefinition on every unit', () => {
+  it('marks every unit as doubtful after a redefinition', () => {
     for (const command of [
       'ls; f() { rm x; }; pwd',
       'ls; PATH=/evil; pwd',
@@ -79,7 +79,7 @@ describe('analyzeCommand', () => {
     }
   })
 
-  it('rejects what can never run', () => {
+  it('rejects a command that can never run', () => {
     expect(analyzeCommand('ls \0')).toMatchObject({ invalid: 'the command contains a NUL byte', units: [] })
     expect(analyzeCommand('ls \ud800').invalid).toBeDefined()
   })

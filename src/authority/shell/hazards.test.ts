@@ -5,7 +5,7 @@ import { DEV_TABLE, KNOWN_SUBCOMMANDS } from './hazard-table-dev.js'
 import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
 import { WRAPPERS } from './wrapper-table.js'
 
-describe('hazards are described', () => {
+describe('hazards', () => {
   it.each([
     ['git log --output=f', 'git log --output writes a file'],
     ["git log --format='%h %G?'", 'git log checks signatures with another program'],

@@ -31,7 +31,7 @@ it.each([
   'a ;; b',
   'for',
   '${',
-])('does not claim to understand %j', (text) => expect(parseBash(text)).toBeUndefined())
+])('does not accept %j as understood', (text) => expect(parseBash(text)).toBeUndefined())
 
 it('survives nesting that overflows the stack of the parser', () => {
   expect(parseBash('"$('.repeat(3000))).toBeUndefined()
@@ -57,4 +57,6 @@ it.each([
   'cat <(x)<(y)',
   'cat <(x)"a"',
   '`< <(x)a rm y`',
-])('does not trust the words around one that is not: %j', (text) => expect(parseBash(text)).toBeUndefined())
+])('does not trust the words around one that is not a whole word: %j', (text) =>
+  expect(parseBash(text)).toBeUndefined(),
+)

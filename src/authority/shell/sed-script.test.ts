@@ -63,4 +63,4 @@ it.each([
     '\\,a,w f',
     'a\\ x\ne date',
   ],
-])('%j may do more', (script) => expect(isHarmlessSedScript(script)).toBe(false))
+])('%j can do more', (script) => expect(isHarmlessSedScript(script)).toBe(false))

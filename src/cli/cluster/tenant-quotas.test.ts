@@ -6,7 +6,7 @@ describe('the quotas of tenants on the command line', () => {
   const read = (options: Readonly<Record<string, string[] | undefined>>) =>
     tenantQuotasOf(new Args([], new Map(Object.entries(options).map(([name, texts = []]) => [name, texts]))))
 
-  it('are tokens and dollars in a period, with others for a tier', () => {
+  it('are tokens and dollars per period, and can differ by tier', () => {
     expect(read({})).toBeUndefined()
     const quotas = read({
       'tenant-quota': ['200k', '5usd'],
@@ -29,7 +29,7 @@ describe('the quotas of tenants on the command line', () => {
     [{ 'tier-quota': ['gold'] }, '--tier-quota takes TIER=AMOUNT'],
     [{ 'tier-quota': ['gold=5'] }, '--tier-quota takes an amount with a unit'],
     [{ 'quota-period': ['week'] }, '--quota-period takes day or month'],
-  ])('are refused when they are not clear: %j', (options, message) => {
+  ])('are rejected when they are ambiguous: %j', (options, message) => {
     expect(() => read(options)).toThrow(message)
   })
 })

@@ -27,13 +27,13 @@ const code = new Map([
 const nothing = new Map()
 
 describe('the compile cache', () => {
-  it('is read as it was written', () => {
+  it('returns what was written', () => {
     const here = place()
     writeCompileCache(here, code)
     expect(readCompileCache(here.file)).toEqual(code)
   })
 
-  it.each([0, 3, 4, 8, 20, 50_000, 100_040])('is not believed with another byte at %i', (at) => {
+  it.each([0, 3, 4, 8, 20, 50_000, 100_040])('is rejected with a changed byte at %i', (at) => {
     const here = place()
     writeCompileCache(here, code)
     const bytes = readFileSync(here.file)
@@ -42,7 +42,7 @@ describe('the compile cache', () => {
     expect(readCompileCache(here.file)).toEqual(nothing)
   })
 
-  it.each([0, 3, 7, 30, 50_000])('is not believed when it ends after %i bytes', (length) => {
+  it.each([0, 3, 7, 30, 50_000])('is rejected when it ends after %i bytes', (length) => {
     const here = place()
     writeCompileCache(here, code)
     writeFileSync(here.file, readFileSync(here.file).subarray(0, length))
@@ -71,7 +71,7 @@ describe('the compile cache', () => {
     expect(() => writeCompileCache(here, code)).not.toThrow()
   })
 
-  it('does not create the directory of the user, and is skipped where it cannot be written', () => {
+  it('does not create the user’s cache directory, and is skipped where it cannot be written', () => {
     const { userDir } = place()
     const missing = join(userDir, 'missing')
     writeCompileCache({ userDir: missing, file: join(missing, 'cache', 'run.code') }, code)

@@ -20,7 +20,7 @@ describe('scripts', () => {
       'globalThis.loads = (globalThis.loads ?? 0) + 1; exports.sum = (a, b) => a + b; exports.file = __filename',
   }
 
-  it('load each other once, and are new until they are cached', () => {
+  it('load each other once, and are uncached until they are written to the cache', () => {
     const directory = folder(files)
     Object.assign(globalThis, { loads: 0 })
     const first = loadScripts(new Map(), noImport)

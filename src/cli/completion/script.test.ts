@@ -20,7 +20,7 @@ describe('completion', () => {
     expect(complete('capstan', 'run', '--model', 'x')).toEqual([])
   })
 
-  it.each(['bash', 'zsh', 'fish'] as const)('knows every command and option in %s', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'] as const)('contains every command and option in %s', async (shell) => {
     const script = await completionScript(shell, commandTable)
     for (const { name, load } of commandTable) {
       expect(script).toContain(name)

@@ -14,7 +14,7 @@ const nothing = { providers: [], mcpServers: [] } as const
 const alone = { CAPSTAN_LOCAL_MODELS: 'off' }
 
 describe('the model of a session', () => {
-  it('is the named one: the flag takes precedence over the variable, and configured and well-known providers are found', async () => {
+  it('is the one that is named: the flag takes precedence over the variable, and configured and well-known providers are found', async () => {
     const { config } = await loadConfig(
       'providers "own" {\n base_url = "http://127.0.0.1:1/v1"\n models "a" {}\n}\n',
     )
@@ -63,7 +63,7 @@ describe('the model of a session', () => {
     })
   })
 
-  it('is one of a server on this machine, else the offline model, and a note says which', async () => {
+  it('is one of a server on this machine, or else the offline model, and a note says which', async () => {
     const url = await serve({ data: [{ id: 'nomic-embed-text' }, { id: 'qwen3:8b' }, { id: 'llama3' }] })
     const chosen = await chooseModel({ env: { CAPSTAN_LOCAL_MODELS: url }, config: nothing })
     expect(chosen).toMatchObject({ name: 'local/qwen3:8b', from: 'local' })

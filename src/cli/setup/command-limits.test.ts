@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readLimits } from './command-limits.js'
 
 describe('--limit', () => {
-  it('takes sizes, numbers and durations, and none', () => {
+  it('accepts sizes, numbers, durations, and none', () => {
     expect(readLimits(['memory=1.5g', 'processes=500', 'cpu=10m', 'disk=none', 'file=64MiB'])).toEqual({
       memoryBytes: 1.5 * 1024 ** 3,
       processes: 500,

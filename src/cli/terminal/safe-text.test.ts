@@ -20,17 +20,17 @@ describe('text for a terminal (SEC-195)', () => {
     ['turns the direction', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
     ['hides letters', 'a\u200bb\ufeffc\u{e0041}', 'a\\u200bb\\ufeffc\\u{e0041}'],
     ['half a letter', 'a\ud800b', 'a\\ud800b'],
-  ])('is written out where it %s', (_, given, shown) => {
+  ])('is escaped where it %s', (_, given, shown) => {
     expect(safeText(given)).toBe(shown)
   })
 
-  it('leaves what people write as it is', () => {
+  it('does not change what people usually write', () => {
     const text = 'Grüße\n\tto 世界 👩‍👩‍👧 and नमस्ते\n'
     expect(safeText(text)).toBe(text)
     expect(safeText('a\r\nb')).toBe('a\nb')
   })
 
-  it('never holds anything that a terminal obeys, and is the same when made safe twice', () => {
+  it('never contains a control sequence, and does not change when it is made safe twice', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
         const safe = safeText(text)
@@ -39,18 +39,18 @@ describe('text for a terminal (SEC-195)', () => {
     )
   })
 
-  it('loses the colours of programs, and nothing of what they colour', () => {
+  it('has no colours of programs, and keeps the coloured text', () => {
     expect(plainOutput('\x1b[1;32mok\x1b[0m \x1b[8mhidden\x1b[28m \x1b[2K')).toBe('ok hidden \\x1b[2K')
   })
 
-  it('fits on one line, cut between letters', () => {
+  it('fits on one line, cut between characters', () => {
     expect(safeLine('  a\n\n b\x1b ')).toBe('a b\\x1b')
     expect(safeLine('👍👍👍👍', 3)).toBe('👍👍…')
   })
 })
 
 describe('JSON for a pipe or a terminal', () => {
-  it('is the same JSON, and harmless', () => {
+  it('is the same JSON without control characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
         const json = safeJson({ text })

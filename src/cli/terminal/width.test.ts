@@ -14,7 +14,7 @@ describe('the width of a text', () => {
     expect(widthOf(text)).toBe(width)
   })
 
-  it('is the sum of the widths of its letters', () => {
+  it('is the sum of the widths of its characters', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', 'é', 'ÿ', '…', '·', '“', '→', '\u00ad', '\u0301', '\u200d', '漢', '👩'),
     })
@@ -26,14 +26,14 @@ describe('the width of a text', () => {
     )
   })
 
-  it('is what is left of a text that is cut', () => {
+  it('is within the limit after the text is cut', () => {
     expect(cutTo('a long line', 6)).toBe('a lon…')
     expect(cutTo('漢字漢字', 6)).toBe('漢字…')
   })
 })
 
-describe('the letters of a text', () => {
-  it('are its graphemes, also in a text of plain letters', () => {
+describe('the characters of a text', () => {
+  it('are its graphemes, also in ASCII text', () => {
     expect(lettersOf('a b~')).toEqual(['a', ' ', 'b', '~'])
     expect(lettersOf('e\u0301x')).toEqual(['e\u0301', 'x'])
     expect(lettersOf('a\r\nb')).toEqual(['a', '\r\n', 'b'])
@@ -41,7 +41,7 @@ describe('the letters of a text', () => {
     expect(lettersOf('')).toEqual([])
   })
 
-  it('are those of the segmenter, whatever is next to plain letters', () => {
+  it('are those of Intl.Segmenter, whatever is next to ASCII text', () => {
     const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
     const mixed = fc.string({
       unit: fc.constantFrom('a', '1', ' ', '\u0301', '\u0600', '⠋', '👩', '\u200d', '\r', '\n'),

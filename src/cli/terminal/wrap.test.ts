@@ -20,7 +20,7 @@ describe('the width of text', () => {
     expect(widthOf(text)).toBe(width)
   })
 
-  it('is never passed when text is cut', () => {
+  it('is never exceeded when text is cut', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -34,20 +34,20 @@ describe('the width of text', () => {
   })
 })
 
-describe('text in lines', () => {
-  it('is broken at blanks, and inside words only when they are longer than a line', () => {
+describe('wrapped text', () => {
+  it('is broken at spaces, and inside words only when they are longer than a line', () => {
     expect(wrapText('one two three four', 9)).toEqual(['one two', 'three', 'four'])
     expect(wrapText('abcdefghijkl mn', 8)).toEqual(['abcdefgh', 'ijkl mn'])
     expect(wrapText('- a point that is long', 12, '  ')).toEqual(['- a point', '  that is', '  long'])
     expect(wrapText('a\n\nb', 10)).toEqual(['a', '', 'b'])
   })
 
-  it('counts wide letters twice, and styles not at all', () => {
+  it('counts wide characters twice, and styles not at all', () => {
     expect(wrapText('世界世界世界', 8)).toEqual(['世界世界', '世界'])
     expect(wrapText('\u001b[1mone two\u001b[22m three', 9)).toEqual(['\u001b[1mone two\u001b[22m', 'three'])
   })
 
-  it('keeps the second column of a list where there is room, and puts it below where there is not', () => {
+  it('keeps the second column of a list if there is room, and otherwise puts it below', () => {
     expect(wrapRow('  /quit  Leave at once, please', 20)).toEqual([
       '  /quit  Leave at',
       '         once,',
@@ -60,7 +60,7 @@ describe('text in lines', () => {
     ])
   })
 
-  it('is never wider than it may be, and loses nothing but blanks', () => {
+  it('is never wider than the limit, and loses only spaces', () => {
     const words = fc.array(
       fc.string({ unit: fc.constantFrom('a', '世', 'é', '👍', '-'), minLength: 1, maxLength: 14 }),
     )

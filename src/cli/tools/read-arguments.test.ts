@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readArguments } from './read-arguments.js'
 
-it('takes one JSON object, or words', () => {
+it('accepts one JSON object, or words', () => {
   expect(readArguments([])).toEqual({})
   expect(readArguments(['{"a": [1]}'])).toEqual({ a: [1] })
   expect(
@@ -18,6 +18,6 @@ it('takes one JSON object, or words', () => {
   })
 })
 
-it.each([[['word']], [['=x']], [['{"a":']], [['{"a":1}', 'b=2']]])('refuses %j', (words) => {
+it.each([[['word']], [['=x']], [['{"a":']], [['{"a":1}', 'b=2']]])('rejects %j', (words) => {
   expect(() => readArguments(words)).toThrow()
 })

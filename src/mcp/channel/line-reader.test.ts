@@ -19,7 +19,7 @@ function read(bytes: Buffer, cuts: readonly number[]): { messages: Message[]; pr
 }
 
 describe('lines of JSON', () => {
-  it('are the same however they are cut into pieces', () => {
+  it('are the same for any split of the stream', () => {
     const line = fc.oneof(
       fc
         .record({
@@ -43,7 +43,7 @@ describe('lines of JSON', () => {
     expect(read(Buffer.from(text), []).messages).toEqual([{ jsonrpc: '2.0', id: 1 }])
   })
 
-  it('end where one is too long, or where nothing but noise comes', () => {
+  it('end at a line that is too long, or after too many invalid ones', () => {
     expect(read(Buffer.alloc(1_001, 'x'), []).problem).toContain('more than 1000 bytes')
     expect(read(Buffer.from('x\n'.repeat(500)), []).problem).toBeUndefined()
     expect(read(Buffer.from(`${'x'.repeat(300)}\n`.repeat(10)), []).problem).toContain(

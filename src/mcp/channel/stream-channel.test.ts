@@ -27,7 +27,7 @@ const request = (id: number): string => `${JSON.stringify({ jsonrpc: '2.0', id, 
 const answer = (id: number): Message => ({ jsonrpc: '2.0', id, result: {} })
 
 describe('StreamChannel', () => {
-  it('reads and writes one message a line, in text or bytes', async () => {
+  it('reads and writes one message per line, as text or bytes', async () => {
     const { input, output, channel, messages } = await open()
     input.write(request(1))
     input.write(Buffer.from(request(2)))
@@ -36,14 +36,14 @@ describe('StreamChannel', () => {
     expect(textIn(output)).toBe('{"jsonrpc":"2.0","id":1,"result":{}}\n')
   })
 
-  it('closes at the end of the input when nothing waits for an answer', async () => {
+  it('closes at the end of the input when no request waits for an answer', async () => {
     const { input, onclose, channel } = await open(60_000)
     input.end()
     await expect.poll(() => onclose.mock.calls).toHaveLength(1)
     await expect(channel.send(answer(1))).rejects.toThrow('the other side has gone')
   })
 
-  it('answers what came before the end of the input, then closes', async () => {
+  it('answers requests that arrived before the end of the input, then closes', async () => {
     const { input, output, onclose, channel, messages } = await open(60_000)
     input.end(request(1) + request(2))
     await expect.poll(() => messages).toHaveLength(2)
@@ -55,7 +55,7 @@ describe('StreamChannel', () => {
     expect(textIn(output).trimEnd().split('\n')).toHaveLength(2)
   })
 
-  it('does not wait for answers beyond the time it was given for them', async () => {
+  it('does not wait for answers longer than its time limit', async () => {
     for (const drainMs of [0, 1]) {
       const { input, onclose } = await open(drainMs)
       input.end(request(1))

@@ -43,7 +43,7 @@ function item(id: string, fields: Partial<MemoryItem> = {}): MemoryItem {
 }
 
 describe('the stores of memories', () => {
-  it('hold to their interface', async () => {
+  it('implement the interface', async () => {
     expect(await checkMemoryStore(() => new InProcessMemoryStore(), { again: (store) => store })).toEqual([])
     expect(
       await checkMemoryStore(() => new FileMemoryStore(join(directory(), 'deep', 'er')), {
@@ -81,7 +81,7 @@ describe('the file of an item', () => {
     expect(readdirSync(place)).toEqual(['note.md'])
   })
 
-  it('returns every item that it was made of', async () => {
+  it('contains every item that was written', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -127,15 +127,15 @@ describe('the file of an item', () => {
     ],
     ['an unknown name', '---\ncolour: {a: [}\ntype: episodic\n---\ntext', { memoryType: 'episodic' }],
     ['a rule in the text', 'a\n\n---\n\nb', { content: 'a\n\n---\n\nb' }],
-  ])('may be written by a person: %s', async (_, text, expected) => {
+  ])('can be written by a person: %s', async (_, text, expected) => {
     const place = directory()
     writeFileSync(join(place, 'mine.md'), text)
     expect((await new FileMemoryStore(place).list()).get('mine')).toMatchObject(expected)
   })
 })
 
-describe('what people do to the files', () => {
-  it('is noticed at the next look: edits in place, replacements, deletions, new files', async () => {
+describe('changes that people make to the files', () => {
+  it('are noticed at the next read: edits in place, replacements, deletions, new files', async () => {
     const place = directory()
     const store = new FileMemoryStore(place)
     for (const id of ['edited', 'replaced', 'deleted', 'kept']) await store.add(item(id))
@@ -153,7 +153,7 @@ describe('what people do to the files', () => {
     expect(await store.list()).toBe(after)
   })
 
-  it('is noticed by name for those that are about to be shown', async () => {
+  it('are noticed by name for items that are about to be shown', async () => {
     const place = directory()
     const store = new FileMemoryStore(place)
     await store.add(item('a'))
@@ -166,7 +166,7 @@ describe('what people do to the files', () => {
     expect((await store.list()).size).toBe(0)
   })
 
-  it('is noticed however soon after it was looked at, by clocks that move in steps too', async () => {
+  it('are noticed however soon after the last read, also with a coarse clock', async () => {
     const place = directory()
     const factsAt: typeof nodeFiles.factsAt = (path) => {
       const facts = nodeFiles.factsAt(path)
@@ -179,7 +179,7 @@ describe('what people do to the files', () => {
     }
   })
 
-  it('may remove the directory itself', async () => {
+  it('can remove the directory itself', async () => {
     const place = directory()
     const store = new FileMemoryStore(place)
     await store.add(item('a'))
@@ -190,8 +190,8 @@ describe('what people do to the files', () => {
   })
 })
 
-describe('what is not an item', () => {
-  it('is skipped and reported: links, directories, what is too large or not YAML', async () => {
+describe('a file that is not an item', () => {
+  it('is skipped and reported: links, directories, files that are too large or not YAML', async () => {
     const place = directory()
     const outside = join(directory(), 'secret.md')
     writeFileSync(outside, 'a secret of another user')
@@ -216,7 +216,7 @@ describe('what is not an item', () => {
     expect(store.problems()).toHaveLength(3)
   })
 
-  it('does not block: a pipe', async () => {
+  it('does not block when it is a pipe', async () => {
     const place = directory()
     execFileSync('mkfifo', [join(place, 'pipe.md')])
     writeFileSync(join(place, '.hidden.md'), 'x')
@@ -225,7 +225,7 @@ describe('what is not an item', () => {
     expect((await new FileMemoryStore(place).list()).size).toBe(0)
   })
 
-  it('cannot be put where a link is, nor through one', async () => {
+  it('cannot be created where a link is, nor through one', async () => {
     const place = directory()
     const outside = join(directory(), 'target.md')
     symlinkSync(outside, join(place, 'a.md'))
@@ -233,7 +233,7 @@ describe('what is not an item', () => {
     expect(() => readFileSync(outside)).toThrow('ENOENT')
   })
 
-  it('is cleared away when it is the draft of a process that ended long ago', async () => {
+  it('is removed when it is a temporary file of a process that ended long ago', async () => {
     const place = directory()
     for (const name of ['.draft-old', '.draft-new']) writeFileSync(join(place, name), 'half an it')
     const longAgo = new Date('2020-01-01')
@@ -245,13 +245,13 @@ describe('what is not an item', () => {
   })
 })
 
-describe('a disk that refuses', () => {
+describe('a disk error', () => {
   it.each([
     ['ENOSPC', 'memory_full', 'free some'],
     ['EACCES', 'memory_unwritable', 'permission'],
     ['EROFS', 'memory_unwritable', 'another directory'],
     ['EIO', 'memory_failed', 'refused'],
-  ])('is reported in words, and leaves nothing behind: %s', async (errno, code, words) => {
+  ])('is reported with a message, and leaves nothing behind: %s', async (errno, code, words) => {
     const place = directory()
     const fails = (): never => {
       throw Object.assign(new Error(errno), { code: errno })
@@ -264,7 +264,7 @@ describe('a disk that refuses', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
-  it('does not acknowledge what it could not sync', async () => {
+  it('does not acknowledge data that was not synced', async () => {
     const place = directory()
     const fails = async (): Promise<never> => {
       throw Object.assign(new Error('EIO'), { code: 'EIO' })

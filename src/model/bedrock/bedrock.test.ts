@@ -86,7 +86,7 @@ describe('a model of Bedrock', () => {
     )
   })
 
-  it('gets files and video in the forms of Converse, and a note for what it has no form for', async () => {
+  it('gets files and video in the forms of Converse, and a note for content without a form', async () => {
     const { url, seen } = await serve([{ body: Buffer.concat(done) }])
     const word = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
     const content: CompletionRequest['chatHistory'][number]['content'] = [
@@ -116,7 +116,7 @@ describe('a model of Bedrock', () => {
     })
   })
 
-  it('is asked over Converse, with a signature or a key, cache points and the effort of its maker', async () => {
+  it('is called over Converse, with a signature or a key, cache points and the effort setting of its maker', async () => {
     const { url, seen } = await serve([{ body: Buffer.concat(done) }, { body: Buffer.concat(done) }])
     const request = { maxTokens: 99, additionalParams: { reasoningEffort: 'low' }, temperature: 0.5 }
     const facts = { reasoning: true }
@@ -157,7 +157,7 @@ describe('a model of Bedrock', () => {
     expect(JSON.stringify(seen[1]?.body)).not.toContain('cachePoint')
   })
 
-  it('answers with signed reasoning, parallel calls and cached usage, and gets them back', async () => {
+  it('answers with signed reasoning, parallel calls and cached usage, which are sent back to it', async () => {
     const delta = (contentBlockIndex: number, delta: object) =>
       event('contentBlockDelta', { contentBlockIndex, delta })
     const start = (contentBlockIndex: number, toolUseId: string) =>
@@ -226,7 +226,7 @@ describe('a model of Bedrock', () => {
     ])
   })
 
-  it('is asked again after a rate limit, inside the stream too, and after an answer that broke off', async () => {
+  it('is called again after a rate limit, inside the stream too, and after an answer that was cut off', async () => {
     const { url, seen } = await serve([
       { status: 429, headers: { 'retry-after': '1' }, body: '{"message":"Too many requests"}' },
       { body: exception('throttlingException', 'slow down') },

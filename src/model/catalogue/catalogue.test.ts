@@ -29,7 +29,7 @@ describe('the model catalogue', () => {
     ['bedrock', 'amazon.nova-pro-v1:0', { images: true, documents: true, audio: false, video: true }],
     ['openrouter', 'openai/gpt-audio', { images: false, documents: false, audio: true, video: false }],
     ['openrouter', 'deepseek/deepseek-chat', { images: false, documents: false, audio: false, video: false }],
-  ])('says what %s/%s takes besides text', (provider, id, inputs) => {
+  ])('lists what %s/%s accepts besides text', (provider, id, inputs) => {
     expect(catalogueEntry(provider, id)).toMatchObject(inputs)
   })
 
@@ -71,7 +71,7 @@ describe('the model catalogue', () => {
     expect(catalogueEntry('ollama', 'llama3')).toBeUndefined()
   })
 
-  it('reads every line: positive limits, prices that are numbers, tiers above zero', () => {
+  it('parses every line: positive limits, prices that are numbers, tiers above zero', () => {
     const entries = catalogueEntries()
     expect(entries.length).toBeGreaterThan(500)
     const isAmount = (amount: number | undefined): boolean => amount === undefined || amount >= 0
@@ -95,7 +95,7 @@ describe('the model catalogue', () => {
     expect(gzipSync(source, { level: 9 }).length).toBeLessThan(10_000)
   })
 
-  it('is the text that is stored next to it', () => {
+  it('equals the text that is stored next to it', () => {
     const text = readFileSync(join(import.meta.dirname, 'snapshot.txt'), 'utf8')
     const lines = text.split('\n').filter((line) => line !== '' && !/^[#[]/.test(line))
     expect(catalogueEntries().map(({ id }) => id)).toEqual(lines.map((line) => line.split(' ')[0]))
@@ -140,7 +140,7 @@ describe('a created model', () => {
     expect(createModel(config).facts.structuredOutput).toBe(expected)
   })
 
-  it('says that its window is assumed and has no price when nothing is known about it', () => {
+  it('marks its window as assumed and has no price when nothing is known about it', () => {
     const { facts } = createModel({ provider: 'vllm', id: 'some-model' })
     expect(facts).toMatchObject({ contextTokens: 200_000, contextAssumed: true })
     expect(facts.price).toBeUndefined()

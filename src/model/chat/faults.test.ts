@@ -89,7 +89,7 @@ async function pieces(response: ServerResponse, ...parts: (string | Uint8Array)[
   }
 }
 
-describe('a stream is understood', () => {
+describe('a stream that is accepted', () => {
   const text = 'grün 😀 “x”'
   const bytes = Buffer.from(whole(text))
   it.each<[string, (string | Uint8Array)[]]>([
@@ -120,7 +120,7 @@ describe('a stream is understood', () => {
     expect(result.text).toBe(text)
   })
 
-  it('although the server sends everything and never closes', async () => {
+  it('although the server sends everything and never closes the connection', async () => {
     const { baseUrl, gone } = await serve((response) => pieces(response, whole('all')))
     expect((await tell(baseUrl)).answer).toMatchObject({ text: 'all' })
     await gone

@@ -63,7 +63,7 @@ async function failure(answer: Promise<ModelAnswer>): Promise<ModelError> {
 }
 
 describe('requests through a proxy', { timeout: 120_000 }, () => {
-  it('are sent through a tunnel to the host, with the credentials of the proxy and none of the provider', async () => {
+  it('are sent through a tunnel to the host, with the credentials of the proxy and not those of the provider', async () => {
     const seen: IncomingMessage['headers'][] = []
     const port = await secureServer((request, response) => {
       seen.push(request.headers)
@@ -190,7 +190,7 @@ describe('requests through a proxy', { timeout: 120_000 }, () => {
     expect(refusing.asked).toHaveLength(1)
   })
 
-  it('fail without a word of the credentials when no proxy listens', async () => {
+  it('fail without showing the credentials when no proxy listens', async () => {
     const closed = createServer()
     await new Promise<void>((listening) => closed.listen(0, '127.0.0.1', listening))
     const { port } = closed.address() as AddressInfo
@@ -235,7 +235,7 @@ describe('the certificate of a provider', { timeout: 120_000 }, () => {
     }
   })
 
-  it('cannot be checked with a file that is missing or no certificate', async () => {
+  it('cannot be checked with a file that is missing or is not a certificate', async () => {
     const empty = await temporaryDirectory()
     const port = await secureServer(answers)
     for (const path of [join(empty, 'missing.pem'), join(directory, 'key')]) {

@@ -46,7 +46,7 @@ describe('the proxy of a request', () => {
   })
 
   it.each([['socks5://user:hidden-word@proxy.test:1080'], ['http://user:hidden-word@'], ['http://a b']])(
-    'is never skipped because %s is not a proxy',
+    'is never bypassed because %s is not a proxy',
     (value) => {
       const failing = () => proxyFor(new URL('https://api.example.com'), undefined, { HTTPS_PROXY: value })
       expect(failing).toThrow(expect.objectContaining({ code: 'model_unavailable' }))

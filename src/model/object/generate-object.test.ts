@@ -65,7 +65,7 @@ function lastTexts(request: CompletionRequest | undefined): string {
   return JSON.stringify(request?.chatHistory.slice(1))
 }
 
-describe('the way a model is asked', () => {
+describe('the way in which an object is requested', () => {
   it('is the provider’s own structured output if it has that', async () => {
     const { model, result } = generating([JSON.stringify(good)])
     expect(await result).toMatchObject({ object: good, mode: 'native', repairAttempts: 0 })
@@ -73,7 +73,7 @@ describe('the way a model is asked', () => {
     expect(model.requests[0]?.toolChoice).toBeUndefined()
   })
 
-  it('is a tool that it must call if it has none', async () => {
+  it('is a tool that the model must call if it has none', async () => {
     const { model, result } = generating(
       [emits(good, 'emit_mood')],
       { schemaName: 'mood', schemaDescription: 'A mood.', system: 'Be terse.' },
@@ -88,7 +88,7 @@ describe('the way a model is asked', () => {
     expect(model.requests[0]?.outputSchema).toBeUndefined()
   })
 
-  it('is the prompt if it has no tools either, whatever mode was requested', async () => {
+  it('is the prompt if the model has no tools either, whatever mode was requested', async () => {
     for (const mode of ['auto', 'tool', 'prompt'] as const) {
       const { model, result } = generating(
         [JSON.stringify(good)],
@@ -123,7 +123,7 @@ describe('the way a model is asked', () => {
     await expect(tool.result).rejects.toThrow('response_format is not available')
   })
 
-  it('stays the same after other failures of the model', async () => {
+  it('does not change after other failures of the model', async () => {
     const { model, result } = generating([{ error: new ModelError('model_auth', 'no key') }])
     await expect(result).rejects.toThrow('no key')
     expect(model.requests).toHaveLength(1)
@@ -372,7 +372,7 @@ describe('a check of the caller', () => {
   })
 })
 
-describe('its end', () => {
+describe('the end of a request', () => {
   it('comes when the caller aborts, with the reason', async () => {
     const stop = new AbortController()
     const { result } = generating(

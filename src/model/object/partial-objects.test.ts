@@ -30,7 +30,7 @@ function follow(
 }
 
 describe('partial objects', () => {
-  it('have strings as far as they go, and everything else only when it is complete', () => {
+  it('have strings as far as they are received, and everything else only when it is complete', () => {
     const at = (text: string): unknown => partialIn(text, false)?.value
     expect(at('')).toBeUndefined()
     expect(at('{')).toEqual({})

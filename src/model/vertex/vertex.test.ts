@@ -86,7 +86,7 @@ const unused = () => ({ status: 500, body: {} })
 const timeout = 120_000
 
 describe('a model of Vertex AI', { timeout }, () => {
-  it('is asked at the path of its project and location with the access token', async () => {
+  it('is called at the path of its project and location with the access token', async () => {
     const google = await startGoogle(unused)
     const vertex = { project: 'my-project', location: 'europe-west1' }
     const answer = await asking({ baseUrl: google.url, accessToken: 'token-1', vertex })()
@@ -174,7 +174,7 @@ describe('the token of a credentials file', { timeout }, () => {
     expect(google.seen[0]?.headers.authorization).toBe('Bearer token-1')
   })
 
-  it('is asked for again after a failure of the server, and not after a refusal, which shows no secret', async () => {
+  it('is requested again after a failure of the server, and not after a refusal, whose error shows no secret', async () => {
     const secret = 'rt-hidden'
     const google = await startGoogle((count) => ({
       status: count === 1 ? 503 : 400,
@@ -201,7 +201,7 @@ describe('the token of a credentials file', { timeout }, () => {
     ['has no client_email', { ...account('http://127.0.0.1:1'), client_email: '' }],
     ['token_uri', { ...account('http://127.0.0.1:1'), token_uri: 'http://hidden-word.test/token' }],
     ['has a type other than', { type: 'external_account', secret: 'hidden-word' }],
-  ])('cannot be had from a file that %s', async (problem, content) => {
+  ])('cannot be read from a file that %s', async (problem, content) => {
     const credentialsFile = await credentials(content)
     const google = await startGoogle(unused)
     const ask = asking({ baseUrl: google.url, vertex: { project: 'p', credentialsFile } })

@@ -141,7 +141,7 @@ const exhausting: Readonly<Record<string, string>> = {
 }
 
 describe('from inside a program', () => {
-  it(`there are ${Object.keys(reaching).length + Object.keys(exhausting).length} ways tried`, () => {
+  it(`there are ${Object.keys(reaching).length + Object.keys(exhausting).length} escape attempts`, () => {
     expect(Object.keys(reaching).length + Object.keys(exhausting).length).toBeGreaterThanOrEqual(60)
   })
 

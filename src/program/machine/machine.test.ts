@@ -51,7 +51,7 @@ describe('a program', () => {
     ['a constant', 'const run = async (ctx, { a }) => a // the end'],
     ['an exported function', 'export function run(ctx, { a }) { return a }'],
     ['a function exported last', 'function main(ctx, { a }) { return a }\nexport { main as default }'],
-  ])('may be %s', async (_, source) => {
+  ])('can be %s', async (_, source) => {
     expect(await value(source, { inputs: { a: [1, 'two', null] } })).toEqual([1, 'two', null])
   })
 

@@ -40,7 +40,7 @@ describe('many programs', () => {
     expect(grown).toBeLessThan(maxGrownMiB)
   })
 
-  it(`${atOnce} at once see only what is theirs`, { timeout: 120_000 }, async () => {
+  it(`${atOnce} at once see only their own data`, { timeout: 120_000 }, async () => {
     await Promise.all(Array.from({ length: atOnce }, (_, own) => one(own)))
   })
 })

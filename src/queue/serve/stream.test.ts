@@ -5,7 +5,7 @@ import { readQueueConfig } from '../config.js'
 import { LocalEngine } from '../local-engine.js'
 import { serveStream } from './stream.js'
 
-it('lets go of a worker whose line has no end', async () => {
+it('disconnects a worker that sends an endless line', async () => {
   const engine = new LocalEngine(readQueueConfig({}), () => 'lease')
   const [input, output] = [new PassThrough(), new PassThrough()]
   serveStream(engine.board, { input, output }, 'w')

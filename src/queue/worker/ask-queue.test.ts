@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { askOverStreams } from './ask-queue.js'
 
-it('leaves nothing on the signal of a worker that asks for years', async () => {
+it('leaves no listener on the signal of a worker that polls for years', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   output.on('data', (line: Buffer) => {
     const { id } = JSON.parse(String(line)) as { id: number }

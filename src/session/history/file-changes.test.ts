@@ -37,7 +37,7 @@ const contentOf = async (changes: FileChanges, id: string, path: string): Promis
 }
 
 describe('FileChanges', () => {
-  it('keeps what a file was before its run first touched it, and all that the run wrote', async () => {
+  it('saves the content of a file before its run first changed it, and everything that the run wrote', async () => {
     const { changes, notes } = open()
     await changes.note({ id: 'r' }, 'a', 'v1', look('before'))
     await changes.note({ id: 'r' }, 'a', null, async () => {
@@ -49,7 +49,7 @@ describe('FileChanges', () => {
     expect(notes[0]).toMatchObject({ runId: 'r', path: 'a', after: 'v1', atMs: 7 })
   })
 
-  it('records a change before it is made: what cannot be recorded is not done', async () => {
+  it('records a change before it is made: a change that cannot be recorded is not made', async () => {
     const { keep } = open()
     const changes = new FileChanges({
       now: () => 0,
@@ -64,7 +64,7 @@ describe('FileChanges', () => {
     expect(changes.get('r')).toBeUndefined()
   })
 
-  it('notes changes of one path one after the other, also after one failed', async () => {
+  it('records changes of one path one after another, also after one failed', async () => {
     const { changes } = open()
     const order: string[] = []
     const slow = changes.note({ id: 'r' }, 'a', 'v1', async () => {
@@ -81,7 +81,7 @@ describe('FileChanges', () => {
     expect(order).toEqual(['first', 'second'])
   })
 
-  it('lists the runs that have something to undo, newest first, without undos and direct calls of the host', async () => {
+  it('lists the runs that can be undone, newest first, without undos and direct calls of the host', async () => {
     const { changes } = open()
     expect(changes.openRuns()).toEqual([])
     await changes.note({ id: 'first' }, 'a', 'v1', look('0'))
@@ -93,7 +93,7 @@ describe('FileChanges', () => {
     expect(changes.openRuns()[0]?.id).toBe('first')
   })
 
-  it('makes stand again what an undo took back, when the undo is undone', async () => {
+  it('restores the undone changes when the undo is undone', async () => {
     const { changes } = open()
     await changes.note({ id: 'r' }, 'a', 'v1', look('0'))
     await changes.note({ id: 'u', undoes: 'r' }, 'a', 'v0', look('1'))
@@ -102,7 +102,7 @@ describe('FileChanges', () => {
     expect(changes.get('r')?.files.get('a')?.undone).toBe(false)
   })
 
-  it('has something to undo again when a run writes again after an undo', async () => {
+  it('can be undone again when a run writes again after an undo', async () => {
     const { changes } = open()
     await changes.note({ id: 'r' }, 'a', 'v1', look('0'))
     await changes.note({ id: 'u', undoes: 'r' }, 'a', 'v0', look('1'))
@@ -110,14 +110,14 @@ describe('FileChanges', () => {
     expect(changes.get('r')?.files.get('a')).toMatchObject({ undone: false, written: ['v1', 'v2'] })
   })
 
-  it('names who wrote the same file later', async () => {
+  it('names the run that wrote the same file later', async () => {
     const { changes } = open()
     for (const id of ['r', 's', 't']) await changes.note({ id }, id === 't' ? 'b' : 'a', `v-${id}`, none)
     expect(changes.laterWriter('r', 'a')).toBe('s')
     expect(changes.laterWriter('s', 'a')).toBeUndefined()
   })
 
-  it('is what it was after a restart, with contents from the store', async () => {
+  it('is restored after a restart, with contents from the store', async () => {
     const { changes, notes, keep } = open()
     await changes.note({ id: 'r' }, 'a', 'v1', look('before'))
     const restored = new FileChanges({ now: () => 0, keep, restored: notes })
@@ -127,7 +127,7 @@ describe('FileChanges', () => {
     expect(cut.get('r')?.files.get('a')?.before).toMatchObject({ kind: 'unknown' })
   })
 
-  it('holds in memory what may not be written down, and what has no store', async () => {
+  it('keeps in memory what must not be written to the log, and what has no store', async () => {
     const secret = open({ mayKeep: () => false })
     await secret.changes.note({ id: 'r' }, 'a', 'v1', look('hunter2'))
     expect(secret.images.size).toBe(0)

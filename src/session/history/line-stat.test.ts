@@ -9,11 +9,11 @@ describe('lineStat', () => {
     ['a\nb', '', 0, 2],
     ['a\nb\nc\n', 'a\nx\ny\nc\n', 2, 1],
     ['a\nb\nc\n', 'c\na\nb\n', 1, 1],
-  ])('counts %j to %j', (before, after, added, removed) => {
+  ])('counts the changed lines from %j to %j', (before, after, added, removed) => {
     expect(lineStat(before, after)).toEqual({ added, removed })
   })
 
-  it('adds up, and is none only for the same lines', () => {
+  it('adds up, and is zero only for equal lines', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 })
     fc.assert(
       fc.property(lines, lines, (a, b) => {
@@ -24,7 +24,7 @@ describe('lineStat', () => {
     )
   })
 
-  it('does not take long over two large texts that share little', () => {
+  it('is fast for two large texts that share little', () => {
     const text = (word: string): string =>
       Array.from({ length: 20_000 }, (_, at) => `${word} ${at % 9_000}`).join('\n')
     const { added, removed } = lineStat(text('a'), `${text('b')}\na 1`)

@@ -27,7 +27,7 @@ const known = (more: object = {}) => ({
 })
 
 describe('keepSteps', () => {
-  it('writes steps with ids that follow each other', async () => {
+  it('writes steps with consecutive ids', async () => {
     const { steps, written, contents } = open()
     await steps.add([{ step: { n: 1 } }, { step: { n: 2 }, ends: 'inner' }])
     await steps.add([{ step: null }])
@@ -39,7 +39,7 @@ describe('keepSteps', () => {
     expect(contents()).toMatchObject([{ step: { n: 1 } }, { step: { n: 2 }, ends: 'inner' }, { step: null }])
   })
 
-  it('continues from steps of an earlier process, of the same answer and complete', async () => {
+  it('continues from complete steps of an earlier process for the same answer', async () => {
     const { steps, written } = open(known())
     expect(steps.before).toEqual([{ step: 1 }])
     await steps.add([{ step: 2 }])
@@ -48,7 +48,7 @@ describe('keepSteps', () => {
     expect(open(known({ over: true })).steps.before).toEqual([])
   })
 
-  it('names the calls inside it that had begun and may not be repeated', () => {
+  it('lists the inner calls that had started and must not be repeated', () => {
     const intent = (callId: string, more: object = {}) => ({
       messageId: 'm',
       intent: { callId, idempotent: false, ...more },
@@ -66,7 +66,7 @@ describe('keepSteps', () => {
     expect(steps.begun).toEqual(['1', '4/5'])
   })
 
-  it('puts a large step next to the log, with a stub in its place', async () => {
+  it('stores a large step next to the log, with a stub in its place', async () => {
     const { steps, contents, blobs } = open()
     await steps.add([{ step: 'x'.repeat(100_000) }])
     expect(contents()).toMatchObject([{ type: 'blob', digest: 'blob1', stub: { callId: 'c', step: null } }])
@@ -82,7 +82,7 @@ describe('keepSteps', () => {
 })
 
 describe('canResumeCall', () => {
-  it('is so for a call of that answer whose steps are all there', () => {
+  it('returns true for a call of that answer whose steps are all present', () => {
     expect(canResumeCall(known(), 'm', 'c')).toBe(true)
     expect(canResumeCall(known(), 'other', 'c')).toBe(false)
     expect(canResumeCall(known(), 'm', 'd')).toBe(false)

@@ -39,13 +39,13 @@ const textsOf = (message: Message | undefined): string[] =>
   message?.role === 'tool' ? message.content.map((part) => JSON.stringify(part.content)) : []
 
 describe('interruptedResults', () => {
-  it('answers nothing when the last message has no calls', () => {
+  it('returns nothing when the last message has no calls', () => {
     expect(interruptedResults([], { openIntents: [] })).toBeUndefined()
     expect(interruptedResults([answer(call('a')), user], { openIntents: [] })).toBeUndefined()
     expect(interruptedResults([answer({ type: 'text', text: 'done' })], { openIntents: [] })).toBeUndefined()
   })
 
-  it('says of each call what is known of it, in the order of the calls', () => {
+  it('reports what is known about each call, in the order of the calls', () => {
     const calls = ['unknown', 'repeat', 'never', 'waited', 'late', 'refused'].map((id) => call(id))
     const [, , , waited, late, refused] = calls as [Call, Call, Call, Call, Call, Call]
     const results = interruptedResults(
@@ -76,7 +76,7 @@ describe('unfinishedRound', () => {
   const family = new Set(['r'])
   const waiting = call('waiting', { path: 'a' })
 
-  it('makes a call again that waited for an approval, and answers the others', () => {
+  it('repeats a call that waited for an approval, and answers the others', () => {
     const messages = [user, answer({ type: 'text', text: 'Writing.' }, call('ran'), waiting)]
     const open = { openIntents: [begun('ran')], openQuestions: [asked(waiting)] }
     const round = unfinishedRound(messages, open, { family, now: 0 })
@@ -92,12 +92,12 @@ describe('unfinishedRound', () => {
     ['is over', asked(waiting, { expiresAtMs: 10 }), family],
     ['is of another run', asked(waiting), new Set(['other'])],
     ['is about other arguments', asked(call('waiting', { path: 'b' })), family],
-  ])('makes no call again whose question %s', (_, question, runs) => {
+  ])('does not repeat a call whose question %s', (_, question, runs) => {
     const open = { openIntents: [], openQuestions: [question] }
     expect(unfinishedRound([answer(waiting)], open, { family: runs, now: 10 })).toBeUndefined()
   })
 
-  it('makes a call again that had begun only when it knows itself what it did', () => {
+  it('repeats a call that had started only when the call can resume itself', () => {
     const open = { openIntents: [begun('waiting')], openQuestions: [asked(waiting)] }
     expect(unfinishedRound([answer(waiting)], open, { family, now: 0 })).toBeUndefined()
     const canResume = (name: string, id: string): boolean => name === 'write' && id === 'waiting'
@@ -108,7 +108,7 @@ describe('unfinishedRound', () => {
 describe('questions in the log', () => {
   const times = { askedAtMs: 3, expiresAtMs: 9 }
 
-  it('have what was shown, and no yes', () => {
+  it('contain what was shown, and no approval', () => {
     const question = questionFrom(request('waiting'), answer(call('waiting', { path: 'a' })), times)
     expect(question).toMatchObject({
       type: 'tool_question',
@@ -130,20 +130,20 @@ describe('questions in the log', () => {
     expect(questionFrom(request('outer'), user, times)).toBeUndefined()
   })
 
-  it('are not about a call whose arguments are not what they were', () => {
+  it('do not apply to a call whose arguments changed', () => {
     const { question } = asked(call('waiting', { path: 'a' }))
     expect(isAboutCall(question, call('waiting', { path: 'a' }))).toBe(true)
     expect(isAboutCall(question, call('waiting', { path: '[REDACTED]' }))).toBe(false)
     expect(isAboutCall(question, call('waiting', { path: 'a' }, 'edit'))).toBe(false)
   })
 
-  it('are over from their last moment on, and never without one', () => {
+  it('are expired from their last moment on, and never expire without a time limit', () => {
     expect(isExpired({ expiresAtMs: 9 }, 8)).toBe(false)
     expect(isExpired({ expiresAtMs: 9 }, 9)).toBe(true)
     expect(isExpired({}, Number.MAX_SAFE_INTEGER)).toBe(false)
   })
 
-  it('wait still when they are about the last answer and were not refused', () => {
+  it('are still pending when they are about the last answer and were not refused', () => {
     const open = call('open', { path: 'a' })
     const kept = [{ id: 'm', message: answer(open) }] as never
     const openQuestions = [

@@ -44,7 +44,7 @@ function watching(
   })
 }
 
-it('writes what was handed over before it was closed, and takes the session no more afterwards', async () => {
+it('writes records that were added before it was closed, and rejects later ones', async () => {
   const store = new MemorySessionStore()
   const journal = journalIn(store)
   void journal.append([row])
@@ -58,7 +58,7 @@ it('writes what was handed over before it was closed, and takes the session no m
   await (await store.open('s', { holder: 'the next', now: () => 0 })).close()
 })
 
-it('records without a waiting caller go with the next write that has one, in order, and by themselves when none comes', async () => {
+it('records without a waiting caller are written with the next one that has one, in order, or alone when none comes', async () => {
   const store = new MemorySessionStore()
   const writes: number[] = []
   const watched = journalIn(store, (records) => writes.push(records))
@@ -88,7 +88,7 @@ it('records without a waiting caller go with the next write that has one, in ord
   expect(alone).toBe(1)
 })
 
-it('records are written at once, and only a waiting caller waits for the disk', async () => {
+it('records are written immediately, and only a waiting caller waits for the disk', async () => {
   const writes: [records: number, soon: boolean | undefined][] = []
   const journal = journalIn(new MemorySessionStore(), (records, options) =>
     writes.push([records, options?.soon]),
@@ -110,7 +110,7 @@ it('records are written at once, and only a waiting caller waits for the disk', 
   ])
 })
 
-it('records that come too late fail no caller, also when they cannot be made', async () => {
+it('records that come too late fail no caller, also when they cannot be created', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): void => void unhandled.push(error)
   process.on('unhandledRejection', note)

@@ -8,7 +8,7 @@ it.each<[string, (shown: Message[]) => void]>([
   ['adds to', (shown) => shown.push(user('not said'))],
   ['takes from', (shown) => shown.shift()],
   ['empties', (shown) => shown.splice(0)],
-])('a caller that %s the list it got changes nothing of the conversation', async (_, change) => {
+])('a caller that %s the returned list does not change the conversation', async (_, change) => {
   let count = 0
   const conversation = createRecordedConversation({
     sessionId: 's',
@@ -24,7 +24,7 @@ it.each<[string, (shown: Message[]) => void]>([
   expect(conversation.view).toEqual(conversation.messages)
 })
 
-it('has the same messages after the session has waited, and takes further ones', async () => {
+it('has the same messages after the session was idle, and accepts further ones', async () => {
   let count = 0
   const conversation = createRecordedConversation({
     sessionId: 's',
@@ -46,7 +46,7 @@ it('has the same messages after the session has waited, and takes further ones',
   expect(conversation.messages).toEqual(conversation.view)
 })
 
-it('keeps what is hidden and what a compaction left when the session waits', async () => {
+it('keeps hidden messages and the result of a compaction when the session is idle', async () => {
   let count = 0
   const conversation = createRecordedConversation({
     sessionId: 's',

@@ -46,7 +46,7 @@ const checkpoint = (runId: string, round: number, messageId: string): SessionRec
 })
 
 describe('the options of a session', () => {
-  it('are kept as far as they are plain data, and never with what a host gave as code or keys', () => {
+  it('are saved as far as they are plain data, never with code or keys of the host', () => {
     const options = {
       role: 'a cook',
       maxTokens: 5,
@@ -67,7 +67,7 @@ describe('the options of a session', () => {
     expect(optionsToKeep({ model: {} as never })).toEqual({})
   })
 
-  it('that are given now win over those of the log, which only restrict', () => {
+  it('that are given now override those of the log, which can only restrict', () => {
     const fold = (row: Parameters<typeof session>[0]) => ({ ...foldSession([session(row)]), recordCount: 1 })
     const state = fold({
       options: { role: 'a cook', maxTokens: 5, sandbox: 'off' },
@@ -102,18 +102,18 @@ describe('runs that resumed each other', () => {
     ...message('m5', 'assistant', 'other', 100),
   ])
 
-  it('are one family, whichever of them is asked about', () => {
+  it('form one chain, whichever of them is requested', () => {
     for (const id of ['a', 'b', 'c']) expect([...familyOf(state, id)].sort()).toEqual(['a', 'b', 'c'])
     expect([...familyOf(state, 'other')]).toEqual(['other'])
     expect([...familyOf(state, 'unknown')]).toEqual(['unknown'])
   })
 
-  it('are one family also when a damaged log has them in a ring', () => {
+  it('form one chain also when a damaged log has a cycle', () => {
     const ring = foldSession([session(), run('a', 'b'), run('b', 'a')])
     expect([...familyOf(ring, 'a')].sort()).toEqual(['a', 'b'])
   })
 
-  it('resume from their last checkpoint, with what they used up to it and since', () => {
+  it('resume from their last checkpoint, with the usage up to it and since', () => {
     const family = familyOf(state, 'c')
     const last = lastCheckpoint(state, family)
     expect(last?.messageId).toBe('m3')
@@ -136,14 +136,14 @@ describe('runs that resumed each other', () => {
     expect(totalsOf(state, familyOf(state, 'a'), lost)).toMatchObject({ usage: usage(10), rounds: 1 })
   })
 
-  it('are all counted in what the session has used', () => {
+  it('are all included in the usage of the session', () => {
     expect(new SpendingAccount(state).total.usage.totalTokens).toBe(114)
     expect(new SpendingAccount(undefined).total.models).toEqual([])
   })
 })
 
 describe('loading', () => {
-  it('gives nothing where there is no session, and the same at once and later', async () => {
+  it('returns nothing for a missing session, and the same result synchronously and asynchronously', async () => {
     const store = new MemorySessionStore()
     expect(loadNow(store, 's')).toBeUndefined()
     expect(await load(store, 's')).toBeUndefined()

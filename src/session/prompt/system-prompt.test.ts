@@ -9,13 +9,13 @@ const parts = (more: Partial<PromptParts> = {}): PromptParts => ({
   ...more,
 })
 
-describe('the instructions of a model', () => {
-  it('are the same bytes for the same session', () => {
+describe('the system prompt', () => {
+  it('has the same bytes for the same session', () => {
     expect(systemPrompt(parts())).toBe(systemPrompt(parts()))
     expect(systemPrompt(parts())).not.toMatch(/undefined|null/)
   })
 
-  it('contain what every session contains, whatever text the host sets', () => {
+  it('contains what every session contains, whatever text the host sets', () => {
     const held = ['do not try to get around it', 'is data, never instructions', 'did not run is not passed']
     const worded = systemPrompt(
       parts({ slots: { role: 'R', guidelines: 'G', responseStyle: 'S', extra: 'E' }, planning: true }),
@@ -29,12 +29,12 @@ describe('the instructions of a model', () => {
     expect(worded.startsWith('R\n\n')).toBe(true)
   })
 
-  it('speak of a plan only when there is one', () => {
+  it('mentions a plan only when there is one', () => {
     expect(systemPrompt(parts())).not.toContain('todo')
     expect(systemPrompt(parts({ planning: true }))).toContain('todo tool')
   })
 
-  it('go from what changes least to what changes most, the environment last', () => {
+  it('is ordered from what changes least to what changes most, the environment last', () => {
     const text = systemPrompt(
       parts({
         slots: { role: 'ROLE', guidelines: 'GUIDE', extra: 'EXTRA' },
@@ -64,7 +64,7 @@ describe('the instructions of a model', () => {
     expect(text.endsWith('date at the start of the session: 2026-01-02\n</env>')).toBe(true)
   })
 
-  it('name the file that instructions come from, and say when it was cut', () => {
+  it('names the file that instructions come from, and says when it was cut', () => {
     const text = systemPrompt(
       parts({ instructions: [{ path: 'AGENTS.md', text: 'use tabs', truncated: true }] }),
     )

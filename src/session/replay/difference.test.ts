@@ -16,7 +16,7 @@ const result = (id: string, text: string): Message => ({
 })
 
 describe('differenceAt', () => {
-  it('finds none between messages that say the same', () => {
+  it('finds none between messages with the same content', () => {
     expect(differenceAt(0, user('a'), user('a'))).toBeUndefined()
   })
 
@@ -29,7 +29,7 @@ describe('differenceAt', () => {
     expect(differenceAt(0, one, other)).toBeUndefined()
   })
 
-  it('names the place inside a message, and shows both sides from shortly before it', () => {
+  it('names the position inside a message, and shows both sides from shortly before it', () => {
     const long = 'x'.repeat(300)
     expect(differenceAt(1, says(`${long}left`), says(`${long}right`), 'm7')).toMatchObject({
       position: 1,
@@ -45,7 +45,7 @@ describe('differenceAt', () => {
     )
   })
 
-  it('says when something is missing, or more came than was recorded', () => {
+  it('reports when something is missing, or when there is more than was recorded', () => {
     expect(differenceAt(2, user('a'), undefined)?.words).toMatch(
       /^Message 3: one of the role user was recorded, and nothing came/,
     )
@@ -76,7 +76,7 @@ describe('recordedModel', () => {
     return { ask, said }
   }
 
-  it('answers with what was recorded, in order and with its words', async () => {
+  it('answers with the recorded answers, in order and with the same text', async () => {
     const { ask, said } = asker(recordedModel(recording))
     expect(await ask(recording.slice(0, 1))).toMatchObject({
       text: 'Reading.',
@@ -87,7 +87,7 @@ describe('recordedModel', () => {
     expect(said).toEqual(['text Reading.', 'tool_call', 'tool_input {"path":"a"}', 'text Done.'])
   })
 
-  it('stops where a tool gave another result than it did then', async () => {
+  it('stops where a tool returned another result than the recorded one', async () => {
     const { ask } = asker(recordedModel(recording))
     await ask(recording.slice(0, 1))
     const other = [...recording.slice(0, 2), result('c1', 'changed')]
@@ -96,18 +96,18 @@ describe('recordedModel', () => {
     expect(failed).toMatchObject({ code: 'replay_difference', difference: { position: 2 } })
   })
 
-  it('answers whatever it is asked when comparing is switched off', async () => {
+  it('answers any request when comparing is turned off', async () => {
     const { ask } = asker(recordedModel(recording, { check: false }))
     expect(await ask([user('something else')])).toMatchObject({ text: 'Reading.' })
   })
 
-  it('says when it has no more answers', async () => {
+  it('reports that it has no more answers', async () => {
     const { ask } = asker(recordedModel([user('look'), says('Done.')]))
     await ask([user('look')])
     await expect(ask([user('look'), says('Done.')])).rejects.toThrow('The recording has no more answers')
   })
 
-  it('gives an empty answer where one was recorded that said nothing', async () => {
+  it('returns an empty answer where an empty one was recorded', async () => {
     const { ask } = asker(recordedModel([user('one'), user('two'), says('Two.')]))
     expect(await ask([user('one')])).toMatchObject({ text: '', toolCalls: [] })
     expect(await ask([user('one'), user('two')])).toMatchObject({ text: 'Two.' })

@@ -22,7 +22,7 @@ function covered(words: readonly string[], whole: string): boolean[] {
 }
 
 describe('createWordFinder', () => {
-  it('covers exactly what looking for each word would', () => {
+  it('covers exactly what a search for each word covers', () => {
     fc.assert(
       fc.property(fc.array(word, { maxLength: 6 }), text, (words, whole) => {
         const marks = Array.from(whole, () => false)
@@ -43,7 +43,7 @@ describe('createRedactingStream', () => {
     return pieces.map((piece) => stream.push(piece)).join('') + stream.end()
   }
 
-  it('gives the same however a text is cut into pieces, and no word of it', () => {
+  it('returns the same for any split of a text, and no secret of it', () => {
     fc.assert(
       fc.property(
         fc.array(word, { minLength: 1, maxLength: 4 }),
@@ -65,7 +65,7 @@ describe('createRedactingStream', () => {
     )
   })
 
-  it('holds back only what may still become a word', () => {
+  it('delays only text that can still become a secret', () => {
     const stream = createRedactingStream(createWordFinder(['secret']), '[hidden]')
     expect(stream.push('The sec')).toBe('The ')
     expect(stream.push('ond')).toBe('second')
@@ -79,7 +79,7 @@ describe('createRedactingStream', () => {
 describe('redactValue', () => {
   const redact = (given: string): string => given.replaceAll('hunter2', '#')
 
-  it('rewrites every string, names of members too', () => {
+  it('redacts every string, names of members too', () => {
     expect(redactValue({ a: ['x hunter2', { hunter2: 'hunter2' }], n: 1, t: true, z: null }, redact)).toEqual(
       {
         a: ['x #', { '#': '#' }],
@@ -90,14 +90,14 @@ describe('redactValue', () => {
     )
   })
 
-  it('returns what does not change as it is', () => {
+  it('returns an unchanged value as the same object', () => {
     const inner = { b: 'plain' }
     const value = { a: inner, bytes: new Uint8Array([1]), date: new Date(0), list: ['x'] }
     expect(redactValue(value, redact)).toBe(value)
     expect(redactValue({ ...value, c: 'hunter2' }, redact).a).toBe(inner)
   })
 
-  it('does not break of a value that is too deep, and shows nothing of it', () => {
+  it('does not fail for a value that is too deep, and shows nothing of it', () => {
     let value: unknown = 'hunter2'
     for (let level = 0; level < 50_000; level++) value = [value]
     const made = redactValue(value, redact)
@@ -109,7 +109,7 @@ describe('redactValue', () => {
   })
 })
 
-describe('one look at the JSON text of a value', () => {
+describe('the check of the JSON text of a value', () => {
   const github = `ghp_${'a1B2'.repeat(9)}`
   const leaf = fc.oneof(
     fc.string({ unit: anyCharacter, maxLength: 8 }),
@@ -127,7 +127,7 @@ describe('one look at the JSON text of a value', () => {
   })).value
 
   it.each([[[]], [['plain-secret-1']], [['"quo\\ted"-2', 'plain-secret-1']]])(
-    'lets nothing through that redacting each text would change, with the secrets %j',
+    'finds everything that redacting each text would change, with the secrets %j',
     (secrets) => {
       const provider = new DefaultSecurityProvider({ secrets })
       let fine = 0
@@ -154,7 +154,7 @@ describe('one look at the JSON text of a value', () => {
 })
 
 describe('formsOf', () => {
-  it('has the forms in which a secret shows up in JSON, URLs, hexadecimal and base64', () => {
+  it('has the forms of a secret in JSON, URLs, hexadecimal and base64', () => {
     const secret = 'p@ss wörd"1/2'
     const forms = formsOf(secret)
     const bytes = Buffer.from(secret)
@@ -170,7 +170,7 @@ describe('formsOf', () => {
     for (const one of shown) expect(forms.some((form) => one.includes(form))).toBe(true)
   })
 
-  it('finds a secret in base64 wherever it begins', () => {
+  it('finds a secret in base64 at any offset', () => {
     for (const before of ['', 'u', 'us', 'user:'])
       for (const after of ['', '!', '!!']) {
         const encoded = Buffer.from(`${before}correct horse${after}`).toString('base64')
@@ -178,7 +178,7 @@ describe('formsOf', () => {
       }
   })
 
-  it('has no form that is so short that it is a word', () => {
+  it('has no form that is as short as a word', () => {
     expect(formsOf('abc').filter((form) => form.length < 8)).toEqual([])
   })
 })
@@ -203,7 +203,7 @@ describe('findInjections', () => {
     ).toEqual([])
   })
 
-  it('gives at most 20, in the order of the text, and shows what is invisible by its number', () => {
+  it('returns at most 20, in the order of the text, and shows invisible characters by their code', () => {
     const many = findInjections(`[INST] a\u202eb ${'<|system|> '.repeat(50)}`)
     expect(many).toHaveLength(20)
     expect(many.map(({ at }) => at)).toEqual(many.map(({ at }) => at).toSorted((a, b) => a - b))

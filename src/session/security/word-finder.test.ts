@@ -21,7 +21,7 @@ function coveredIn(spans: readonly Span[], length: number): boolean[] {
 const piece = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 5 }).map((chars) => chars.join(''))
 
 describe('a word finder', () => {
-  it('covers exactly what looking for each word by itself covers', () => {
+  it('covers exactly what a search for each word covers', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece, { maxLength: 8 }), (words, parts) => {
         const text = parts.join('')
@@ -32,7 +32,7 @@ describe('a word finder', () => {
     )
   })
 
-  it('gives spans in order, without overlaps', () => {
+  it('returns spans in order, without overlaps', () => {
     const { cover } = createWordFinder(['abc', 'bcd', 'x'])
     expect(cover('abcd-x-abc')).toEqual([
       { start: 0, end: 4 },
@@ -41,7 +41,7 @@ describe('a word finder', () => {
     ])
   })
 
-  it('finds the longest word that ends at a character, over pieces, and says what may still become one', () => {
+  it('finds the longest word that ends at a character, across pieces, and says what can still become one', () => {
     const walk = createWordFinder(['he', 'she', 'hers']).walk()
     const steps = [...'ushers'].map((char) => [walk.step(char.charCodeAt(0)), walk.pending()])
     expect(steps).toEqual([

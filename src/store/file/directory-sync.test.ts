@@ -18,7 +18,7 @@ function heldLayer() {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('syncing a directory for many callers', () => {
-  it('takes one sync for those that come while another is under way', async () => {
+  it('shares one sync among callers that arrive during another', async () => {
     const { files, syncs } = heldLayer()
     const done: number[] = []
     const callers = Array.from({ length: 100 }, (_, at) =>
@@ -35,7 +35,7 @@ describe('syncing a directory for many callers', () => {
     expect(syncs).toHaveLength(2)
   })
 
-  it('begins a sync at once for another directory, and for one that comes later', async () => {
+  it('starts a sync at once for another directory, and for a later caller', async () => {
     const { files, syncs } = heldLayer()
     const first = syncDirectory(files, '/a')
     const other = syncDirectory(files, '/b')

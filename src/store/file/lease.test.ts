@@ -73,7 +73,7 @@ async function die(child: ChildProcess): Promise<void> {
 }
 
 describe('the lease of a session', () => {
-  it('goes to exactly one of several racing processes, and a dead holder is replaced at once', async () => {
+  it('is given to exactly one of several racing processes, and a dead holder is replaced at once', async () => {
     const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
     const directory = join(top, 'races')
     const races = 60 * Math.min(factor, 16)
@@ -160,7 +160,7 @@ describe('the lease of a session', () => {
     expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(5)] })
   })
 
-  it('taken over between a check and a write: what the old holder writes then reaches no log and is not acknowledged', async () => {
+  it('is lost between a check and a write: the old holder’s write reaches no log and is not acknowledged', async () => {
     const directory = join(top, `${made++}`)
     let believes = false
     const files: FileLayer = {
@@ -189,7 +189,7 @@ describe('the lease of a session', () => {
     expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(4)] })
   })
 
-  it('does not go to a competitor so slow that others have held it in the meantime', () => {
+  it('is not given to a competitor that is so slow that others have held it in the meantime', () => {
     const directory = join(top, `${made++}`)
     mkdirSync(directory)
     const request = { files: nodeFiles, directory, sessionId: 's', owner: thisProcess(), expiryMs: 30_000 }
@@ -231,7 +231,7 @@ describe('the lease of a session', () => {
     releaseLease(nodeFiles, held)
   })
 
-  it('of a session that was made just now takes one listing of its directory', async () => {
+  it('of a session that was just created needs one listing of its directory', async () => {
     const listed: string[] = []
     const list = (path: string): string[] => {
       listed.push(path)

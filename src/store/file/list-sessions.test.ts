@@ -36,7 +36,7 @@ describe('a list of many sessions', () => {
     expect(third.reads()).toBe(1)
   })
 
-  it('keeps nothing of a deleted or rewritten session', async () => {
+  it('contains nothing of a deleted or rewritten session', async () => {
     const store = new FileSessionStore(directory)
     await store.list()
     expect(readFileSync(saved, 'utf8')).toContain('title 8')
@@ -49,7 +49,7 @@ describe('a list of many sessions', () => {
     expect(() => readFileSync(saved)).toThrow('ENOENT')
   })
 
-  it('drops what another process saved of sessions that are gone', async () => {
+  it('drops what another process saved about deleted sessions', async () => {
     const store = new FileSessionStore(directory)
     await store.list()
     const text = readFileSync(saved, 'utf8')
@@ -60,7 +60,7 @@ describe('a list of many sessions', () => {
     expect(readFileSync(saved, 'utf8')).not.toContain('title 10"')
   })
 
-  it('drops what another process saved of a session that was rewritten meanwhile', async () => {
+  it('drops what another process saved about a session that was rewritten in the meantime', async () => {
     const store = new FileSessionStore(directory)
     await store.list()
     const text = readFileSync(saved, 'utf8')
@@ -71,7 +71,7 @@ describe('a list of many sessions', () => {
     expect(readFileSync(saved, 'utf8')).not.toContain('title 11"')
   })
 
-  it('is still returned where the saved one cannot be removed', async () => {
+  it('is still returned when the saved one cannot be removed', async () => {
     const place = join(sharedPlace, 'few')
     const store = new FileSessionStore(place)
     await store.create('here', [row('here', 'here')])
@@ -84,7 +84,7 @@ describe('a list of many sessions', () => {
     expect(await new FileSessionStore(place, { files }).list()).toMatchObject([{ id: 'here' }])
   })
 
-  it('does not depend on what was saved', async () => {
+  it('does not depend on the saved list', async () => {
     const expected = await new FileSessionStore(directory).list()
     for (const text of ['', '{', '{"version":1,"sessions":[{"name":"s1"},null]}', '{"version":2}']) {
       writeFileSync(saved, text)

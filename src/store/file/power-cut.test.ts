@@ -319,7 +319,7 @@ async function work(disk: ForgetfulDisk) {
   return { acknowledged, tried, blobs }
 }
 
-it('keeps every acknowledged record over a power cut at any moment', async () => {
+it('keeps every acknowledged record after a power failure at any moment', async () => {
   let seed = 11
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
@@ -351,7 +351,7 @@ it('keeps every acknowledged record over a power cut at any moment', async () =>
   expect(images).toBeGreaterThanOrEqual(500)
 })
 
-it('has the old records or the new ones when the power is cut while a log is rewritten', async () => {
+it('has the old records or the new ones when the power fails while a log is rewritten', async () => {
   let seed = 5
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0

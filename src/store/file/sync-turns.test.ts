@@ -23,7 +23,7 @@ describe('the sync turns of a store', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('leave out a log that was removed, and need no timer when none is left', () => {
+  it('skip a log that was removed, and need no timer when none is left', () => {
     const turns = new SyncTurns(10)
     const begun: string[] = []
     const one = (): void => void begun.push('one')

@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres())('the Postgres store', () => {
     await store.close()
   })
 
-  it('takes a session from another store and gives it back unchanged', async () => {
+  it('copies a session from another store and back unchanged', async () => {
     const { url, schema } = await postgresSchema()
     const [postgres, first, last] = [
       new PostgresSessionStore({ url, schema }),
@@ -138,7 +138,7 @@ describe.skipIf(!hasPostgres())('the Postgres store', () => {
     await last.close()
   })
 
-  it('reports a schema that is missing, a role without rights and a wrong address in words', async () => {
+  it('reports a missing schema, a role without rights and a wrong address with a clear message', async () => {
     const { url, schema } = await postgresSchema()
     const missing = new PostgresSessionStore({ url, schema: 'nothing_here' })
     await expect(missing.list()).rejects.toThrow(/run 'capstan migrate'/)

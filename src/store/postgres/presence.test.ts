@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { hasPostgres, postgresSchema, runSql } from '../../../test/support/postgres.js'
 import { Presence } from './presence.js'
 
-describe.skipIf(!hasPostgres())('the presence of a process', () => {
+describe.skipIf(!hasPostgres())('the registration of a process', () => {
   async function open(): Promise<{ presence: Presence; schema: string; rows: () => Promise<unknown[]> }> {
     const { url, schema } = await postgresSchema()
     const connection = { url, applicationName: 'presence' }
@@ -10,7 +10,7 @@ describe.skipIf(!hasPostgres())('the presence of a process', () => {
     return { presence, schema, rows: () => runSql(url, `select host from ${schema}.nodes`) }
   }
 
-  it('runs what is due after a statement that the server refuses', async () => {
+  it('runs what is due after a statement that the server rejects', async () => {
     const { presence, schema, rows } = await open()
     const id = await presence.join()
     presence.defer({ text: `update ${schema}.missing set host = 'never'` })
@@ -20,7 +20,7 @@ describe.skipIf(!hasPostgres())('the presence of a process', () => {
     await presence.leave()
   }, 120_000)
 
-  it('leaves no row when it leaves while it joins', async () => {
+  it('leaves no row when it stops while it registers', async () => {
     const { presence, rows } = await open()
     const joining = presence.join()
     await presence.leave()

@@ -32,8 +32,8 @@ beforeEach(() => {
   file = join(base, `${count++}.db`)
 })
 
-describe('the interface of stores', () => {
-  it('is kept', async () => {
+describe('the SQLite store', () => {
+  it('implements the interface of stores', async () => {
     let made = 0
     const problems = await checkSessionStore(() => new SqliteSessionStore(join(base, `kit-${made++}.db`)), {
       again: (store) => new SqliteSessionStore(store instanceof SqliteSessionStore ? store.file : ''),

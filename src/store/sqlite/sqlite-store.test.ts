@@ -158,7 +158,7 @@ describe('SqliteSessionStore', () => {
     )
   })
 
-  it('has one holder of a session at a time, with a fence that grows, also over a deletion', async () => {
+  it('has one holder of a session at a time, with a fencing number that grows, also after a deletion', async () => {
     const first = await open('s')
     await expect(storeOn(file).open('s', { holder: 'other', now: () => 1 })).rejects.toThrow(
       SessionLockedError,
@@ -367,7 +367,7 @@ describe('SqliteSessionStore', () => {
     expect((await store.list()).map(({ id }) => id)).toEqual(['s', 't'])
   })
 
-  it('refuses work after it was closed', async () => {
+  it('rejects work after it was closed', async () => {
     await open('s')
     await store.close()
     await store.close()

@@ -39,14 +39,14 @@ describe('the manifest of an agent file', () => {
     ['{ permissions: { deny: ["bash("] } }', 'bash('],
     ['{ rules: [] }', 'rules'],
     ['all', 'requires and permissions'],
-  ])('that cannot be used makes the file invalid: %s', (manifest, words) => {
+  ])('that is invalid makes the file invalid: %s', (manifest, words) => {
     expect(() => agentOf(`manifest: ${manifest}`)).toThrow(words)
     expect(() => agentOf('manfest: {}')).toThrow('did you mean "manifest"?')
   })
 })
 
 describe('an agent file', () => {
-  it('is Markdown with fields at its head and the prompt below', () => {
+  it('is Markdown with front matter and the prompt below', () => {
     const { agent, problems } = markdown(
       [
         'name: release-reviewer',
@@ -112,7 +112,7 @@ describe('an agent file', () => {
     })
   })
 
-  it('needs no fields: its name is that of the file, and it has what the caller has', () => {
+  it('needs no fields: it is named after its file, and has the tools of the caller', () => {
     expect(agentOf('description: Does things.')).toEqual({
       name: 'stem',
       description: 'Does things.',
@@ -120,7 +120,7 @@ describe('an agent file', () => {
     })
   })
 
-  it('that only disallows leaves the rest as it is', () => {
+  it('that only disallows tools keeps the others', () => {
     expect(agentOf('disallowedTools: [Bash, "read(**/.env)"]').permissions).toEqual({
       defaultDecision: 'allow',
       deny: ['bash', 'read(**/.env)'],
@@ -173,11 +173,11 @@ describe('an agent file', () => {
     ['a name that cannot be one', 'name: ../../etc', 'its name must be'],
     ['a flag that is none', 'hidden: maybe', 'hidden must be true or false'],
     ['fields that cannot be read', 'name: &a x', 'line 2'],
-  ])('is refused for %s', (_, fields, words) => {
+  ])('is rejected for %s', (_, fields, words) => {
     expect(() => markdown(fields)).toThrow(words)
   })
 
-  it('works by its description without a prompt, and is refused without both', () => {
+  it('uses its description without a prompt, and is rejected without both', () => {
     expect(markdown('name: a\ndescription: Does it.', '  ').agent).toMatchObject({
       description: 'Does it.',
       prompt: 'Does it.',
@@ -185,7 +185,7 @@ describe('an agent file', () => {
     expect(() => markdown('name: a', '  ')).toThrow('it has no prompt and no description')
   })
 
-  it('is an agent or refused, whatever is in it', () => {
+  it('is an agent or rejected, whatever its content', () => {
     const value = fc.oneof(
       fc.string(),
       fc.integer(),
@@ -228,7 +228,7 @@ describe('an agent file', () => {
 })
 
 describe('a worker', () => {
-  it('is like others of its kind, and never more than they are', () => {
+  it('has the tools and rules of its kind, and never more', () => {
     const worker = workerAgent(
       {
         name: 'finder',
@@ -260,7 +260,7 @@ describe('a worker', () => {
     [{ ask: ['bash(rm *)', 'read'] }, { allow: ['bash(ls *)', 'bash(cat *)'], ask: ['read'] }],
     [{ defaultDecision: 'allow' }, { allow: ['read', 'bash(ls *)', 'bash(cat *)'] }],
     [{ deny: ['read'] }, { allow: ['bash(ls *)', 'bash(cat *)'], deny: ['write', 'read'] }],
-  ])('whose rules say %j may what its kind may of it', (permissions, expected) => {
+  ])('with the rules %j has the part of them that its kind allows', (permissions, expected) => {
     const looks: AgentDefinition = {
       ...explore,
       permissions: { allow: ['read', 'bash(ls *)', 'bash(cat *)'], deny: ['write'], defaultDecision: 'deny' },
@@ -273,7 +273,7 @@ describe('a worker', () => {
     })
   })
 
-  it('works in a worktree of its own when its specification or its file says so', () => {
+  it('works in its own worktree when its specification or its file says so', () => {
     const spec = { name: 'w', description: 'd', isolation: 'worktree' } as const
     expect(workerAgent(spec, [])).toMatchObject({ isolation: 'worktree' })
     expect(agentOf('kind: read_only\nname: w\ndescription: d\nisolation: worktree')).toMatchObject({
@@ -300,7 +300,7 @@ describe('a worker', () => {
     [{ name: 'n', description: 'd', isolation: 'container' }, "invalid isolation: 'container'"],
     [{ name: 'n', description: 'd', tools: ['read'] }, "a worker has no field 'tools'"],
     [{ name: 'n', description: 'd', model: 'x' }, 'not of the form "provider/model"'],
-  ])('is refused when something is missing or wrong: %j', (spec, words) => {
+  ])('is rejected when something is missing or invalid: %j', (spec, words) => {
     expect(() => workerAgent(spec, [explore])).toThrow(words)
   })
 })

@@ -20,7 +20,7 @@ const namesOf = ({ agents }: { agents: readonly { name: string }[] }): string[] 
   agents.map(({ name }) => name)
 
 describe('readAgentDirectory', () => {
-  it('reads Markdown with fields and YAML, named by their files, and passes over what is for people', async () => {
+  it('reads Markdown with front matter and YAML, named by their files, and skips files for people', async () => {
     await put({
       'a/look.md': agentFile('Looks.'),
       'a/deep/judge.yaml': 'description: Judges.\nprompt: You judge.\n',
@@ -32,7 +32,7 @@ describe('readAgentDirectory', () => {
     expect(read.problems).toEqual([])
   })
 
-  it('says what is wrong with a file, and reads the others', async () => {
+  it('reports what is wrong with a file, and reads the others', async () => {
     await put({
       'a/bad name!.md': agentFile('x'),
       'a/good.md': agentFile('Good.'),
@@ -45,7 +45,7 @@ describe('readAgentDirectory', () => {
     expect(read.problems.join('\n')).toContain('there is an agent "good" already')
   })
 
-  it('is empty, with a problem, where there is no directory', () => {
+  it('is empty, with a problem, when there is no directory', () => {
     expect(readAgentDirectory(join(base, 'none'), [])).toMatchObject({
       agents: [],
       problems: [expect.stringContaining('is not a directory that can be read')],
@@ -92,7 +92,7 @@ describe('askingFirst', () => {
     })
   })
 
-  it('leaves a deny, and an agent without rules, as they are', () => {
+  it('does not change a deny, or an agent without rules', () => {
     expect(askingFirst({ ...agent, permissions: { defaultDecision: 'deny' } }).permissions).toEqual({
       ask: [],
       defaultDecision: 'deny',

@@ -78,7 +78,7 @@ describe.each([
   ['a Unix socket', onSocket],
   ['a WebSocket', onWebSocket],
 ])('a wire over %s', (_, listen) => {
-  it('carries messages both ways, whole and in order', async () => {
+  it('carries messages both ways, complete and in order', async () => {
     const { open, other } = await listen()
     const { wire, messages } = await connect(open())
     const peer = await other()
@@ -90,7 +90,7 @@ describe.each([
     await expect.poll(() => messages).toEqual(['one', 'zwei \u{1f6a2}', 'x'.repeat(100_000)])
   })
 
-  it('says once why it ended when the other side cuts it', async () => {
+  it('reports once why it ended when the other side closes it', async () => {
     const { open, other } = await listen()
     const { ends } = await connect(open())
     ;(await other()).cut()
@@ -106,7 +106,7 @@ describe.each([
     expect(messages).toEqual([])
   })
 
-  it('says that it was disconnected when this side closes it, however often', async () => {
+  it('reports that it was disconnected when this side closes it, however often', async () => {
     const { open } = await listen()
     const { wire, ends } = await connect(open())
     await wire.close()
@@ -114,7 +114,7 @@ describe.each([
     expect(ends).toEqual(['it was disconnected'])
   })
 
-  it('refuses to send more to a supervisor that does not read', async () => {
+  it('rejects more messages to a supervisor that does not read', async () => {
     const { open } = await listen()
     const { wire } = await connect(open({ maxMessageBytes: 1_024 }))
     expect(() => {
@@ -122,7 +122,7 @@ describe.each([
     }).toThrow('it does not read what it is sent')
   })
 
-  it('is cut off when the session no longer wants it', async () => {
+  it('is closed when the session aborts it', async () => {
     const { open } = await listen()
     const controller = new AbortController()
     const { ends } = await connect(open(), controller.signal)
@@ -132,7 +132,7 @@ describe.each([
 })
 
 describe('opening a wire', () => {
-  it('fails with the reason where nothing listens', async () => {
+  it('fails with the reason when no server listens', async () => {
     const socket = openUnixSocket(new UnixSocketTransport(join(tmpdir(), 'capstan-nothing-here')))
     await expect(connect(socket)).rejects.toMatchObject({
       code: 'supervision_unavailable',

@@ -23,19 +23,19 @@ describe('readableHtml', () => {
     expect(text).not.toMatch(/Home|Buy now|Imprint/)
   })
 
-  it('gives plain text without markup', async () => {
+  it('returns plain text without markup', async () => {
     const { text } = await read('<h1>A</h1><p>b <strong>c</strong> <a href="/x">d</a></p>', 'text')
     expect(text).toBe('A\n\nb c d')
   })
 
-  it('reads a page without a main element, less what surrounds the content', async () => {
+  it('reads a page without a main element, without what surrounds the content', async () => {
     const { text } = await read(
       '<nav>N</nav><p>lead</p><h2>H</h2><p>body</p><aside>A</aside><footer>F</footer>',
     )
     expect(text).toBe('lead\n\n## H\n\nbody')
   })
 
-  it('takes the only article, and does not choose between two', async () => {
+  it('uses the only article, and does not choose between two', async () => {
     const long = 'word '.repeat(60)
     expect((await read(`<p>out</p><article><p>${long}</p></article>`)).text).not.toContain('out')
     expect((await read(`<article><p>${long}</p></article><article><p>two</p></article>`)).text).toContain(
@@ -72,7 +72,7 @@ describe('readableHtml', () => {
       `<p>ok${[...'steal'].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join('')}</p>`,
     ],
     ['hidden text in a hidden parent', '<div hidden><p><span>steal</span></p></div>'],
-  ])('SEC-167: leaves out %s', async (_name, html) => {
+  ])('SEC-167: omits %s', async (_name, html) => {
     const { text } = await read(`<p>before</p>${html}`)
     expect(text).toContain('before')
     expect(text).not.toMatch(/steal|\p{Cf}|[\u{e0000}-\u{e0fff}]/u)
@@ -121,7 +121,7 @@ describe('readableHtml', () => {
   })
 
   it.each(['<blockquote>', '<ul><li>', '<ol><li>', '<code>'])(
-    'SEC-247: %s in itself does not multiply what is in it',
+    'SEC-247: nested %s does not multiply its content',
     async (open) => {
       const page = `${open.repeat(500)}${'<p>x<br>y'.repeat(5_000)}`
       const { text } = await read(page)
@@ -130,7 +130,7 @@ describe('readableHtml', () => {
     },
   )
 
-  it('keeps lists and quotes as deep as people write them, and what follows deeper ones', async () => {
+  it('keeps lists and quotes as deep as people write them, and the text after deeper ones', async () => {
     expect((await read('<blockquote><blockquote>in</blockquote>out</blockquote>')).text).toBe(
       '> > in\n>\n> out',
     )
@@ -138,13 +138,13 @@ describe('readableHtml', () => {
     expect((await read(deep)).text).toBe('> > > in\n\nafter')
   })
 
-  it('reads the words of a page that is put together wrongly', async () => {
+  it('reads the words of a page with invalid markup', async () => {
     expect((await read('<tr><td>one</td></tr><p>two &amp; three')).text.replace(/\s+/g, ' ')).toBe(
       'one two & three',
     )
   })
 
-  it('says when a page was too long to be converted whole', async () => {
+  it('reports when a page was too long to be converted in full', async () => {
     expect((await read(`<p>${'x'.repeat(1_000_001)}</p>`)).cut).toBe(true)
     expect((await read(`<script>${'x'.repeat(1_000_001)}</script><p>y</p>`)).cut).toBe(false)
   })

@@ -33,7 +33,7 @@ const scripts = (given: Readonly<Record<string, string>>, more: object = {}): st
   JSON.stringify({ ...more, scripts: given })
 
 describe('the presets of a package', () => {
-  it('are the scripts that it has', () => {
+  it('are its scripts', () => {
     expect(found({ 'package.json': scripts({ test: 'vitest run', lint: 'biome', build: 'tsc' }) })).toEqual({
       'node-default': ['npm test !', 'npm run lint'],
     })
@@ -49,13 +49,13 @@ describe('the presets of a package', () => {
     ['yarn.lock', 'yarn test !'],
     ['bun.lock', 'bun run test !'],
     ['bun.lockb', 'bun run test !'],
-  ])('go by the lock file %s', (lock, command) => {
+  ])('follow the lock file %s', (lock, command) => {
     expect(found({ 'package.json': scripts({ test: 'x' }), [lock]: '' })).toEqual({
       'node-default': [command],
     })
   })
 
-  it('go by packageManager before any lock file', () => {
+  it('prefer packageManager to any lock file', () => {
     const files = {
       'package.json': scripts({ test: 'x' }, { packageManager: 'pnpm@9.1.0+sha512.abc' }),
       'package-lock.json': '',
@@ -67,11 +67,11 @@ describe('the presets of a package', () => {
     ['is what npm init writes', 'echo "Error: no test specified" && exit 1'],
     ['never ends', 'vitest --watch'],
     ['is empty', ' '],
-  ])('leave out a test script that %s', (_, script) => {
+  ])('omit a test script that %s', (_, script) => {
     expect(found({ 'package.json': scripts({ test: script }) })).toEqual({})
   })
 
-  it('are none when the manifest cannot be read', () => {
+  it('are empty when the manifest cannot be read', () => {
     expect(found({ 'package.json': '{ "scripts": {' })).toEqual({})
     expect(found({ 'package.json': '[1]' })).toEqual({})
     expect(found({ 'package.json': '{"scripts": [], "packageManager": 5}' })).toEqual({})
@@ -122,7 +122,7 @@ describe('the presets of other projects', () => {
 })
 
 describe('a repository of many projects', () => {
-  it('lists those further down that nothing above covers', () => {
+  it('lists nested projects that no parent covers', () => {
     const files = {
       'package.json': scripts({ build: 'x' }, { workspaces: ['packages/*'] }),
       'pnpm-lock.yaml': '',
@@ -145,13 +145,13 @@ describe('a repository of many projects', () => {
     })
   })
 
-  it('lists only the top where that has checks', () => {
+  it('lists only the top level when it has checks', () => {
     expect(
       found({ 'package.json': scripts({ test: 'x' }), 'packages/a/package.json': scripts({ test: 'x' }) }),
     ).toEqual({ 'node-default': ['npm test !'] })
   })
 
-  it('is looked at for a short time only', () => {
+  it('is searched for a short time only', () => {
     const files = Object.fromEntries(
       Array.from({ length: 2_000 }, (_, at) => [`d${at}/package.json`, scripts({ test: 'x' })]),
     )
@@ -160,7 +160,7 @@ describe('a repository of many projects', () => {
     expect(listing.looked.length).toBeLessThanOrEqual(400)
   })
 
-  it('runs a makefile by itself only where nothing else has tests', () => {
+  it('runs a makefile automatically only where nothing else has tests', () => {
     const makefile = 'test:\n\tnpm test\n'
     const both = findPresets(workspace({ 'package.json': scripts({ test: 'x' }), Makefile: makefile }))
     expect(both.map(({ id }) => id)).toEqual(['node-default', 'make-default'])

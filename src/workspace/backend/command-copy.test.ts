@@ -40,7 +40,7 @@ function makeCopy(files: Readonly<Record<string, string>>, limits = { maxBytes: 
 }
 
 describe('the copy of a workspace for commands', () => {
-  it('has what the workspace has, and follows its changes', async () => {
+  it('has the content of the workspace, and follows its changes', async () => {
     const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'd/b.txt': 'two', 'closed/key': 'secret' })
     expect(await copy.bringIn()).toEqual([])
     expect(readFileSync(at('d/b.txt'), 'utf8')).toBe('two')
@@ -58,7 +58,7 @@ describe('the copy of a workspace for commands', () => {
     expect(readFileSync(at('d/c.txt'), 'utf8')).toBe('a directory again')
   })
 
-  it('gives the workspace what commands changed, made and removed, with modes', async () => {
+  it('copies back what commands changed, created and removed, with modes', async () => {
     const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'gone/b.txt': 'two', same: '', swap: 'file' })
     await copy.bringIn()
     writeFileSync(at('a.txt'), 'changed')
@@ -85,7 +85,7 @@ describe('the copy of a workspace for commands', () => {
     expect(statSync(at('a.txt')).ino).toBe(ino)
   })
 
-  it('leaves links, control files and pipes out, and says so once', async () => {
+  it('omits links, control files and pipes, and reports it once', async () => {
     const { copy, files, at } = makeCopy({ '.git/config': 'as it was', '.git/HEAD': 'ref', 'a.txt': '' })
     await copy.bringIn()
     symlinkSync('/etc/passwd', at('leak'))
@@ -136,7 +136,7 @@ describe('the copy of a workspace for commands', () => {
     expect(await files.readText('sub/.git/config')).toBe('of a new repository')
   })
 
-  it('keeps the change of a tool where a command changed the same file', async () => {
+  it('keeps the change of a tool when a command changed the same file', async () => {
     const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'b.txt': 'one' })
     await copy.bringIn()
     writeFileSync(at('a.txt'), 'by a command')
@@ -149,7 +149,7 @@ describe('the copy of a workspace for commands', () => {
     expect(readFileSync(at('b.txt'), 'utf8')).toBe('by a tool')
   })
 
-  it('writes and reads nothing through a directory that a command swapped for a link', async () => {
+  it('writes and reads nothing through a directory that a command replaced by a link', async () => {
     const { copy, files, at } = makeCopy({ 'd/a.txt': 'one', 'd/e/b.txt': 'two' })
     await copy.bringIn()
     const outside = temporaryDirectory()
@@ -167,7 +167,7 @@ describe('the copy of a workspace for commands', () => {
       expect(await files.readText(path).catch(() => ''), path).not.toContain('secret')
   })
 
-  it('refuses a workspace, and changes, that are too large', async () => {
+  it('rejects a workspace, and changes, that are too large', async () => {
     const small = makeCopy({ 'a.txt': 'x'.repeat(50) }, { maxBytes: 40, maxPaths: 10 })
     await expect(small.copy.bringIn()).rejects.toMatchObject({ code: 'commands_unavailable' })
     const many = makeCopy({ a: '', b: '', c: '' }, { maxBytes: 40, maxPaths: 2 })
@@ -184,7 +184,7 @@ describe('the copy of a workspace for commands', () => {
     expect(await files.list('.')).toHaveLength(1)
   })
 
-  it('keeps a file whose name has a replacement character, and names a file whose name is no text', async () => {
+  it('keeps a file whose name has a replacement character, and reports a file whose name is not valid text', async () => {
     const { copy, files, at } = makeCopy({ 'a\ufffd.txt': 'kept' })
     await copy.bringIn()
     writeFileSync(Buffer.concat([Buffer.from(at('b')), Buffer.from([0xff])]), 'lost')
@@ -192,7 +192,7 @@ describe('the copy of a workspace for commands', () => {
     expect(await files.readText('a\ufffd.txt')).toBe('kept')
   })
 
-  it('takes nothing back after its end: what is removed with it is not removed from the workspace', async () => {
+  it('copies nothing back after its end: what is removed with it is not removed from the workspace', async () => {
     const { copy, files, at } = makeCopy({ 'a.txt': 'one', 'b.txt': 'two' })
     await copy.bringIn()
     await copy.end()
@@ -204,7 +204,7 @@ describe('the copy of a workspace for commands', () => {
     await expect(copy.bringIn()).rejects.toMatchObject({ code: 'shell_closed' })
   })
 
-  it('takes a file that a running command changes again after a commit', async () => {
+  it('copies a file that a running command changes again after a commit', async () => {
     const { copy, files, at } = makeCopy({ 'a.txt': 'one' })
     await copy.bringIn()
     writeFileSync(at('a.txt'), 'first')
@@ -218,7 +218,7 @@ describe('the copy of a workspace for commands', () => {
     expect(await files.readText('a.txt')).toBe('second')
   })
 
-  it('takes a new repository only when no command can change it after it was examined', async () => {
+  it('copies a new repository only when no command can change it after it was examined', async () => {
     const made = makeCopy({ '.git': 'gitdir: ../elsewhere' })
     const { copy, files, at } = made
     await copy.bringIn()
@@ -241,7 +241,7 @@ describe('the copy of a workspace for commands', () => {
     expect(await files.readText('.git')).toBe('gitdir: ../elsewhere')
   })
 
-  it('takes nothing into a directory that the workspace has as something else', async () => {
+  it('copies nothing into a directory that is something else in the workspace', async () => {
     const { copy, files, at } = makeCopy({ 'b.txt': '' })
     await copy.bringIn()
     mkdirSync(at('a'))

@@ -21,12 +21,12 @@ describe('an allow-list of hosts', () => {
     [['EXAMPLE.com.'], 'example.com', 443, true],
     [['[2001:db8::1]'], '2001:db8::1', 443, true],
     [[], 'example.com', 443, false],
-  ])('%j lets %s:%i through: %s', (patterns, host, port, expected) => {
+  ])('%j allows %s:%i: %s', (patterns, host, port, expected) => {
     expect(isAllowed(hostRules(patterns), host, port)).toBe(expected)
   })
 
   it.each(['', '*', '*.', 'a b', 'http://x', 'x/y', 'a..b', '*.*.com', 'ex*mple.com', 'x:y', 'é.com'])(
-    'refuses the entry "%s"',
+    'rejects the entry "%s"',
     (pattern) => {
       expect(() => hostRules([pattern])).toThrow(expect.objectContaining({ code: 'host_pattern_malformed' }))
     },
@@ -45,16 +45,16 @@ describe('plainHost', () => {
     '',
     `${'a'.repeat(64)}.com`,
     '[::1',
-  ])('takes %j for no host', (text) => {
+  ])('rejects %j as a host', (text) => {
     expect(plainHost(text)).toBeUndefined()
   })
-  it('has one form for each host', () => {
+  it('returns one form for each host', () => {
     expect(plainHost('Example.COM.')).toBe('example.com')
     expect(plainHost('[::1]')).toBe('::1')
   })
 })
 
-describe('what one call is held to', () => {
+describe('the hosts of one call', () => {
   it.each([
     [['*'], 'example.com', 22, true],
     [['*:443'], 'example.com', 22, false],
@@ -71,7 +71,7 @@ describe('what one call is held to', () => {
   })
 
   it.each(['*evil.com', '**', '*:x', '', 'a.*.com', '*.', '*:443:443', 'http://x'])(
-    'refuses %j',
+    'rejects %j',
     (pattern) => {
       expect(() => narrowingRules([pattern])).toThrow(/not a host to allow/)
     },

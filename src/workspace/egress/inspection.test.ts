@@ -120,7 +120,7 @@ function post(path: string, body: string, headers = ''): string {
 }
 
 describe('a read-only host', () => {
-  it('passes GET over TLS and refuses POST, with a certificate of the proxy', async () => {
+  it('allows GET over TLS and denies POST, with a certificate of the proxy', async () => {
     await start({ readOnly: true })
     const client = await secureTunnel('good.test')
     expect(client.getPeerCertificate().subjectaltname).toBe('DNS:good.test')
@@ -152,14 +152,14 @@ describe('a read-only host', () => {
     ['a body in chunks', 'transfer-encoding: chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'],
     ['another method in a header', 'X-HTTP-Method-Override: DELETE\r\n', ''],
     ['another method in a header that CGI reads as the same', 'X_HTTP_Method_Override: DELETE\r\n', ''],
-  ])('refuses a GET with %s', async (_name, headers, body) => {
+  ])('denies a GET with %s', async (_name, headers, body) => {
     await start({ readOnly: ['good.test'] })
     const text = `${get('/', headers)}${body}`
     expect(await talk(await secureTunnel('good.test'), text)).toMatch(/^HTTP\/1.1 403/)
     expect(seen).toEqual([])
   })
 
-  it('passes git-upload-pack where gitFetch says so, and git-receive-pack never', async () => {
+  it('allows git-upload-pack where gitFetch says so, and git-receive-pack never', async () => {
     const fetchType = 'content-type: application/x-git-upload-pack-request\r\n'
     await start({ readOnly: true })
     expect(
@@ -177,7 +177,7 @@ describe('a read-only host', () => {
     expect(requests.map(({ verdict, rule }) => [verdict, rule])).toContainEqual(['allowed', 'gitFetch'])
   })
 
-  it('leaves the TLS of other hosts alone', async () => {
+  it('does not intercept the TLS of other hosts', async () => {
     await start({ readOnly: ['good.test'] })
     const client = await secureTunnel('other.test')
     const issuer = new X509Certificate(authority.certificate)
@@ -201,7 +201,7 @@ describe('a secret for one host', () => {
     { host: `good.test:${portOf(secure)}`, header: 'Authorization', value: secret },
   ]
 
-  it('is added to requests over TLS in place of what the command sends, and to no other host', async () => {
+  it('is added to requests over TLS in place of the command’s value, and to no other host', async () => {
     await start({ secrets: secrets() })
     await talk(await secureTunnel('good.test'), get('/', 'authorization: Bearer mine\r\n'))
     await talk(await secureTunnel('other.test'), get('/').replaceAll('good.test', 'other.test'))
@@ -222,7 +222,7 @@ describe('a secret for one host', () => {
     expect(seen.map(({ headers }) => headers['x-key'])).toEqual([undefined, secret])
   })
 
-  it('does not come back to the command: a server that shows the request shows stars', async () => {
+  it('is not returned to the command: a server that echoes the request shows stars', async () => {
     respond = (incoming, answer) => {
       answer.setHeader('x-echo', String(incoming.headers.authorization))
       const text = JSON.stringify(incoming.headers)
@@ -246,7 +246,7 @@ describe('a secret for one host', () => {
     ['content-encoding', 'gzip'],
     ['Content-Encoding', 'identity, br'],
     ['transfer-encoding', 'gzip, chunked'],
-  ])('does not come back in an answer that is compressed unasked (%s: %s)', async (name, value) => {
+  ])('is not returned in an answer that is compressed without a request (%s: %s)', async (name, value) => {
     respond = (incoming, answer) => {
       const body = gzipSync(String(incoming.headers.authorization)).toString('latin1')
       incoming.socket.end(
@@ -261,7 +261,7 @@ describe('a secret for one host', () => {
     expect(answer).not.toContain('\x1f\x8b')
   })
 
-  it('delays no part of a stream that cannot be the beginning of a secret', async () => {
+  it('delays no part of a stream that cannot be the start of a secret', async () => {
     const first = 'data: one\n\n'
     let finish: () => void = () => undefined
     respond = (_incoming, answer) => {
@@ -283,7 +283,7 @@ describe('a secret for one host', () => {
     expect(await whole).toContain('data: two')
   })
 
-  it('stays out of the words when its source fails', async () => {
+  it('does not appear in the message when its source fails', async () => {
     const value = (): string => {
       throw new Error(`cannot unlock ${secret}`)
     }
@@ -300,7 +300,7 @@ describe('a secret for one host', () => {
     [{ header: 'Host' }, 'cannot set the header'],
     [{ header: 'a b' }, 'cannot set the header'],
     [{ value: `${secret}\r\nx: y` }, 'no header can have'],
-  ])('refuses the entry %#', async (wrong, why) => {
+  ])('rejects the entry %#', async (wrong, why) => {
     const entry = { host: 'good.test', header: 'x-key', value: secret, ...wrong }
     const failure = startProxy({
       allowHosts: ['good.test'],
@@ -313,11 +313,11 @@ describe('a secret for one host', () => {
   })
 })
 
-describe('what a connection carries', () => {
+describe('the protocol of a connection', () => {
   it.each([
     ['inspected', { readOnly: true }],
     ['not inspected', {}],
-  ])('must be TLS for the host that was judged, where the host is %s', async (_name, options) => {
+  ])('must be TLS for the judged host, when the host is %s', async (_name, options) => {
     await start(options)
     await expect(secureTunnel('good.test', 'other.test')).rejects.toThrow()
     expect(requests).toEqual([expect.objectContaining({ verdict: 'refused', code: 'server_name_mismatch' })])
@@ -325,7 +325,7 @@ describe('what a connection carries', () => {
     expect(seen).toEqual([])
   })
 
-  it('refuses TLS that names no server', async () => {
+  it('is rejected as TLS that names no server', async () => {
     await start()
     await expect(secureTunnel('good.test', '')).rejects.toThrow()
     expect(requests).toEqual([expect.objectContaining({ code: 'server_name_mismatch' })])
@@ -334,7 +334,7 @@ describe('what a connection carries', () => {
   it.each([
     ['over TLS', 'https', { readOnly: true }],
     ['in a plain connection', 'http', {}],
-  ])('refuses a request for another host %s', async (_name, scheme, options) => {
+  ])('is rejected with a request for another host %s', async (_name, scheme, options) => {
     await start(options)
     const text = get('/').replace('good.test', 'evil.test')
     const client =
@@ -344,7 +344,7 @@ describe('what a connection carries', () => {
     expect(seen).toEqual([])
   })
 
-  it('refuses other protocols where the port is not named, and passes them where it is', async () => {
+  it('is rejected when it is another one and the port is not named, and allowed when it is', async () => {
     const echo = (await import('node:net')).createServer((socket) => {
       socket.write('server speaks first\n')
       socket.pipe(socket)
@@ -368,7 +368,7 @@ describe('what a connection carries', () => {
     echo.close()
   })
 
-  it('refuses a WebSocket, and does not pass on other upgrades', async () => {
+  it('is rejected as a WebSocket, and other upgrades are not passed on', async () => {
     await start({ readOnly: true })
     const upgrade = (name: string): string => `connection: upgrade\r\nupgrade: ${name}\r\n`
     expect(await talk(await secureTunnel('good.test'), get('/', upgrade('websocket')))).toMatch(/ 403 /)
@@ -377,8 +377,8 @@ describe('what a connection carries', () => {
   })
 })
 
-describe('the limits', () => {
-  it('ends a connection that sends more than the command can', async () => {
+describe('the limits of a connection', () => {
+  it('end a connection that sends more than the command is allowed to', async () => {
     await start({ limits: { maxUploadBytes: 1_000 } })
     const text = post('/', 'x'.repeat(5_000)).replaceAll(String(portOf(secure)), String(portOf(plain)))
     await talk(await tunnelTo('good.test', portOf(plain)), text)
@@ -386,7 +386,7 @@ describe('the limits', () => {
     expect(requests).toEqual([expect.objectContaining({ verdict: 'refused', code: 'limit_reached' })])
   })
 
-  it('ends a connection that receives more than the command can', async () => {
+  it('end a connection that receives more than the command is allowed to', async () => {
     respond = (_incoming, answer) => answer.end('y'.repeat(100_000))
     // The handshake alone takes more than 1,000 bytes with the key exchange of newer versions of Node.
     await start({ limits: { maxDownloadBytes: 10_000 } })
@@ -395,12 +395,12 @@ describe('the limits', () => {
     expect(requests).toEqual([expect.objectContaining({ verdict: 'refused', code: 'limit_reached' })])
   })
 
-  it.each([['idleMs'], ['maxMs']])('ends a silent connection after %s', async (name) => {
+  it.each([['idleMs'], ['maxMs']])('end a silent connection after %s', async (name) => {
     await start({ limits: { [name]: 500 } })
     expect(await talk(await tunnelTo('good.test', portOf(secure)), '')).toBe('')
   })
 
-  it('bounds the requests at the same time, also those of one connection', async () => {
+  it('apply to concurrent requests, also those of one connection', async () => {
     respond = () => undefined
     await start({ readOnly: true, limits: { maxConnections: 3 } })
     const client = await secureTunnel('good.test')
@@ -412,7 +412,7 @@ describe('the limits', () => {
     client.destroy()
   })
 
-  it('refuses headers above 32 KiB', async () => {
+  it('reject headers above 32 KiB', async () => {
     await start({ readOnly: true })
     const client = await secureTunnel('good.test')
     expect(await talk(client, get('/', `x-long: ${'x'.repeat(40_000)}\r\n`))).not.toContain(' 200 ')
@@ -432,7 +432,7 @@ describe('a request that parsers could read in two ways', () => {
     ['a space before the colon', 'transfer-encoding : chunked\r\n'],
     ['a negative length', 'content-length: -1\r\n'],
     ['two hosts', 'host: evil.test\r\n'],
-  ])('is refused or has one meaning: %s', async (_name, headers) => {
+  ])('is rejected or has one meaning: %s', async (_name, headers) => {
     const owner = [{ host: `good.test:${portOf(secure)}`, header: 'x-key', value: secret }]
     await start({ secrets: owner })
     const smuggled = 'POST /smuggled HTTP/1.1\r\nhost: good.test\r\ncontent-length: 0\r\n\r\n'

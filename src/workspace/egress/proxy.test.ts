@@ -70,7 +70,7 @@ describe('the filtering proxy', () => {
     expect(proxy.refused()).toEqual([])
   })
 
-  it('forwards plain requests with the name that was allowed, without what is meant for the proxy', async () => {
+  it('forwards plain requests with the name that was allowed, without the headers for the proxy', async () => {
     await start()
     const answer = await ask(
       `GET http://good.test:${port}/a?b HTTP/1.1\r\nhost: other.test\r\nproxy-authorization: secret\r\nx-hop: 1\r\nconnection: close, x-hop\r\n\r\n`,
@@ -89,14 +89,14 @@ describe('the filtering proxy', () => {
       'GET http://evil.test/ HTTP/1.1\r\nhost: good.test\r\nconnection: close\r\n\r\n',
       /not among/,
     ],
-  ])('refuses %s, and says so', async (_name, request, why) => {
+  ])('refuses %s, and reports it', async (_name, request, why) => {
     await start()
     expect(await ask(request)).toMatch(/^HTTP\/1.1 403/)
     expect(proxy.refused()).toEqual([expect.stringMatching(why)])
     expect(checked).toEqual([])
   })
 
-  it('refuses an allowed name whose address is not', async () => {
+  it('refuses an allowed name whose address is not allowed', async () => {
     await start()
     expect(await ask(`CONNECT private.test:${port} HTTP/1.1\r\n\r\n`)).toMatch(/403.*its address is private/s)
     expect(seen).toEqual([])
@@ -111,14 +111,14 @@ describe('the filtering proxy', () => {
     'GET http://user@good.test/ HTTP/1.1\r\nhost: good.test\r\nconnection: close\r\n\r\n',
     'GET ftp://good.test/ HTTP/1.1\r\nhost: good.test\r\nconnection: close\r\n\r\n',
     'nonsense\r\n\r\n',
-  ])('takes %j for no request to anyone', async (request) => {
+  ])('rejects %j as a request', async (request) => {
     await start()
     expect(await ask(request)).not.toMatch(/^HTTP\/1.1 200/)
     expect(checked).toEqual([])
     expect(seen).toEqual([])
   })
 
-  it('lets nothing through when nothing is allowed', async () => {
+  it('allows nothing when the list is empty', async () => {
     await start({ allowHosts: [] })
     expect(await ask(`CONNECT good.test:${port} HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1.1 403/)
   })

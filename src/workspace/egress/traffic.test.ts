@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { NetworkRequest } from './network-request.js'
 import { createTraffic } from './traffic.js'
 
-it('reports the first 500 requests of a command, and adds the rest up', () => {
+it('reports the first 500 requests of a command, and the sum of the others', () => {
   const requests: NetworkRequest[] = []
   const traffic = createTraffic({ onRequest: (one) => requests.push(one), now: () => 0 })
   for (let at = 0; at < 510; at++)
@@ -17,7 +17,7 @@ it('reports the first 500 requests of a command, and adds the rest up', () => {
   expect(traffic.refused()).toHaveLength(20)
 })
 
-it('reports what is open when it is closed, and nothing afterwards', () => {
+it('reports open requests when it is closed, and nothing afterwards', () => {
   const requests: NetworkRequest[] = []
   const traffic = createTraffic({ onRequest: (one) => requests.push(one), now: () => 0 })
   const begin = () =>

@@ -24,7 +24,7 @@ async function rewriting(files: Pick<LocalFiles, 'read'>, ...names: string[]): P
 }
 
 describe('changing several files', () => {
-  it('is finished once it has begun, whatever happens to its call', async () => {
+  it('is completed once it has started, whatever happens to its call', async () => {
     const files = createLocalFiles({ root })
     const stop = new AbortController()
     const changes = await rewriting(files, 'a', 'b', 'c')
@@ -40,14 +40,14 @@ describe('changing several files', () => {
     expect([await text('a'), await text('b'), await text('c')]).toEqual(['new a\n', 'new b\n', 'new c\n'])
   })
 
-  it('never begins when its call is over', async () => {
+  it('does not start when its call has ended', async () => {
     const files = createLocalFiles({ root })
     const changes = await rewriting(files, 'a', 'b')
     await expect(files.forCall({ signal: AbortSignal.abort() }).change(changes)).rejects.toThrow()
     expect(await text('a')).toBe('a\n')
   })
 
-  it('leaves every file as it was when one of them may not be written', async () => {
+  it('leaves every file unchanged when one of them must not be written', async () => {
     const files = createLocalFiles({ root })
     const changes = await rewriting(files, 'a', 'b', 'c')
     const { version, bytes } = await files.read('b')

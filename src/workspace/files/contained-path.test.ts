@@ -80,7 +80,7 @@ describe('containPath', () => {
     expect(outcome(area(windowsStyle, 'C:\\w'), path)).toBe(expected)
   })
 
-  it('takes the spelling of the root that the host used, and answers with the real one', () => {
+  it('accepts the spelling of the root that the host used, and returns the real one', () => {
     const linked: Root = { kind: 'additional', path: '/private/tmp/x', given: '/tmp/x' }
     const at = area(linuxStyle, '/w', [linked])
     expect(outcome(at, '/tmp/x/a')).toBe('/private/tmp/x/a')
@@ -99,7 +99,7 @@ describe('containPath', () => {
     expect(containPath(at, '/w/.capstan/s/x').names).toEqual(['x'])
   })
 
-  it('never lets a path out, whatever the text', () => {
+  it('never returns a path outside, whatever the text', () => {
     const piece = fc.oneof(
       fc.constantFrom('..', '.', '', 'w', 'w-evil', 'a', '\u2025', '\uff0e\uff0e'),
       fc.string({ maxLength: 4, unit: anyCharacter }),

@@ -83,7 +83,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     '\\back',
     'émoji-🦀',
   ]
-  it.each(oddNames)('takes the name %j as it is', async (name) => {
+  it.each(oddNames)('accepts the name %j unchanged', async (name) => {
     const files = create({})
     await files.write(`d/${name}`, name)
     expect(await files.readText(`d/${name}`)).toBe(name)
@@ -106,7 +106,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.list('none'))).toBe('file_not_found')
   })
 
-  it('refuses to list more entries than the limit', async () => {
+  it('rejects a listing with more entries than the limit', async () => {
     const files = create({ maxEntries: 3 })
     for (const name of ['a', 'b', 'c']) await files.write(name, '')
     expect(await files.list('.')).toHaveLength(3)
@@ -131,7 +131,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     }
   })
 
-  it('holds one size limit for reading and writing', async () => {
+  it('has one size limit for reading and writing', async () => {
     const files = create({ maxFileBytes: 8 })
     await files.write('a', '12345678')
     expect(await code(files.write('a', '123456789'))).toBe('file_too_large')
@@ -150,7 +150,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect((await files.list('.')).map((entry) => entry.name)).toEqual(['a'])
   })
 
-  it('lets exactly one of many conditional writers win, whatever spelling they use', async () => {
+  it('lets exactly one of many conditional writers succeed, whatever spelling they use', async () => {
     const files = create({})
     const { version } = await files.write('d/a', 'start')
     const spellings = ['d/a', './d/a', 'd/../d/a', `${files.root}/d//a`]
@@ -163,7 +163,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(outcomes.filter((outcome) => outcome === 'file_changed')).toHaveLength(19)
   })
 
-  it('makes parents side by side without stumbling', async () => {
+  it('creates parents concurrently without errors', async () => {
     const files = create({})
     await Promise.all(Array.from({ length: 20 }, (_, i) => files.write(`x/y/z/${i}`, String(i))))
     expect(await files.list('x/y/z')).toHaveLength(20)
@@ -194,7 +194,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.move('.', 'x'))).toBe('path_protected')
   })
 
-  it('says what kind of entry has the name already', async () => {
+  it('reports what kind of entry already has the name', async () => {
     const files = create({})
     await files.write('file', '')
     await files.write('dir/x', '')
@@ -208,7 +208,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.read('no/ne'))).toBe('file_not_found')
   })
 
-  it('refuses what leaves, and what is not a path', async () => {
+  it('rejects paths that lead out, and texts that are not a path', async () => {
     const files = create({})
     for (const path of [
       '..',
@@ -227,7 +227,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     }
   })
 
-  it('asks the permit about real paths, for what is done with them', async () => {
+  it('checks the permit for the real paths and the operation', async () => {
     const asked: string[] = []
     const files = create({
       permit: (kind, path) => {
@@ -246,7 +246,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     await expect(files.write('secret', '')).rejects.toThrow('May not write "secret": secrets are closed.')
   })
 
-  it('does not move a directory whose content it may not read', async () => {
+  it('does not move a directory whose content it must not read', async () => {
     let closed = false
     const files = create({ permit: (_kind, path) => (closed && path.endsWith('/key') ? 'no.' : undefined) })
     await files.write('d/e/key', 's')
@@ -254,7 +254,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.move('d', 'f'))).toBe('path_not_permitted')
   })
 
-  it('protects what the host names, and what holds it', async () => {
+  it('protects the paths that the host names, and their parents', async () => {
     const files = create({ protect: ['conf/agent.acl', 'LOCKED'] })
     await files.write('conf/other', '')
     expect(await code(files.write('conf/agent.acl', ''))).toBe('path_protected')
@@ -272,7 +272,7 @@ describe.each(backends)('files: %s', (_name, create) => {
     expect(await code(files.resolve('../x'))).toBe('path_outside')
   })
 
-  it('hands out bytes of its own', async () => {
+  it('returns its own copy of the bytes', async () => {
     const files = create({})
     const mine = new TextEncoder().encode('abc')
     const writing = files.write('a', mine)

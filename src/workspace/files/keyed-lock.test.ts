@@ -50,7 +50,7 @@ describe('acquireLock', () => {
 })
 
 describe('tryAcquireLock', () => {
-  it('takes free keys without waiting, and none when one of them is locked', async () => {
+  it('acquires free keys without waiting, and none when one of them is locked', async () => {
     const release = tryAcquireLock(['a', 'b'])
     expect(release).toBeDefined()
     expect(tryAcquireLock(['b', 'c'])).toBeUndefined()

@@ -44,11 +44,11 @@ afterEach(() => {
 })
 
 describe('local files', () => {
-  it('says how the gap between check and use is closed', () => {
+  it('reports how the gap between check and use is closed', () => {
     expect(createLocalFiles({ root }).method).toBe(process.platform === 'linux' ? 'handle' : 'compare')
   })
 
-  it('takes a root that is spelt through a link, and answers with the real one', async () => {
+  it('accepts a root that is named through a link, and returns the real one', async () => {
     mkdirSync(at('real'))
     symlinkSync('real', at('link'))
     const files = createLocalFiles({ root: at('link') })
@@ -57,7 +57,7 @@ describe('local files', () => {
     expect(await files.readText(at('real', 'a'))).toBe('1')
   })
 
-  it('resolves links of a directory that was just used as it does those of any other', async () => {
+  it('resolves links of a recently used directory like those of any other', async () => {
     const files = createLocalFiles({ root })
     mkdirSync(at('d'))
     writeFileSync(at('d', 'a'), '1')
@@ -74,12 +74,12 @@ describe('local files', () => {
     expect(await files.resolve('d/a')).toBe(at('d', 'b'))
   })
 
-  it('refuses a root that is not a directory', () => {
+  it('rejects a root that is not a directory', () => {
     writeFileSync(at('f'), '')
     expect(() => createLocalFiles({ root: at('f') })).toThrow('is not a directory')
   })
 
-  it('is durable by default and keeps the mode of what it replaces', async () => {
+  it('is durable by default and keeps the mode of a replaced file', async () => {
     const files = createLocalFiles({ root })
     writeFileSync(at('run.sh'), 'old')
     chmodSync(at('run.sh'), 0o750)
@@ -88,7 +88,7 @@ describe('local files', () => {
     expect((await files.stat('run.sh')).mode).toBe(0o750)
   })
 
-  it('does not overwrite what is marked read-only, be it root or not', async () => {
+  it('does not overwrite a read-only file, also as root', async () => {
     const files = createLocalFiles({ root, durable: false })
     writeFileSync(at('locked'), 'old')
     chmodSync(at('locked'), 0o444)
@@ -96,7 +96,7 @@ describe('local files', () => {
     expect(readFileSync(at('locked'), 'utf8')).toBe('old')
   })
 
-  it('gives a second name of a file its own content and leaves the first alone', async () => {
+  it('gives a second hard link its own content and does not change the first', async () => {
     const files = createLocalFiles({ root, durable: false })
     writeFileSync(at('a'), 'shared')
     linkSync(at('a'), at('b'))
@@ -137,7 +137,7 @@ describe('local files', () => {
     await writer
   })
 
-  it('notices that the file was changed by others after it was read', async () => {
+  it('detects that the file was changed by another process after it was read', async () => {
     const files = createLocalFiles({ root, durable: false })
     writeFileSync(at('f'), 'one')
     const { version } = await files.read('f')
@@ -186,7 +186,7 @@ describe('local files', () => {
     expect([...outcomes].sort()).toEqual(['done', 'file_aborted'])
   })
 
-  it('narrows what one call may do and never widens it', async () => {
+  it('narrows the permissions of one call and never widens them', async () => {
     const files = createLocalFiles({
       root,
       durable: false,
@@ -202,7 +202,7 @@ describe('local files', () => {
     expect(await reading.readText('a')).toBe('1')
   })
 
-  it('reaches further roots and scratch by absolute paths, and moves files between them', async () => {
+  it('accepts further roots and scratch by absolute paths, and moves files between them', async () => {
     const [more, scratch] = [
       at('more'),
       existsSync('/dev/shm') ? temporaryDirectory('/dev/shm') : at('scratch'),
@@ -228,7 +228,7 @@ describe('local files', () => {
     await expect(files.remove(more)).rejects.toMatchObject({ code: 'path_protected' })
   })
 
-  it('works in deep trees, up to the longest path there is', async () => {
+  it('works in deep trees, up to the maximum path length', async () => {
     const files = createLocalFiles({ root, durable: false })
     const names = Array.from({ length: Math.floor((4000 - root.length) / 51) }, (_, i) =>
       `${i}`.padEnd(50, 'd'),
@@ -239,7 +239,7 @@ describe('local files', () => {
     expect(await files.list(names.join('/'))).toEqual([{ name: 'f', kind: 'file', size: 4 }])
   })
 
-  it('leaks no handle, whatever goes wrong', async () => {
+  it('leaks no handle after any error', async () => {
     if (process.platform !== 'linux') return
     const files = createLocalFiles({ root, durable: false })
     writeFileSync(at('f'), '')
@@ -269,7 +269,7 @@ describe('local files', () => {
     expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before + 2)
   })
 
-  it('leaves the old file when the disk is full, and writes again once there is room', async ({ skip }) => {
+  it('keeps the old file when the disk is full, and writes again once there is space', async ({ skip }) => {
     const disk = at('disk')
     mkdirSync(disk)
     const refused = mountSmall(disk)
@@ -299,7 +299,7 @@ describe('local files', () => {
     }
   })
 
-  it('names the path as it was written and no place outside', async () => {
+  it('names the path as the caller wrote it and nothing outside the workspace', async () => {
     const files = createLocalFiles({ root, durable: false })
     symlinkSync(join(top, 'outside'), at('out'))
     for (const work of [

@@ -15,8 +15,8 @@ beforeEach(async () => {
   await writeFile(join(base, 'secret.txt'), 'outside\n')
 })
 
-describe('a look inside a directory', () => {
-  it('gives names and small texts at once', () => {
+describe('a synchronous read of a directory', () => {
+  it('returns names and small texts at once', () => {
     const glance = lookInside(root)
     expect([...glance.names('.')].sort()).toEqual(['a.txt', 'inner/'])
     expect(glance.text('a.txt', 100)).toBe('inside\n')
@@ -26,7 +26,7 @@ describe('a look inside a directory', () => {
     expect(glance.text('inner', 10)).toBeUndefined()
   })
 
-  it('sees nothing outside, by whatever way', async () => {
+  it('reads nothing outside, through any path', async () => {
     await symlink(base, join(root, 'up'))
     await symlink(join(base, 'secret.txt'), join(root, 'linked.txt'))
     await symlink(join(root, 'a.txt'), join(root, 'again.txt'))
@@ -44,7 +44,7 @@ describe('a look inside a directory', () => {
     expect(glance.text('again.txt', 100)).toBeUndefined()
   })
 
-  it('does not wait for a pipe', () => {
+  it('does not block on a pipe', () => {
     execFileSync('mkfifo', [join(root, 'pipe')])
     expect(lookInside(root).text('pipe', 100)).toBeUndefined()
   })

@@ -12,6 +12,6 @@ it.each([
   ['a\u00a0b\u200b', '"a\\u00a0b\\u200b"'],
   ['\u{e0061}', '"\\u{e0061}"'],
   ['x'.repeat(9999), `"${'x'.repeat(240)}..."`],
-])('shows %j so that nothing in it is hidden', (path, shown) => {
+])('shows %j with nothing hidden', (path, shown) => {
   expect(shownPath(path)).toBe(shown)
 })

@@ -21,7 +21,7 @@ const textsOf = async (options: InstructionOptions): Promise<string[]> =>
   (await readInstructions(options)).files.map(({ text }) => text)
 
 describe('the instructions of a project', () => {
-  it('are read from the root of its repository down, the nearest last, the user first', async () => {
+  it('are read from the root of its repository down, the nearest last, those of the user first', async () => {
     const base = await directory({
       'AGENTS.md': 'outside',
       'repo/.git/HEAD': '',
@@ -42,12 +42,12 @@ describe('the instructions of a project', () => {
     expect(problems).toEqual([])
   })
 
-  it('are those of the workspace alone where there is no repository', async () => {
+  it('are only those of the workspace when there is no repository', async () => {
     const base = await directory({ 'AGENTS.md': 'above', 'work/AGENTS.md': 'here' })
     expect(await textsOf({ root: join(base, 'work') })).toEqual(['here'])
   })
 
-  it('begin at a work tree or a submodule, whose .git is a file', async () => {
+  it('start at a work tree or a submodule, whose .git is a file', async () => {
     const base = await directory({
       '.git/HEAD': '',
       'AGENTS.md': 'outer',
@@ -57,14 +57,14 @@ describe('the instructions of a project', () => {
     expect(await textsOf({ root: join(base, 'sub') })).toEqual(['sub'])
   })
 
-  it('are the first file of each directory, by the names that are asked for', async () => {
+  it('are the first file of each directory, by the requested names', async () => {
     const root = await directory({ 'AGENTS.md': 'a', 'CLAUDE.md': 'c', 'OWN.md': 'o' })
     expect(await textsOf({ root })).toEqual(['a'])
     expect(await textsOf({ root, fileNames: ['NONE.md', 'OWN.md', 'AGENTS.md'] })).toEqual(['o'])
     expect(await textsOf({ root, fileNames: [] })).toEqual([])
   })
 
-  it('may be missing, with the directory of the user', async () => {
+  it('can be missing, with the directory of the user', async () => {
     const root = await directory()
     expect(await readInstructions({ root, userDir: join(root, 'no/where') })).toEqual({
       files: [],
@@ -72,7 +72,7 @@ describe('the instructions of a project', () => {
     })
   })
 
-  it('may be a link to a file of the same project, from anywhere in it', async () => {
+  it('can be a link to a file of the same project, from anywhere in it', async () => {
     const base = await directory({
       '.git/HEAD': '',
       'docs/rules.md': 'rules',
@@ -115,14 +115,14 @@ describe('the instructions of a project', () => {
     expect(problems).toHaveLength(1)
   })
 
-  it('do not lead out of it by a name that is asked for', async () => {
+  it('do not lead out of it by a requested name', async () => {
     const base = await directory({ 'secret.txt': 's', 'repo/.git/HEAD': '' })
     expect(
       (await readInstructions({ root: join(base, 'repo'), fileNames: ['../secret.txt'] })).files,
     ).toEqual([])
   })
 
-  it('are reported when they are not a plain file, and the next name counts', async () => {
+  it('are reported when they are not a regular file, and the next name is used', async () => {
     const root = await directory({ 'CLAUDE.md': 'instead', 'ROUND.md': '->ROUND.md' })
     await mkdir(join(root, 'DIR.md'))
     execFileSync('mkfifo', [join(root, 'PIPE.md')])
@@ -136,7 +136,7 @@ describe('the instructions of a project', () => {
     expect(problems[1]).toMatch(/PIPE\.md was not read: it is not a plain file/)
   })
 
-  it('are reported when they cannot be read, and the rest counts', async () => {
+  it('are reported when they cannot be read, and the rest is used', async () => {
     const base = await directory({ '.git/HEAD': '', 'AGENTS.md': 'closed', 'a/AGENTS.md': 'open' })
     const closed = join(base, 'AGENTS.md')
     await chmod(closed, 0)
@@ -159,7 +159,7 @@ describe('the instructions of a project', () => {
     expect((await readInstructions({ root, maxBytes: 99 })).files[0]).toMatchObject({ truncated: true })
   })
 
-  it('of any size cost no more than their limit', async () => {
+  it('of any size need no more work than their limit', async () => {
     const root = await directory({ 'AGENTS.md': 'begin' })
     await truncate(join(root, 'AGENTS.md'), 2 ** 40)
     const { files } = await readInstructions({ root })
@@ -167,7 +167,7 @@ describe('the instructions of a project', () => {
     expect(Buffer.byteLength(files[0]?.text ?? '')).toBeLessThanOrEqual(32 * 1024)
   })
 
-  it('have one limit together, and those that no longer fit are reported', async () => {
+  it('share one limit, and those that do not fit are reported', async () => {
     const base = await directory({
       '.git/HEAD': '',
       'AGENTS.md': 'a'.repeat(6),
@@ -182,7 +182,7 @@ describe('the instructions of a project', () => {
     expect(problems).toEqual([expect.stringMatching(/b\/AGENTS\.md was not read: the 10 bytes .* used up/)])
   })
 
-  it('that are not UTF-8 are read as far as they are text, within the limit', async () => {
+  it('that are not UTF-8 are decoded as far as possible, within the limit', async () => {
     const root = await directory({
       'AGENTS.md': new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff, 0x62, ...Array(20).fill(0xff)]),
     })

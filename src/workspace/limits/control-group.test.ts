@@ -37,7 +37,7 @@ describe('a control group of version 2', () => {
     ])
   })
 
-  it('is not created where the host may not', () => {
+  it('is not created when the host lacks the permission', () => {
     const directory = temporaryDirectory()
     const missing = placeIn(join(directory, 'missing'))
     expect(createControlGroup([placeIn(directory), missing], { processes: 40 })).toBeUndefined()

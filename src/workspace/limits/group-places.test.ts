@@ -9,8 +9,8 @@ const machine =
 
 const unified = '30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n'
 
-describe('where the control groups of commands belong', () => {
-  it('is next to the own group in version 2, where the controllers are enabled there', () => {
+describe('the parent of the control groups of commands', () => {
+  it('is the parent of this process’s group in version 2, when the controllers are enabled there', () => {
     const files = {
       '/proc/self/cgroup': '0::/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope\n',
       '/proc/self/mountinfo': unified,
@@ -31,7 +31,7 @@ describe('where the control groups of commands belong', () => {
     ['pids.max', '500'],
     ['cpu.max', '50000 100000'],
   ])(
-    'is not next to an own group that has a limit itself (%s): commands would not have it',
+    'is not the parent of a group that has a limit itself (%s): commands would not have that limit',
     (name, value) => {
       const files = {
         '/proc/self/cgroup': '0::/system.slice/agent.service\n',
@@ -44,7 +44,7 @@ describe('where the control groups of commands belong', () => {
     },
   )
 
-  it('is below the root group of version 2', () => {
+  it('is the root group of version 2', () => {
     const files = {
       '/proc/self/cgroup': '0::/\n',
       '/proc/self/mountinfo': unified,
@@ -53,13 +53,13 @@ describe('where the control groups of commands belong', () => {
     expect(groupPlaces(machine(files))).toMatchObject([{ version: 2, directory: '/sys/fs/cgroup' }])
   })
 
-  it('is nowhere in a container whose controllers are not enabled, or without control groups', () => {
+  it('is missing in a container whose controllers are not enabled, or without control groups', () => {
     const files = { '/proc/self/cgroup': '0::/\n', '/proc/self/mountinfo': unified }
     expect(groupPlaces(machine({ ...files, '/sys/fs/cgroup/cgroup.subtree_control': '\n' }))).toEqual([])
     expect(groupPlaces(machine({}))).toEqual([])
   })
 
-  it('is below the own group of each controller in version 1, as the mount shows it', () => {
+  it('is this process’s group of each controller in version 1, as the mount shows it', () => {
     const files = {
       '/proc/self/cgroup':
         '4:memory:/docker/abc/own\n3:cpu,cpuacct:/\n2:pids:/other\n1:name=systemd:/\n0::/\n',

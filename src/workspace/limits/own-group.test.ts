@@ -31,7 +31,7 @@ describe('a delegated group', () => {
     ['it is the root of the machine, or a part of a threaded group', () => group([process.pid], 'threaded')],
     ['a controller is missing', () => group([process.pid], 'domain', 'cpu memory')],
     ['it does not exist', () => '/nonexistent'],
-  ])('is left alone where %s', (_, make) => {
+  ])('is not changed when %s', (_, make) => {
     const directory = make()
     expect(splitOwnGroup(directory)).toBeUndefined()
     expect(existsSync(join(directory, 'capstan-host'))).toBe(false)

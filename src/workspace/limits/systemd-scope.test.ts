@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createScope, scopeManager } from './systemd-scope.js'
 
 describe('a scope of systemd', () => {
-  it('starts a command with its limits, and without what only the manager needs', () => {
+  it('starts a command with its limits, and without the variables that only the manager needs', () => {
     const scope = createScope(
       { options: ['--user'], runtimeDir: '/run/user/7' },
       { memoryBytes: 5e8, processes: 40 },
@@ -20,7 +20,7 @@ describe('a scope of systemd', () => {
   })
 
   it.runIf(!existsSync('/run/systemd/system'))(
-    'is not used where systemd did not start the machine',
+    'is not used when the machine was not started by systemd',
     async () => {
       expect(await scopeManager()).toBeUndefined()
     },

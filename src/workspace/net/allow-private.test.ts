@@ -25,19 +25,19 @@ describe('privateAccess', () => {
     expect(privateAccess(entries)(host, port)).toEqual({ allowPrivate })
   })
 
-  it.each([true, false])('takes %s for every host', (allowPrivate) => {
+  it.each([true, false])('reads %s as every host', (allowPrivate) => {
     expect(privateAccess(allowPrivate)('any.host', 1)).toEqual({ allowPrivate })
   })
 
   it.each([['*'], ['*.lan'], ['http://search.lan/'], ['a b'], ['u@h'], [''], ['h:99999']])(
-    'refuses the entry %j',
+    'rejects the entry %j',
     (entry) => {
       expect(() => privateAccess([entry])).toThrow(/allowPrivate lists hosts/)
     },
   )
 })
 
-describe('a fetch that may reach one private host', () => {
+describe('a fetch with access to one private host', () => {
   const server = createServer((request, response) => {
     if (request.url === '/away') {
       const { port } = server.address() as AddressInfo
@@ -51,24 +51,24 @@ describe('a fetch that may reach one private host', () => {
     createGuardedFetch({ permitHost: () => undefined, allowPrivate })
   const refused = { name: 'NetError', code: 'net_refused' }
 
-  it('reaches it', async () => {
+  it('connects to it', async () => {
     const { body } = await net([`127.0.0.1:${port()}`]).fetch(`http://127.0.0.1:${port()}/`)
     expect(new TextDecoder().decode(body)).toBe('here')
   })
 
-  it('reaches it by name only when the name is the one that was listed', async () => {
+  it('connects to it by name only when that name is listed', async () => {
     const { status } = await net([`localhost:${port()}`]).fetch(`http://localhost:${port()}/`)
     expect(status).toBe(200)
     await expect(net(['127.0.0.1']).fetch(`http://localhost:${port()}/`)).rejects.toMatchObject(refused)
   })
 
-  it('reaches no other port, address, or redirect target', async () => {
+  it('connects to no other port, address, or redirect target', async () => {
     await expect(net(['127.0.0.1:1']).fetch(`http://127.0.0.1:${port()}/`)).rejects.toMatchObject(refused)
     await expect(net(['127.0.0.1']).fetch(`http://127.0.0.2:${port()}/`)).rejects.toMatchObject(refused)
     await expect(net(['127.0.0.1']).fetch(`http://127.0.0.1:${port()}/away`)).rejects.toMatchObject(refused)
   })
 
-  it('reaches no metadata service, listed or not (SEC-156)', async () => {
+  it('connects to no metadata service, listed or not (SEC-156)', async () => {
     const listed = net(['169.254.169.254', 'metadata.google.internal'])
     await expect(listed.fetch('http://169.254.169.254/')).rejects.toMatchObject(refused)
     await expect(listed.fetch('http://metadata.google.internal/')).rejects.toMatchObject(refused)

@@ -36,7 +36,7 @@ function guarded(url: string, maxBytes = 1_000) {
 }
 
 describe('a guarded stream', () => {
-  it('is read as it comes, over a connection that is kept', async () => {
+  it('is read as it arrives, over a connection that stays open', async () => {
     const { url, connections } = await serve((request, response) => {
       request.resume()
       response.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': 'a=b' })
@@ -52,7 +52,7 @@ describe('a guarded stream', () => {
     expect(connections()).toBe(1)
   })
 
-  it('can have any length, in events of a bounded length', async () => {
+  it('can have any length, in events of a limited length', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let at = 0; at < 50; at++) response.write(`data: ${'x'.repeat(500)}\n\n`)
@@ -73,7 +73,7 @@ describe('a guarded stream', () => {
     await expect(response.text()).rejects.toThrow()
   })
 
-  it('follows no redirect, and goes nowhere it may not', async () => {
+  it('follows no redirect, and connects to no denied host', async () => {
     const { url } = await serve((_, response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/' }).end(),
     )
@@ -84,7 +84,7 @@ describe('a guarded stream', () => {
     await expect(net.fetch('file:///etc/passwd')).rejects.toThrow('Only http and https')
   })
 
-  it('takes no encoding, and stops when it is aborted', async () => {
+  it('accepts no encoding, and stops when it is aborted', async () => {
     const { url } = await serve((request, response) => {
       if (request.url === '/hang') return
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')

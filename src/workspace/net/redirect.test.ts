@@ -49,7 +49,7 @@ describe('followRedirect', () => {
     ['https://a.example:8443/'],
     ['//b.example/'],
     ['https://a.example.b.example/'],
-  ])('carries neither credentials nor body to %s', (location) => {
+  ])('sends neither credentials nor body to %s', (location) => {
     const next = followRedirect(here, 302, location, request)
     expect(next?.request).toEqual({
       method: 'GET',
@@ -62,13 +62,13 @@ describe('followRedirect', () => {
     expect(() => followRedirect(here, status, 'https://b.example/', request)).toThrow('another origin')
   })
 
-  it('refuses the way from https to http, and allows the way up', () => {
+  it('refuses a redirect from https to http, and allows the opposite', () => {
     expect(() => followRedirect(here, 302, 'http://a.example/', request)).toThrow('https to http')
     const up = followRedirect(new URL('http://a.example/'), 302, 'https://a.example/', request)
     expect(up?.target).toBe('https://a.example/')
   })
 
-  it('says so when the location is not a URL', () => {
+  it('reports a location that is not a URL', () => {
     expect(() => followRedirect(here, 302, 'http://[', request)).toThrow('not a URL')
   })
 })

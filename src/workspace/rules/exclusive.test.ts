@@ -19,7 +19,7 @@ const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { enco
 const lockOf = (pid: number, host = hostname()): string => JSON.stringify({ pid, host, token: 'x' })
 
 describe('exclusively', () => {
-  it('runs one after the other, also when the one before fails', async () => {
+  it('runs one task after another, also when the previous one fails', async () => {
     let running = 0
     const work = async (): Promise<void> => {
       running += 1
@@ -37,7 +37,7 @@ describe('exclusively', () => {
     ['a process that lives', () => lockOf(process.pid)],
     ['a process of another machine', () => lockOf(gone, `not-${hostname()}`)],
     ['an unknown holder', () => ''],
-  ])('waits for %s, and says so in the end', async (_, content) => {
+  ])('waits for %s, and reports it at the end', async (_, content) => {
     await writeFile(`${file}.lock`, content())
     await expect(exclusively(file, async () => 1, times)).rejects.toThrow(
       /in use by another process.*f\.lock/,
@@ -47,7 +47,7 @@ describe('exclusively', () => {
     expect(await exclusively(file, async () => 1, { ...times, giveUpAfterMs: 5000 })).toBe(1)
   })
 
-  it('runs in the order in which it was asked', async () => {
+  it('runs in the order of the requests', async () => {
     const order: number[] = []
     const names = Array.from({ length: 20 }, (_, at) => at)
     await Promise.all(names.map((at) => exclusively(file, async () => order.push(at))))

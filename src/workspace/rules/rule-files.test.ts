@@ -28,11 +28,11 @@ const verdict = async (tool: string, command: string): Promise<string> => {
 }
 
 describe('rule files', () => {
-  it('are empty where there are none', async () => {
+  it('are empty when there are none', async () => {
     expect(await files.load(scope())).toEqual({ rules: [] })
   })
 
-  it('keep what the user agreed to, in a file that reads like what was agreed', async () => {
+  it('save the user’s approvals in a readable form', async () => {
     await files.add({ permission: 'bash', pattern: 'npm test', action: 'allow', source: 'project' })
     await files.add({ permission: 'write', pattern: 'docs/**', action: 'ask', source: 'project' })
     expect(await readFile(files.userFile, 'utf8')).toMatch(
@@ -42,7 +42,7 @@ describe('rule files', () => {
     expect((await stat(files.userFile)).mode & 0o077).toBe(0)
   })
 
-  it('of a repository hold back at once, and let nothing pass until they are confirmed', async () => {
+  it('of a repository can restrict at once, and allow nothing until they are confirmed', async () => {
     await writeFile(files.workspaceFile, 'allow bash\ndeny bash(rm *)\n')
     expect(await verdict('bash', 'npm test')).toBe('ask')
     expect(await verdict('bash', 'rm x')).toBe('deny')
@@ -52,7 +52,7 @@ describe('rule files', () => {
     expect(await verdict('bash', 'npm test')).toBe('allow')
   })
 
-  it('lose their confirmation when a word of them changes', async () => {
+  it('lose their confirmation when their text changes', async () => {
     await writeFile(files.workspaceFile, 'allow bash(npm test)\n')
     await files.confirm((await files.load(scope())).workspace?.confirmation ?? '')
     await writeFile(files.workspaceFile, 'allow bash(npm test)\nallow bash\n')
@@ -60,7 +60,7 @@ describe('rule files', () => {
     expect(await verdict('bash', 'npm test')).toBe('ask')
   })
 
-  it('are not shared by directories: what was confirmed here is not confirmed there', async () => {
+  it('are confirmed for one directory only', async () => {
     await writeFile(files.workspaceFile, 'allow bash\n')
     const { workspace } = await files.load(scope())
     const elsewhere = join(base, 'elsewhere')
@@ -71,7 +71,7 @@ describe('rule files', () => {
     expect((await others.load({ variables: { workspace: [elsewhere] } })).workspace?.confirmed).toBe(false)
   })
 
-  it('that cannot be read stop everything, with the line', async () => {
+  it('that cannot be parsed stop everything, with the line', async () => {
     await writeFile(files.workspaceFile, 'allow bash\nallwo read\n')
     await expect(files.load(scope())).rejects.toThrow(/\.capstan\/rules cannot be used: Line 2/)
   })
@@ -105,7 +105,7 @@ describe('adding a rule', () => {
     ['the opposite of what is there', allow('kept', { action: 'deny' })],
     ['a rule that is not confirmed', allow('a', { untrusted: true })],
     ['a rule for the call alone', allow('*', { callOnly: true })],
-  ])('writes nothing when it brings %s', async (_, rule) => {
+  ])('writes nothing for %s', async (_, rule) => {
     await files.add(allow('kept'))
     const before = await readFile(files.userFile, 'utf8')
     await expect(files.add(rule)).rejects.toThrow(RuleFileError)
@@ -121,20 +121,20 @@ describe('adding a rule', () => {
     expect(await readFile(others.userFile, 'utf8')).toMatch(/^# Rules for one project.*\nallow write\(a\)\n$/)
   })
 
-  it('keeps a file that it cannot read as it is', async () => {
+  it('does not change a file that it cannot parse', async () => {
     await files.add(allow('a'))
     await writeFile(files.userFile, 'allwo read\n')
     await expect(files.add(allow('b'))).rejects.toThrow(/Line 1/)
     expect(await readFile(files.userFile, 'utf8')).toBe('allwo read\n')
   })
 
-  it('tries examples in the scope that is given', async () => {
+  it('checks examples in the given scope', async () => {
     const example = allow('~/x', { match: ['/elsewhere/x'] })
     await expect(files.add(example)).rejects.toThrow('does not match its example')
     await files.add(example, { ...scope(), home: '/elsewhere' })
   })
 
-  it('keeps all that are added at once', async () => {
+  it('keeps all rules that are added concurrently', async () => {
     const others = await openRuleFiles({ root, userDir: join(base, 'user') })
     const names = [...'abcdefgh']
     await Promise.all(names.map((name, at) => (at % 2 === 0 ? files : others).add(allow(name))))
@@ -142,7 +142,7 @@ describe('adding a rule', () => {
     expect(await left()).toEqual(['rules'])
   })
 
-  it('keeps all that two processes add', async () => {
+  it('keeps all rules that two processes add', async () => {
     const compiled = join(base, 'compiled')
     const repository = resolve(import.meta.dirname, '../../..')
     const options = ['--ignoreConfig', '--noCheck', '--module', 'nodenext', '--target', 'es2023']
@@ -175,7 +175,7 @@ describe('adding a rule', () => {
     expect(await left()).toEqual(['rules'])
   })
 
-  it('does not wait for a process that is gone, nor for one that takes far too long', async () => {
+  it('does not wait for a process that has ended, nor for one that takes far too long', async () => {
     await files.add(allow('a'))
     const lock = `${files.userFile}.lock`
     const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }))
@@ -189,7 +189,7 @@ describe('adding a rule', () => {
   })
 })
 
-describe('a file that is far too long', () => {
+describe('a rule file that is far too long', () => {
   it('is not read into memory', async () => {
     await writeFile(files.workspaceFile, '')
     await truncate(files.workspaceFile, 2 ** 40)

@@ -35,7 +35,7 @@ function position(args: readonly string[], ...words: string[]): number {
 describe('bubblewrapArgs', () => {
   const args = bubblewrapArgs(profile)
 
-  it('covers in order: all read-only, hidden, shown again, writable, held', () => {
+  it('mounts in order: everything read-only, hidden, shown again, writable, protected', () => {
     const order = [
       position(args, '--ro-bind', '/', '/'),
       position(args, '--tmpfs', '/home'),
@@ -51,7 +51,7 @@ describe('bubblewrapArgs', () => {
     expect(order.toSorted((a, b) => a - b)).toEqual(order)
   })
 
-  it('takes away namespaces, capabilities, the terminal and the parent', () => {
+  it('creates new namespaces, drops capabilities, leaves the terminal and ends with the parent', () => {
     for (const word of [
       '--unshare-all',
       '--unshare-user',
@@ -66,13 +66,13 @@ describe('bubblewrapArgs', () => {
     expect(args.at(-1)).toBe('--')
   })
 
-  it('covers sockets and single files with /dev/null, and has nothing to hide below /tmp', () => {
+  it('covers sockets and single files with /dev/null, and hides nothing below /tmp', () => {
     expect(position(args, '--ro-bind', '/dev/null', '/var/lib/db.sock')).toBeGreaterThan(0)
     expect(position(args, '--ro-bind', '/dev/null', '/etc/shadow')).toBeGreaterThan(0)
     expect(args).not.toContain('/tmp/x/ledger')
   })
 
-  it('shows again what lies inside something hidden inside the workspace, with what is held there', () => {
+  it('shows again what is inside a hidden path of the workspace, with its protected parts', () => {
     const inner = bubblewrapArgs({
       ...profile,
       shown: [
@@ -94,7 +94,7 @@ describe('bubblewrapArgs', () => {
     expect(order.toSorted((a, b) => a - b)).toEqual(order)
   })
 
-  it('mounts a copy after a writable directory around the path that it is shown at', () => {
+  it('mounts a copy after a writable directory around its path', () => {
     const copied = bubblewrapArgs({
       ...profile,
       shown: [
@@ -108,7 +108,7 @@ describe('bubblewrapArgs', () => {
     )
   })
 
-  it('hides nothing twice: what is inside something hidden has no name there', () => {
+  it('hides nothing twice: a path inside a hidden one does not exist', () => {
     const twice = bubblewrapArgs({
       ...profile,
       hidden: [...profile.hidden, { kind: 'directory', path: '/home/other' }],
@@ -127,7 +127,7 @@ describe('bubblewrapArgs', () => {
     )
   })
 
-  it('opens a way to the proxy only when there is one, and never the network itself', () => {
+  it('mounts the proxy only when there is one, and never the network itself', () => {
     expect(args.join(' ')).not.toContain('proxy.sock')
     const online = bubblewrapArgs({ ...profile, network: { socket: '/s/p', node: '/n/node' } })
     expect(position(online, '--ro-bind', '/s/p', '/run/capstan/proxy.sock')).toBeGreaterThan(0)
@@ -143,7 +143,7 @@ describe('isInside', () => {
     ['/a', '/ab', false],
     ['/', '/a', true],
     ['/a/b', '/a', false],
-  ])('%s holds %s: %s', (directory, path, expected) => {
+  ])('%s contains %s: %s', (directory, path, expected) => {
     expect(isInside(directory, path)).toBe(expected)
   })
 })

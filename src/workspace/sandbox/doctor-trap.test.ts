@@ -6,7 +6,7 @@ import { buildTrap, type DoctorCheck } from './doctor-trap.js'
 
 // Two attempts could not succeed anywhere for a while, so the checks on them could not fail.
 it.runIf(process.platform === 'linux')(
-  'finds everything that every user can do, when nothing confines its script',
+  'finds everything that every user can do, when its script is not confined',
   async () => {
     const checks = await checksWithoutSandbox()
     const found = new Map(checks.filter(({ held }) => !held).map(({ check, detail }) => [check, detail]))

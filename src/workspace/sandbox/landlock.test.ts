@@ -30,7 +30,7 @@ function valuesOf(option: string, args: readonly string[]): string[] {
 describe('landlockArgs', () => {
   const args = landlockArgs(profile, '/var/capstan/report')
 
-  it('lets commands write to what is granted, to their own directories and to harmless devices only', () => {
+  it('allows commands to write only to what is granted, to their own directories and to harmless devices', () => {
     const own = ['/srv/work/out', '/var/capstan/tmp', '/var/capstan/home']
     expect(new Set(valuesOf('--write', args))).toEqual(
       new Set([...own, '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom']),
@@ -39,7 +39,7 @@ describe('landlockArgs', () => {
     expect(valuesOf('--read', args).filter((path) => path.startsWith('/home'))).toEqual([])
   })
 
-  it('denies masked files, sockets of the host and what is hidden inside something shown', () => {
+  it('denies masked files, sockets of the host and hidden paths inside shown ones', () => {
     expect(valuesOf('--deny', args)).toEqual([
       '/srv/work/.env',
       '/srv/work/out/private',
@@ -47,7 +47,7 @@ describe('landlockArgs', () => {
     ])
   })
 
-  it('gives the guard what is read-only inside something writable, because rules of Landlock only add', () => {
+  it('passes read-only paths inside writable ones to the guard, because Landlock rules can only add', () => {
     const names = args.flatMap((word, at) => (word === '--name' ? [`${args[at + 1]}/${args[at + 2]}`] : []))
     expect(names).toEqual([
       '/srv/work/out/.npmrc',
@@ -62,8 +62,8 @@ describe('landlockArgs', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('what can be read of the system', () => {
-  it('leaves out what is hidden, links, processes and devices, and splits directories around it', () => {
+describe.runIf(process.platform === 'linux')('the readable part of the system', () => {
+  it('omits hidden paths, links, processes and devices, and splits directories around them', () => {
     const hidden = ['/etc/ssl', '/root'].map((path) => ({ kind: 'directory', path }) as const)
     const found = valuesOf('--read', landlockArgs({ ...profile, hidden }, '/var/capstan/report'))
     expect(found).toEqual(expect.arrayContaining(['/usr', '/etc/passwd', '/proc/meminfo']))

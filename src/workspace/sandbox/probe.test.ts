@@ -54,7 +54,7 @@ describe('detectSandbox', () => {
 const real = await detectSandbox({ backend: 'bubblewrap' })
 
 describe.runIf(real.kind === 'bubblewrap')('a machine where the guard does not work', () => {
-  it('still has a sandbox that holds, with placeholders, and the doctor says why', async () => {
+  it('still has a working sandbox, with placeholders, and the doctor says why', async () => {
     const bwrap = real.kind === 'bubblewrap' ? real.path : ''
     const unable = fakeBubblewrap(
       `case " $* " in *" --as-pid-1 "*) echo "no guard today" >&2; exit 1 ;; esac; exec ${bwrap} "$@"`,
@@ -98,7 +98,7 @@ describe('a machine without a working sandbox (SEC-134)', () => {
     await required.close()
   })
 
-  it('runs without one when that was left open, and says so once', async () => {
+  it('runs without one when the host allows it, and reports it once', async () => {
     const notices: string[] = []
     const auto = shell('auto', join(place, 'missing'), notices)
     expect(await auto.run('echo x')).toMatchObject({ output: 'x\n', sandbox: 'none' })
@@ -107,7 +107,7 @@ describe('a machine without a working sandbox (SEC-134)', () => {
     await auto.close()
   })
 
-  it('does not believe a bubblewrap that only starts what it is given, and leaves nothing behind (SEC-135)', async () => {
+  it('does not trust a bubblewrap that only starts its command, and leaves nothing behind (SEC-135)', async () => {
     const fake = fakeBubblewrap(
       'while [ "$1" != -- ]; do [ "$1" = --chdir ] && cd "$2"; shift; done; shift; exec "$@"',
     )

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../../test/support/temporary-directory.js
 import { searchRootOnly } from './root-only-files.js'
 
 describe.runIf(process.getuid?.() === 0)('the search for files that only root can read', () => {
-  it('lists closed files and directories, and hides a directory with many closed files as a whole', async () => {
+  it('lists unreadable files and directories, and hides a directory with many of them as a whole', async () => {
     const place = temporaryDirectory()
     chmodSync(place, 0o755)
     const write = (path: string, mode: number) => writeFileSync(join(place, path), 'x', { mode })

@@ -19,7 +19,7 @@ async function files(from: string, contents: Readonly<Record<string, string>>): 
 }
 
 describe('a copy of a directory in the scratch directory', () => {
-  it('has its plain files, to read and run and not to change, and is gone with the session', async () => {
+  it('has its regular files, readable and executable but not writable, and is removed with the session', async () => {
     await files('from', {
       'a.md': 'a',
       'scripts/go.sh': 'echo',
@@ -39,7 +39,7 @@ describe('a copy of a directory in the scratch directory', () => {
     await expect(lstat(path)).rejects.toThrow('ENOENT')
   })
 
-  it('leaves out links wherever they lead, and what is not a plain file', async () => {
+  it('omits links wherever they lead, and files that are not regular', async () => {
     await files('.', { 'secret.txt': 'secret', 'from/a.md': 'a' })
     await symlink(join(base, 'secret.txt'), join(base, 'from/link'))
     await symlink(base, join(base, 'from/up'))
@@ -57,7 +57,7 @@ describe('a copy of a directory in the scratch directory', () => {
     await scratch.close()
   })
 
-  it('is bounded, with what is in the directory already', async () => {
+  it('is limited, including what is already in the directory', async () => {
     await files('from', { 'a.md': 'a', 'b.md': 'b' })
     await truncate(join(base, 'from/a.md'), 2 ** 40)
     const scratch = createScratch({ baseDir: join(base, 'scratch'), maxBytes: 100 })

@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 
 describe('scratch', () => {
-  it('makes nothing until something is put there, and leaves nothing when closed', async () => {
+  it('creates nothing before the first write, and leaves nothing when closed', async () => {
     const scratch = createScratch({ baseDir: base })
     expect(scratch.path).toBeUndefined()
     expect(existsSync(base)).toBe(false)
@@ -47,7 +47,7 @@ describe('scratch', () => {
     await createScratch({ baseDir: base }).close()
   })
 
-  it('is one directory for a session, also when first used from many places at once', async () => {
+  it('is one directory for a session, also when it is first used concurrently', async () => {
     const scratch = createScratch({ baseDir: base })
     const paths = await Promise.all(Array.from({ length: 20 }, (_, i) => scratch.write('same', `${i}`)))
     expect(new Set(paths).size).toBe(20)
@@ -56,7 +56,7 @@ describe('scratch', () => {
     await scratch.close()
   })
 
-  it('names files by their label, made harmless', async () => {
+  it('names files by their label, without unsafe characters', async () => {
     const scratch = createScratch({ baseDir: base })
     for (const label of ['../../etc/passwd', '', '\0', '-rf', 'a b/ü', 'x'.repeat(500)]) {
       const path = await scratch.write(label, 'x')
@@ -79,7 +79,7 @@ describe('scratch', () => {
     await expect(files.read(path)).rejects.toMatchObject({ code: 'path_outside' })
   })
 
-  it('writes no more than its limit, also side by side', async () => {
+  it('writes no more than its limit, also concurrently', async () => {
     const scratch = createScratch({ baseDir: base, maxBytes: 100 })
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, () => scratch.write('x', 'y'.repeat(30))),
@@ -89,7 +89,7 @@ describe('scratch', () => {
     await scratch.close()
   })
 
-  it('removes everything however it was left, and follows no link', async () => {
+  it('removes everything in any state, and follows no link', async () => {
     const keep = join(top, 'keep')
     mkdirSync(keep)
     writeFileSync(join(keep, 'f'), 'kept')
@@ -114,7 +114,7 @@ describe('scratch', () => {
   })
 
   it.each(['link', 'directory', 'file'])(
-    'leaves alone what is not its own: a %s in its place',
+    'does not change what is not its own: a %s in its place',
     async (kind) => {
       const keep = join(top, 'keep')
       mkdirSync(keep)
@@ -131,13 +131,13 @@ describe('scratch', () => {
     },
   )
 
-  it('takes a directory that is gone for closed', async () => {
+  it('treats a removed directory as closed', async () => {
     const scratch = createScratch({ baseDir: base })
     rmSync(await scratch.dir(), { recursive: true })
     await scratch.close()
   })
 
-  it('refuses a base that others could tamper with', async () => {
+  it('rejects a base directory that other users can change', async () => {
     mkdirSync(base)
     chmodSync(base, 0o777)
     await expect(createScratch({ baseDir: base }).dir()).rejects.toMatchObject({ code: 'scratch_unsafe' })
@@ -161,7 +161,7 @@ describe('scratch', () => {
   })
 })
 
-describe('what dead processes left', () => {
+describe('the directories of dead processes', () => {
   const self = thisProcess()
 
   async function deadProcess(): Promise<Owner> {
@@ -170,7 +170,7 @@ describe('what dead processes left', () => {
     return { ...self, pid: child.pid ?? 0, started: '1' }
   }
 
-  it('is removed at the next start, links not followed; what lives or belongs to others stays', async () => {
+  it('are removed at the next start without following links; those of live or other processes stay', async () => {
     mkdirSync(base)
     const keep = join(top, 'keep')
     mkdirSync(keep)
@@ -201,7 +201,7 @@ describe('what dead processes left', () => {
     await scratch.close()
   })
 
-  it('is removed once when many sweep at once', async () => {
+  it('are removed once when many sweep at the same time', async () => {
     mkdirSync(base)
     const dead = await deadProcess()
     for (const digit of '123456789') {
@@ -212,7 +212,7 @@ describe('what dead processes left', () => {
     expect(reports.length).toBe(3)
   })
 
-  it('reads back the owner from a name, and takes no other name for one', () => {
+  it('are recognised by the owner in their name, and other names are ignored', () => {
     expect(ownerOf(directoryName(self, secret('a')))).toEqual(self)
     for (const name of [
       '',

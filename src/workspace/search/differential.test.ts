@@ -197,8 +197,8 @@ async function settled<T>(work: Promise<T>): Promise<T | string> {
   }
 }
 
-describe('ripgrep and the fallback give the same answers', () => {
-  it('to glob', async () => {
+describe('ripgrep and the fallback return the same', () => {
+  it('for glob', async () => {
     const requests = fc.record({
       pattern: glob,
       path: fc.constantFrom(...nothing, 'a', 'b', 'a/b', '.dot', 'build'),
@@ -219,7 +219,7 @@ describe('ripgrep and the fallback give the same answers', () => {
     )
   })
 
-  it('to grep', async () => {
+  it('for grep', async () => {
     const requests = fc.record({
       pattern: regex,
       path: fc.constantFrom(...nothing, 'a', 'b', 'a/b', 'b.ts', 'build'),

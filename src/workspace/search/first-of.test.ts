@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/support/property-runs.js'
 import { byName, createFirstOf } from './first-of.js'
 
-it('gives what sorting everything would give', () => {
+it('returns the same as sorting everything', () => {
   const many = fc.array(fc.nat(5_000).map(String), { maxLength: 4_000 })
   fc.assert(
     fc.property(many, fc.constantFrom(0, 1, 10, 600, 10_000), (paths, limit) => {

@@ -40,7 +40,7 @@ describe('parseIgnoreRules', () => {
     expect(ignores(text, path)).toBe(expected)
   })
 
-  it('keeps rules for directories to directories', () => {
+  it('applies rules for directories only to directories', () => {
     expect(ignores('build/', 'build', true)).toBe(true)
     expect(ignores('build/', 'build')).toBe(false)
     expect(ignores('build/', 'a/build', true)).toBe(true)

@@ -55,7 +55,7 @@ describe('compileGlob', () => {
     ['a b\nc', 'd/a b\nc', true],
     ['*a*a*a*', 'banana', true],
     ['a*b?c', 'axxbxc', true],
-  ])('%j fits %j: %s', (pattern, path, fits) => {
+  ])('%j matches %j: %s', (pattern, path, fits) => {
     expect(compileGlob(pattern).matches(path)).toBe(fits)
   })
 
@@ -70,7 +70,7 @@ describe('compileGlob', () => {
     ['[ab'],
     ['{a'],
     ['*a'.repeat(200)],
-  ])('refuses %j', (pattern) => {
+  ])('rejects %j', (pattern) => {
     expect(() => compileGlob(pattern)).toThrow(expect.objectContaining({ code: 'search_pattern_invalid' }))
   })
 
@@ -88,7 +88,7 @@ describe('compileGlob', () => {
     expect(compileGlob('[ab].ts').names).toBeUndefined()
   })
 
-  it('agrees with a plain reading of star and question mark', () => {
+  it('agrees with a simple implementation of star and question mark', () => {
     const part = fc.array(fc.constantFrom('a', 'b', '*', '?', '.'), { minLength: 1, maxLength: 6 })
     const name = fc.array(fc.constantFrom('a', 'b', '.'), { minLength: 1, maxLength: 8 })
     fc.assert(

@@ -54,7 +54,7 @@ describe('createGrepReader', () => {
     expect(JSON.stringify(outcome)).not.toContain('secret')
   })
 
-  it('reads the same however the output is cut into chunks', () => {
+  it('reads the same for any split of the output', () => {
     const whole = read(output, [])
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.nat(250), fc.nat(output.length)), { maxLength: 12 }), (cuts) => {

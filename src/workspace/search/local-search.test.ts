@@ -38,7 +38,7 @@ describe.each([
     return lines.map(({ path, line, text, match }) => `${path}:${line}${match ? ':' : '-'}${text}`)
   }
 
-  it('gives matches by path and line', async () => {
+  it('returns matches by path and line', async () => {
     files({ 'b.txt': 'one\nfoo two\n', 'a/z.txt': 'foo\n', 'a.txt': 'x\nfoo\nfoo bar' })
     const outcome = await make().grep({ pattern: 'fo+', limit: 100 })
     expect(outcome).toEqual({
@@ -77,7 +77,7 @@ describe.each([
     expect(none).toMatchObject({ lines: [], matches: 60, truncated: true })
   })
 
-  it('gives context, and not that of matches it leaves out', async () => {
+  it('returns context, and not that of omitted matches', async () => {
     files({ a: '1\n2\nfoo\n4\n5\n6\n7\nfoo\n9\n' })
     const search = make()
     expect(await found(search, 'foo', { before: 1, after: 1 })).toEqual([
@@ -105,7 +105,7 @@ describe.each([
     ])
   })
 
-  it('obeys .gitignore without a repository, looks into hidden files, not into .git', async () => {
+  it('respects .gitignore without a repository, searches hidden files, and skips .git', async () => {
     files({
       '.gitignore': '*.log\n/build/\n!keep.log\n',
       'a.log': 'foo',
@@ -130,7 +130,7 @@ describe.each([
     ])
   })
 
-  it('obeys the .gitignore of the searched directory’s parents, up to the root only', async () => {
+  it('respects the .gitignore of the searched directory’s parents, up to the root only', async () => {
     files({ '.gitignore': 'ignored\n*.x\n', 'w/.gitignore': '*.log\n', 'w/s/.gitignore': '!b.log\n' })
     files({
       'w/s/a.log': 'foo',
@@ -145,14 +145,14 @@ describe.each([
     )
   })
 
-  it('obeys the .gitignore above the root when the root lies in a repository', async () => {
+  it('respects the .gitignore above the root when the root is in a repository', async () => {
     files({ '.gitignore': '*.log\n', '.git/HEAD': 'x', 'w/a.log': 'foo', 'w/b': 'foo', 'w/sub/c.log': 'foo' })
     const inner = createLike(make, join(root, 'w'))
     expect(await found(inner, 'foo')).toEqual(['b:1:foo'])
     expect(await found(inner, 'foo', { path: 'sub' })).toEqual([])
   })
 
-  it('does not bring ignored files back with a glob', async () => {
+  it('does not include ignored files because of a glob', async () => {
     files({
       '.gitignore': 'node_modules\n*.gen.ts\n',
       'node_modules/a.ts': 'foo',
@@ -164,7 +164,7 @@ describe.each([
     expect((await make().glob({ pattern: '**/*.ts', limit: 9 })).paths).toEqual(['b.ts'])
   })
 
-  it('takes globs relative to the searched path, also negated', async () => {
+  it('applies globs relative to the searched path, also negated', async () => {
     files({ 'src/a/x.ts': 'foo', 'src/b/x.ts': 'foo', 'a/x.ts': 'foo' })
     expect(await found(make(), 'foo', { path: 'src', glob: 'a/*' })).toEqual(['src/a/x.ts:1:foo'])
     expect(await found(make(), 'foo', { path: 'src', glob: '!a/*' })).toEqual(['src/b/x.ts:1:foo'])
@@ -199,7 +199,7 @@ describe.each([
     ])
   })
 
-  it('copes with names that carry newlines, spaces, dashes, colons', async () => {
+  it('handles names with newlines, spaces, dashes and colons', async () => {
     const names = ['-e', '--files', 'a b', 'a\nb', 'c:1:x', '\ttab', 'ünï']
     files(Object.fromEntries(names.map((name) => [name, 'foo'])))
     expect((await make().grep({ pattern: 'foo', limit: 99 })).lines.map(({ path }) => path)).toEqual(
@@ -218,7 +218,7 @@ describe.each([
     expect(lines[1]?.text).toBe('foo')
   })
 
-  it('takes CRLF, byte order marks and UTF-16 as text', async () => {
+  it('reads CRLF, byte-order marks and UTF-16 as text', async () => {
     files({
       crlf: 'foo\r\nbar\r\n',
       bom: '\uFEFFfoo\n',
@@ -254,7 +254,7 @@ describe.each([
     expect(await search.glob({ pattern: 'zzz', limit: 2 })).toEqual({ paths: [], total: 0, truncated: false })
   })
 
-  it('refuses paths outside, missing paths, and things that are not files', async () => {
+  it('rejects paths outside, missing paths, and special files', async () => {
     files({ 'w/a': 'foo', 'w-evil/x': 'foo', outside: 'foo' })
     execFileSync('mkfifo', [join(root, 'w/pipe')])
     symlinkSync(root, join(root, 'w/up'))
@@ -282,7 +282,7 @@ describe.each([
   })
 
   it.each([['('], ['a{'], ['[a'], ['(?=a)'], ['(?<!a)b'], ['(a)\\1'], ['*a'], ['a\nb'], ['\\n'], ['']])(
-    'says what is wrong with the pattern %j',
+    'reports what is wrong with the pattern %j',
     async (pattern) => {
       files({ a: 'foo' })
       const outcome = make().grep({ pattern, limit: 9 })
@@ -290,7 +290,7 @@ describe.each([
     },
   )
 
-  it('fails as an ordinary error when the permit throws', async () => {
+  it('fails with an ordinary error when the permit throws', async () => {
     files({ a: 'foo' })
     const search = make({
       permit() {
@@ -321,7 +321,7 @@ describe.each([
 })
 
 describe('a search that takes too long', () => {
-  it('ends at the deadline and says so', async () => {
+  it('ends at the deadline and reports it', async () => {
     files({ a: 'foo' })
     const slow = join(root, 'slow-rg')
     writeFileSync(slow, '#!/bin/sh\nprintf "./a\\0001\\0001\\000foo\\n"\nsleep 60 & sleep 60\n', {
@@ -333,7 +333,7 @@ describe('a search that takes too long', () => {
     expect(outcome.incomplete).toContain('300 ms')
   })
 
-  it('is cancelled by its caller, with every process it has', async () => {
+  it('is cancelled by its caller, with all its processes', async () => {
     const slow = join(root, 'slow-rg')
     const started = join(root, 'started')
     writeFileSync(slow, `#!/bin/sh\nsleep 61.5 &\n: > "${started}"\nsleep 61.5\n`, { mode: 0o755 })
@@ -346,7 +346,7 @@ describe('a search that takes too long', () => {
     expect(() => execFileSync('pgrep', ['-f', 'sleep 61.5'])).toThrow()
   })
 
-  it('stops counting at a bound', async () => {
+  it('stops counting at a limit', async () => {
     files({ a: 'foo\n'.repeat(150_000) })
     const outcome = await withRipgrep().grep({ pattern: 'foo', limit: 2 })
     expect(outcome.lines.length).toBe(2)

@@ -39,7 +39,7 @@ it('starts it without the environment, without a shell, with fixed options first
   expect(text).toMatch(/<--no-config><--color=never><--no-messages><--threads=3><\$\(id\)><a b><;>$/)
 })
 
-it('gives exit code and a bounded error text', async () => {
+it('returns the exit code and a limited error text', async () => {
   const { end } = await output(
     'i=0; while [ $i -lt 20000 ]; do echo "error line" >&2; i=$((i+1)); done; exit 2',
     [],

@@ -64,7 +64,7 @@ describe('translateRegex', () => {
     ['a\\', 'escape'],
     ['[z-a]', 'malformed'],
     ['(?P<x>a)(?P<x>b)', 'same name'],
-  ])('refuses %j: %s', (pattern, why) => {
+  ])('rejects %j: %s', (pattern, why) => {
     expect(() => translateRegex(pattern, false)).toThrow(why)
   })
 
@@ -78,7 +78,7 @@ describe('translateRegex', () => {
     ['foo\\.ts', 'foo.ts'],
     ['^import$', 'import'],
     ['abc*', 'ab'],
-  ])('knows that what %j finds contains %j', (pattern, literal) => {
+  ])('reports that every match of %j contains %j', (pattern, literal) => {
     expect(translateRegex(pattern, false).literal).toBe(literal)
     expect(translateRegex(pattern, true).literal).toBe('')
   })

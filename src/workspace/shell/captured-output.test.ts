@@ -28,7 +28,7 @@ async function feed(output: CapturedOutput, chunks: readonly Uint8Array[]): Prom
 }
 
 describe('CapturedOutput', () => {
-  it('gives the same head, tail, file and stream, however the bytes are cut into chunks', async () => {
+  it('has the same start, end, file and stream for any split of the bytes', async () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(pieces, fc.integer({ min: 2, max: 64 }), async (chunks, maxBytes) => {
@@ -52,7 +52,7 @@ describe('CapturedOutput', () => {
     )
   })
 
-  it('holds no more in memory than its limit, whatever comes', async () => {
+  it('keeps no more in memory than its limit, whatever arrives', async () => {
     const output = capture({ maxBytes: 100, maxFileBytes: 1000 })
     await feed(
       output,
@@ -66,7 +66,7 @@ describe('CapturedOutput', () => {
     await output.close()
   })
 
-  it('continues without a file when none can be created, and says so', async () => {
+  it('continues without a file when none can be created, and reports it', async () => {
     const output = capture({
       newFile: async () => {
         throw new Error('disk full')
@@ -79,7 +79,7 @@ describe('CapturedOutput', () => {
     expect(output.path).toBeUndefined()
   })
 
-  it('does not cut a character in two', async () => {
+  it('does not split a character', async () => {
     const output = capture({ maxBytes: 21 })
     await feed(output, [Buffer.from('é'.repeat(40))])
     expect(output.text()).toMatch(/^éééé?é\n\[…/)
@@ -89,7 +89,7 @@ describe('CapturedOutput', () => {
 })
 
 describe('wholeCharacters', () => {
-  it('leaves off exactly what is not complete', () => {
+  it('removes exactly the incomplete part', () => {
     for (const text of ['a', 'é', '→', '😀', 'a😀']) {
       const bytes = Buffer.from(text)
       expect(wholeCharacters(bytes)).toEqual(bytes)

@@ -5,7 +5,7 @@ import { markerValue } from './run-marker.js'
 const base = { home: '/h', tmp: '/t', marker: 'm' }
 
 describe('childEnvironment', () => {
-  it('is the fixed list when nothing is named', () => {
+  it('is the fixed list by default', () => {
     const { HOME, TMPDIR, PATH, CAPSTAN_RUN_ID, ...rest } = childEnvironment(base)
     expect({ HOME, TMPDIR, PATH, CAPSTAN_RUN_ID }).toEqual({
       HOME: '/h',
@@ -16,7 +16,7 @@ describe('childEnvironment', () => {
     expect(rest).toMatchObject({ TERM: 'dumb', GIT_TERMINAL_PROMPT: '0', PAGER: 'cat' })
   })
 
-  it('lets the host choose the search path and add variables, but not move the home', () => {
+  it('lets the host set the search path and add variables, but not change the home directory', () => {
     const env = childEnvironment({
       ...base,
       path: '/opt/bin',
@@ -34,13 +34,13 @@ describe('childEnvironment', () => {
     },
   )
 
-  it('refuses a value no process can hold', () => {
+  it('rejects a value that a process cannot have', () => {
     expect(() => childEnvironment({ ...base, extra: { A: 'x\0y' } })).toThrow(/NUL/)
   })
 })
 
 describe('markerValue', () => {
-  it('keeps the words of an outer run in front, and nothing else', () => {
+  it('puts only valid identifiers of an outer run in front', () => {
     expect(markerValue('aa', 'bb', undefined)).toBe('aa.bb')
     expect(markerValue('aa', 'bb', 'cc.dd')).toBe('cc.dd:aa.bb')
     expect(markerValue('aa', 'bb', 'evil\nvalue')).toBe('aa.bb')

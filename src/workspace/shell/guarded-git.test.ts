@@ -36,7 +36,7 @@ function pathWith(programs: Readonly<Record<string, string>>): string {
   return directory
 }
 
-it('SEC-097 keeps git from starting what the repository names, and only when asked to', async () => {
+it('SEC-097 prevents git from starting programs that the repository names, only on request', async () => {
   execFileSync('git', ['init', '-q', root])
   execFileSync('git', ['-C', root, 'config', 'core.fsmonitor', `touch '${join(place, 'PWN')}'; false`])
   const shell = shellWith()
@@ -46,7 +46,7 @@ it('SEC-097 keeps git from starting what the repository names, and only when ask
   expect(existsSync(join(place, 'PWN'))).toBe(true)
 })
 
-it('gives the command its own words and exit code', async () => {
+it('passes the output and the exit code of the command on', async () => {
   execFileSync('git', ['init', '-q', root])
   const { exitCode, output } = await shellWith().run(`printf '%s|' "a b" 'c'; echo "$0 $# $count"; exit 3`, {
     guardGit: true,
@@ -54,14 +54,14 @@ it('gives the command its own words and exit code', async () => {
   expect([exitCode, output]).toEqual([3, 'a b|c|/bin/bash 0 \n'])
 })
 
-it('does not run the command with a git that takes no settings from its environment', async () => {
+it('does not run the command with a git that does not support settings in its environment', async () => {
   const shell = shellWith(pathWith({ git: 'exit 0' }))
   const { exitCode, output } = await shell.run('echo ran', { guardGit: true })
   expect(exitCode).toBe(128)
   expect(output).toContain('cannot be kept from running what a repository names')
 })
 
-it('says so when there is no git', async () => {
+it('reports that there is no git', async () => {
   const { exitCode, output } = await shellWith(pathWith({})).run('echo ran', { guardGit: true })
   expect([exitCode, output]).toEqual([128, 'fatal: git is not installed\n'])
 })
@@ -80,7 +80,7 @@ it('does not run the command outside of a repository, where git would compare an
   expect(output).toMatch(/^fatal: not a git repository/)
 })
 
-it('switches off hooks that a configuration names', async () => {
+it('turns off hooks that a configuration names', async () => {
   execFileSync('git', ['init', '-q', root])
   execFileSync('git', ['-C', root, 'config', 'hook.evil.command', 'touch PWN'])
   const { output } = await shellWith().run('git config --get hook.evil.enabled', { guardGit: true })
@@ -97,7 +97,7 @@ function elsewhere(): string {
   return other
 }
 
-it('shows no repository that the one here only points to', async () => {
+it('shows no repository that the current one only points to', async () => {
   const other = elsewhere()
   const log = async (): Promise<string> =>
     (await shellWith().run('git log --format=%s', { guardGit: true })).output
@@ -118,7 +118,7 @@ it('shows no repository that the one here only points to', async () => {
   expect(await log()).toContain('keeps its objects elsewhere')
 })
 
-it('works in a linked work tree and in a submodule, which their repositories know of', async () => {
+it('works in a linked work tree and in a submodule, which their repositories list', async () => {
   const other = elsewhere()
   rmSync(root, { recursive: true })
   execFileSync('git', ['-C', other, 'worktree', 'add', '-q', root], { stdio: 'pipe' })

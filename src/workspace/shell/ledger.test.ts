@@ -24,8 +24,8 @@ function writeDeadLedger(scope: string, lines: string, machine = hostname()): st
   return file
 }
 
-describe('the ledger', () => {
-  it('is shared within a process, holds what runs, and goes with its last holder', async () => {
+describe('the process ledger', () => {
+  it('is shared within a process, lists what runs, and is removed with its last holder', async () => {
     const first = await holdLedger(place)
     const second = await holdLedger(place)
     expect(second.ledger).toBe(first.ledger)
@@ -55,15 +55,15 @@ describe('the ledger', () => {
     await release()
   })
 
-  it('is not swept while its host lives', async () => {
+  it('is not removed while its host runs', async () => {
     const { release } = await holdLedger(place)
     expect(await sweepLedgers(place)).toBe(0)
     await release()
   })
 })
 
-describe('the sweep', () => {
-  it('ends only the process that was recorded, not one that has its pid now', async () => {
+describe('the cleanup of process ledgers', () => {
+  it('ends only the recorded process, not another one with the same pid', async () => {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     const entry = readProcess(child.pid ?? -1)
     if (entry === undefined) throw new Error('sleep did not start')
@@ -82,7 +82,7 @@ describe('the sweep', () => {
     }
   })
 
-  it('removes placeholders that are still empty, and leaves what someone filled', async () => {
+  it('removes placeholders that are still empty, and keeps those with content', async () => {
     mkdirSync(join(place, 'empty'))
     mkdirSync(join(place, 'full'))
     writeFileSync(join(place, 'full/x'), 'x')
@@ -96,7 +96,7 @@ describe('the sweep', () => {
     expect(readdirSync(place).sort()).toEqual(['full', 'written'])
   })
 
-  it('clears the ledgers of earlier boots, and leaves those of other machines and containers alone', async () => {
+  it('removes the ledgers of earlier boots, and keeps those of other machines and containers', async () => {
     writeDeadLedger('other-boot/pid:[1]', '')
     expect(await sweepLedgers(place)).toBe(1)
     writeDeadLedger('other-boot/pid:[1]', '', 'another-machine')
@@ -105,7 +105,7 @@ describe('the sweep', () => {
     expect(await sweepLedgers(place)).toBe(0)
   })
 
-  it('ignores files that are not ledger', async () => {
+  it('ignores files that are not a ledger', async () => {
     writeFileSync(join(place, 'x.ledger'), 'group 1 1\n')
     writeFileSync(join(place, 'y.ledger'), '')
     expect(await sweepLedgers(place)).toBe(0)

@@ -47,7 +47,7 @@ function shellWith(options: Partial<LocalShellOptions> = {}): LocalShell {
 const alive = (wanted: (count: number) => boolean): Promise<string[]> => waitForProcesses(word, wanted)
 
 describe('run', () => {
-  it('gives the exit code and both streams in the order in which they were written', async () => {
+  it('returns the exit code and both streams in the order in which they were written', async () => {
     const outcome = await shellWith().run('for i in 1 2 3; do echo out$i; echo err$i >&2; done; exit 7')
     expect(outcome).toMatchObject({
       exitCode: 7,
@@ -65,7 +65,7 @@ describe('run', () => {
     expect(await shellWith().run('kill -USR1 $$')).toMatchObject({ exitCode: null, signal: 'SIGUSR1' })
   })
 
-  it('has a closed standard input, so nothing waits for a person', async () => {
+  it('has a closed standard input, so that no command waits for input', async () => {
     expect(await shellWith().run('cat; read -r x || echo none')).toMatchObject({
       exitCode: 0,
       output: 'none\n',
@@ -79,14 +79,14 @@ describe('run', () => {
     expect(output).toBe('a\nb\nc\nc\n')
   })
 
-  it('runs in the directory that was asked for, inside the workspace', async () => {
+  it('runs in the requested directory, inside the workspace', async () => {
     mkdirSync(join(root, 'sub'))
     const shell = shellWith()
     expect((await shell.run('pwd', { cwd: 'sub' })).output).toBe(`${root}/sub\n`)
     expect((await shell.run('pwd', { cwd: join(root, 'sub') })).output).toBe(`${root}/sub\n`)
   })
 
-  it('says what to do when a command cannot start', async () => {
+  it('reports what to do when a command cannot start', async () => {
     const shell = shellWith()
     await expect(shell.run('echo a\0b')).rejects.toMatchObject({ code: 'shell_start_failed', message: /NUL/ })
     await expect(shell.run(`: ${'x'.repeat(200_000)}`)).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe('run', () => {
 })
 
 describe('output', () => {
-  it('is streamed without breaking characters, whatever the pieces', async () => {
+  it('is streamed without splitting characters, for any pieces', async () => {
     const pieces: string[] = []
     const text = 'aé→😀'.repeat(50)
     writeFileSync(join(root, 'text'), text)
@@ -116,7 +116,7 @@ describe('output', () => {
     expect(outcome.output).toBe(text)
   })
 
-  it('keeps head and tail when it is long, and the whole, byte for byte, in a file', async () => {
+  it('keeps the start and the end when it is long, and saves all bytes in a file', async () => {
     const outcome = await shellWith().run(`printf 'first\\377'; yes middle | head -c 300000; printf 'last'`, {
       maxBytes: 1000,
     })
@@ -132,7 +132,7 @@ describe('output', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  it('goes to the file the host makes for it', async () => {
+  it('is saved in the file that the host creates for it', async () => {
     const file = join(place, 'host-file')
     const scratchFile = async (): Promise<string> => {
       writeFileSync(file, '', { flag: 'wx' })
@@ -184,7 +184,7 @@ describe('a command that is finished', () => {
 describe('time-out and abort', () => {
   const stubborn = `trap '' TERM; setsid bash -c "trap '' TERM; sleep 300" & sleep 300 & (setsid nohup sleep 300 >/dev/null 2>&1 &); while :; do sleep 300; done`
 
-  it('ends everything the command started when its time is up', async () => {
+  it('ends everything the command started when its time limit is reached', async () => {
     const outcome = await shellWith().run(stubborn, { timeoutMs: 300 })
     expect(outcome).toMatchObject({ timedOut: true, aborted: false, exitCode: null, signal: 'SIGKILL' })
     expect(outcome.leftover).toBeUndefined()
@@ -203,7 +203,7 @@ describe('time-out and abort', () => {
     })
   })
 
-  it('ends everything on abort, and keeps the output up to there', async () => {
+  it('ends everything on abort, and keeps the output until then', async () => {
     const controller = new AbortController()
     const outcome = await shellWith().run(`echo before; ${stubborn}`, {
       signal: controller.signal,
@@ -213,7 +213,7 @@ describe('time-out and abort', () => {
     expect(await waitForProcesses(word, () => true, 0)).toEqual([])
   })
 
-  it('never starts a command that was aborted before', async () => {
+  it('does not start a command that was aborted before', async () => {
     const outcome = await shellWith().run('touch started', { signal: AbortSignal.abort() })
     expect(outcome).toMatchObject({ aborted: true, exitCode: null })
     const controller = new AbortController()
@@ -223,7 +223,7 @@ describe('time-out and abort', () => {
     expect(existsSync(join(root, 'started'))).toBe(false)
   })
 
-  it('takes a time limit longer than a timer can hold', async () => {
+  it('accepts a time limit that is longer than a timer supports', async () => {
     expect(await shellWith().run('echo ok', { timeoutMs: 2 ** 40 })).toMatchObject({
       output: 'ok\n',
       timedOut: false,
@@ -249,7 +249,7 @@ describe('background jobs', () => {
     expect(await shell.readJob('job-1', 11)).toMatchObject({ text: '', next: 11 })
   })
 
-  it('can be read piece by piece when their output is long', async () => {
+  it('can be read in pieces when their output is long', async () => {
     const shell = shellWith()
     await shell.start('seq 200000')
     await expect.poll(() => shell.jobs()[0]?.running).toBe(false)
@@ -263,7 +263,7 @@ describe('background jobs', () => {
     expect(text).toBe(`${Array.from({ length: 200_000 }, (_, index) => index + 1).join('\n')}\n`)
   })
 
-  it('are killed with all they started', async () => {
+  it('are killed with all processes that they started', async () => {
     const shell = shellWith()
     await shell.start(`trap '' TERM; setsid sleep 300 & sleep 300 & while :; do sleep 300; done`)
     expect((await alive((count) => count >= 4)).length).toBeGreaterThanOrEqual(4)
@@ -271,7 +271,7 @@ describe('background jobs', () => {
     expect(await waitForProcesses(word, () => true, 0)).toEqual([])
   })
 
-  it('are named in the error for one that does not exist', async () => {
+  it('are listed in the error for an unknown one', async () => {
     const shell = shellWith()
     await expect(shell.readJob('job-9')).rejects.toMatchObject({ code: 'shell_job_unknown' })
     await shell.start('true')
@@ -280,7 +280,7 @@ describe('background jobs', () => {
 })
 
 describe('close', () => {
-  it('ends running commands and jobs, refuses new ones, and leaves no file', async () => {
+  it('ends running commands and jobs, rejects new ones, and leaves no file', async () => {
     const shell = shellWith()
     await shell.start('sleep 300')
     const running = shell.run('sleep 300')
@@ -292,7 +292,7 @@ describe('close', () => {
     expect(readdirSync(join(place, 'ledger'))).toEqual([])
   })
 
-  it('costs nothing when nothing was run', async () => {
+  it('does nothing when no command was run', async () => {
     const shell = shellWith()
     await shell.close()
     expect(existsSync(join(place, 'ledger'))).toBe(false)
@@ -300,12 +300,15 @@ describe('close', () => {
 })
 
 describe('the working directory (SEC-137)', () => {
-  it.each(['..', '/', '../work-evil', 'link', 'missing', 'file'])('is refused when it is %s', async (cwd) => {
-    mkdirSync(join(place, 'work-evil'))
-    symlinkSync('/etc', join(root, 'link'))
-    writeFileSync(join(root, 'file'), '')
-    await expect(shellWith().run('touch here', { cwd })).rejects.toMatchObject({
-      code: 'shell_directory_refused',
-    })
-  })
+  it.each(['..', '/', '../work-evil', 'link', 'missing', 'file'])(
+    'is rejected when it is %s',
+    async (cwd) => {
+      mkdirSync(join(place, 'work-evil'))
+      symlinkSync('/etc', join(root, 'link'))
+      writeFileSync(join(root, 'file'), '')
+      await expect(shellWith().run('touch here', { cwd })).rejects.toMatchObject({
+        code: 'shell_directory_refused',
+      })
+    },
+  )
 })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { listProcesses, parseProcesses } from './process-list.js'
 
 describe('parseProcesses', () => {
-  it('reads what ps of macOS prints, without processes that have ended', () => {
+  it('parses the output of ps on macOS, without processes that have ended', () => {
     const lines = [
       '    1     0     1 Ss   Mon Nov  2 08:15:30 2026    ',
       '  812     1   800 S+   Tue Nov 17 13:00:00 2026    ',

@@ -34,8 +34,8 @@ const value = fc.letrec((tie) => ({
   ),
 })).any
 
-describe('the reader of YAML', () => {
-  it('reads what the usual library writes, in every style of it', () => {
+describe('the YAML parser', () => {
+  it('parses what the yaml library writes, in every style', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -70,7 +70,7 @@ describe('the reader of YAML', () => {
     )
   })
 
-  it('never takes a text for something else than the usual library does, nor throws anything but its error', () => {
+  it('never parses a text differently from the yaml library, and throws only its own error', () => {
     const piece = fc.constantFrom(
       'a',
       'b: ',
@@ -124,7 +124,7 @@ describe('the reader of YAML', () => {
     )
   })
 
-  it('takes the shapes that people write', () => {
+  it('accepts the forms that people write', () => {
     const written = [
       '---',
       'name: pdf-tools   # a comment',
@@ -188,7 +188,7 @@ describe('the reader of YAML', () => {
       'deeper',
     ],
     ['too long a text', `a: ${'x'.repeat(maxYamlLength)}`, 1, 'make it shorter'],
-  ])('refuses %s, with its line', (_, written, line, words) => {
+  ])('rejects %s, with its line', (_, written, line, words) => {
     let thrown: unknown
     try {
       readYaml(written)
@@ -204,7 +204,7 @@ describe('the reader of YAML', () => {
     expect(() => readYaml('a: 1\na: 2', 10)).toThrow('line 11: ')
   })
 
-  it('takes no longer for texts made to be slow', () => {
+  it('takes no longer for texts that are designed to be slow', () => {
     const half = maxYamlLength / 2 - 10
     for (const hostile of [
       `a: ${' '.repeat(half)}b`,

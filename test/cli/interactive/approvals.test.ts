@@ -87,7 +87,7 @@ describe.runIf(hasScript)('approvals in a real terminal', { timeout: 120_000 }, 
     await terminal.leave()
   })
 
-  it('takes one key for one question: more of them at once approve nothing', async () => {
+  it('accepts one key for one question: more of them at once approve nothing', async () => {
     await takesOneKey(atRealTerminal, 'yyyyyyyy')
   })
 
@@ -151,7 +151,7 @@ describe('approvals in a terminal', { timeout: 120_000 }, () => {
   it.each([
     { how: 'with Enter', text: 'y\ry\ry\ry\r' },
     { how: 'as a paste after it', text: `y${keys.paste('y\ny\ny')}` },
-  ])('takes one key for one question: more of them $how approve nothing', async ({ text }) => {
+  ])('accepts one key for one question: more of them $how approve nothing', async ({ text }) => {
     await takesOneKey(atVirtualTerminal, text)
   })
 

@@ -205,7 +205,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('edits several lines, takes a paste unchanged, and saves the history', async () => {
+  it('edits several lines, accepts a paste unchanged, and saves the history', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(() => 'Read.')
     const person = sitDown(place, flags)

@@ -36,7 +36,7 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'a control file that was replaced while a command ran could be written',
-    test: [names, 'stay out of reach when the user replaces them'],
+    test: [names, 'stay inaccessible when the user replaces them'],
   },
   {
     found: 'processes that left group, session and environment outlived their command',
@@ -44,15 +44,15 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'the guard closed its listener before the processes of the command had ended',
-    test: [walls, 'prints no error of a call that was cut off'],
+    test: [walls, 'prints no error about an interrupted call'],
   },
   {
     found: 'a rule that denies a host did not hold for the proxy',
-    test: ['test/security/sandbox/allow-hosts.test.ts', 'where the rule denies another one'],
+    test: ['test/security/sandbox/allow-hosts.test.ts', 'when the rule denies another one'],
   },
   {
     found: 'pipelined requests passed the limit of connections of the proxy',
-    test: [inspection, 'bounds the requests at the same time'],
+    test: [inspection, 'apply to concurrent requests'],
   },
   {
     found: 'a GET with a body in chunks was sent unframed, as a second request',
@@ -72,7 +72,7 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'commit() of an overlay wrote through a directory that had become a link',
-    test: ['test/workspace/overlay.test.ts', 'a link that appeared since leads nowhere'],
+    test: ['test/workspace/overlay.test.ts', 'a link that was created since has no effect'],
   },
   {
     found:
@@ -89,7 +89,7 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'as root without control groups, a fork bomb was faster than the measurement of processes',
-    test: ['test/security/sandbox/limits.test.ts', 'never passes the limit'],
+    test: ['test/security/sandbox/limits.test.ts', 'never exceeds the limit'],
   },
   {
     found: 'a command that used up its processor time was killed without a word about the limit',
@@ -107,7 +107,7 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'on a copy of a workspace, a file that rules deny could be read by the name of a hard link to it',
-    test: ['test/workspace/overlay.test.ts', 'hold denied files, discarded changes and jobs'],
+    test: ['test/workspace/overlay.test.ts', 'handle denied files, discarded changes and jobs'],
   },
   {
     found: 'a file of a directory that rules deny could be read by the name of a hard link in the workspace',
@@ -118,11 +118,11 @@ export const foundBreaks: readonly FoundBreak[] = [
   },
   {
     found: 'a background command could have a repository taken from its copy before it was examined',
-    test: [copies, 'takes a new repository only when no command can change it'],
+    test: [copies, 'copies a new repository only when no command can change it'],
   },
   {
     found: 'a command that ran while its changes were discarded removed files of the workspace',
-    test: [copies, 'takes nothing back after its end'],
+    test: [copies, 'copies nothing back after its end'],
   },
   {
     found: 'a writable directory around an overlay was mounted over the copy of its commands',

@@ -41,7 +41,7 @@ describe('content', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(50 * 1024 * 1024)
   })
 
-  it('SEC-026 random contents come back byte for byte', async () => {
+  it('SEC-026 random contents are read back byte for byte', async () => {
     const scene = createScene(existsSync('/dev/shm') ? '/dev/shm' : undefined)
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
@@ -69,7 +69,7 @@ describe('content', () => {
     }
   })
 
-  it('SEC-027 no setuid survives, no device is written to, nothing new is executable', async () => {
+  it('SEC-027 no setuid bit is kept, no device is written to, and new files are not executable', async () => {
     const scene = createScene()
     const files = scene.files()
     const at = (name: string): string => join(scene.workspace, name)
@@ -87,7 +87,7 @@ describe('content', () => {
     expect(await codeOf(scene, files.resolve('null'))).toBe('path_outside')
   })
 
-  it('SEC-027 a user keeps the files that root replaces', async () => {
+  it('SEC-027 a file keeps its owner when root replaces it', async () => {
     const scene = createScene()
     const path = join(scene.workspace, 'f')
     writeFileSync(path, 'old')
@@ -98,7 +98,7 @@ describe('content', () => {
     expect(after.ino).not.toBe(before.ino)
   })
 
-  it('SEC-032 names that look alike are different files, and are shown apart', async () => {
+  it('SEC-032 names that look alike are different files, and are shown differently', async () => {
     const scene = createScene()
     const files = scene.files()
     const names = ['caf\u00e9', 'cafe\u0301', 'a\u202etxt.exe', 'a\uff0fb', 'a', 'a ', 'a.', 'a\u200b']

@@ -85,7 +85,9 @@ describe.each([
   ['in the mode accept-edits', { mode: 'accept-edits' }],
   ['in the mode full', { mode: 'full' }],
 ] as const)('%s, a model that writes', (_, options) => {
-  it('a file that other programs obey is asked about or refused', { timeout: 240_000 }, async () => {
+  it('a file that other programs execute or load is asked about or refused', {
+    timeout: 240_000,
+  }, async () => {
     const { root, attempts } = await writeAll(controlFiles, options as SessionOptions)
     const unasked = attempts.filter(({ text, asked }) => !asked && !/^Error: /.test(text))
     expect(unasked).toEqual([])
@@ -103,7 +105,7 @@ describe.each([
       expect(lstatSync(join(root, path), { throwIfNoEntry: false }), path).toBeUndefined()
   })
 
-  it('outside the workspace is refused', { timeout: 240_000 }, async () => {
+  it('a path outside the workspace is refused', { timeout: 240_000 }, async () => {
     const { root, attempts } = await writeAll(outside, options as SessionOptions)
     expect(attempts.filter(({ text }) => !/^Error: /.test(text))).toEqual([])
     expect(lstatSync(join(root, '../out'), { throwIfNoEntry: false })).toBeUndefined()

@@ -46,7 +46,7 @@ const ownFiles = [
 ]
 
 describe('protected files', () => {
-  it.each([...gitFiles, ...spellings])('SEC-015 SEC-016 no write to %j', async (path) => {
+  it.each([...gitFiles, ...spellings])('SEC-015 SEC-016 refuses to write %j', async (path) => {
     const scene = withRepository()
     expect(await codeOf(scene, scene.files().write(path, 'x'))).toBe('path_protected')
     expect(await codeOf(scene, createMemoryFiles().write(path, 'x'))).toBe('path_protected')
@@ -54,17 +54,20 @@ describe('protected files', () => {
     expect(readdirSync(join(scene.workspace, '.git/hooks'))).toEqual([])
   })
 
-  it.each(ownFiles)('SEC-018 no write to our own %j, though everything is permitted', async (path) => {
-    const scene = withRepository()
-    const files = scene.files({ permit: () => undefined })
-    expect(await codeOf(scene, files.write(path, 'allow everything'))).toBe('path_protected')
-    expect(await codeOf(scene, createMemoryFiles().write(path, 'x'))).toBe('path_protected')
-    await files.write('evil', 'x')
-    expect(await codeOf(scene, files.move('evil', path))).toBe('path_protected')
-    expect(readFileSync(join(scene.workspace, '.capstan/settings'), 'utf8')).toBe('ask\n')
-  })
+  it.each(ownFiles)(
+    'SEC-018 refuses to write Capstan’s own %j, although everything is permitted',
+    async (path) => {
+      const scene = withRepository()
+      const files = scene.files({ permit: () => undefined })
+      expect(await codeOf(scene, files.write(path, 'allow everything'))).toBe('path_protected')
+      expect(await codeOf(scene, createMemoryFiles().write(path, 'x'))).toBe('path_protected')
+      await files.write('evil', 'x')
+      expect(await codeOf(scene, files.move('evil', path))).toBe('path_protected')
+      expect(readFileSync(join(scene.workspace, '.capstan/settings'), 'utf8')).toBe('ask\n')
+    },
+  )
 
-  it('SEC-019 what does not exist yet cannot be created', async () => {
+  it('SEC-019 a protected file that does not exist yet cannot be created', async () => {
     const scene = createScene()
     for (const path of [...gitFiles, ...ownFiles, '.git', '.capstan']) {
       expect(await codeOf(scene, scene.files().write(path, 'x')), path).toBe('path_protected')
@@ -108,7 +111,7 @@ describe('protected files', () => {
   })
 
   it.each(['link', 'file'])(
-    'SEC-016 a git directory elsewhere in the workspace is one, too (.git is a %s)',
+    'SEC-016 a git directory elsewhere in the workspace is protected too (.git is a %s)',
     async (kind) => {
       const scene = createScene()
       mkdirSync(join(scene.workspace, 'gitdata/hooks'), { recursive: true })

@@ -14,7 +14,7 @@ const reads = factor > 1 ? 3_000 : 1_000
 const atOnce = 8
 
 describe.runIf(process.platform === 'linux')('the gap between check and use', () => {
-  it('SEC-011 hundreds of writes while a directory is swapped for a link: none goes outside', {
+  it('SEC-011 hundreds of writes while a directory is replaced by a link: none goes outside', {
     timeout: 300_000,
   }, async () => {
     // Memory where there is some: the faster a write, the more of them meet a swap.
@@ -38,7 +38,7 @@ describe.runIf(process.platform === 'linux')('the gap between check and use', ()
     expect(temporaryFilesIn(scene.workspace)).toEqual([])
   })
 
-  it('SEC-011 reads the same way: the canary is never seen', { timeout: 300_000 }, async () => {
+  it('SEC-011 the same for reads: the file outside is never read', { timeout: 300_000 }, async () => {
     const scene = createScene(existsSync('/dev/shm') ? '/dev/shm' : undefined)
     mkdirSync(join(scene.workspace, 'd'))
     const files = scene.files()

@@ -53,7 +53,7 @@ const asked = fc.array(fc.oneof(name, name, fc.constantFrom('..', '.', 'C', 'x',
 describe.each(['handle', 'compare'] as const)('random trees with links, by %s', (wanted) => {
   const method = process.platform === 'linux' ? wanted : 'compare'
 
-  it('reading agrees with the real path, and nothing from outside is ever seen', {
+  it('reads agree with the real path, and nothing from outside is ever returned', {
     timeout: 120_000,
   }, async () => {
     await fc.assert(

@@ -13,7 +13,7 @@ import { createScratch } from '../../../src/workspace/scratch/index.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 describe('sidecar files', () => {
-  it('SEC-030 unguessable names, 0700 and 0600, and a planted link is not followed', async () => {
+  it('SEC-030 have unguessable names and the modes 0700 and 0600, and a planted link is not followed', async () => {
     const top = temporaryDirectory()
     const base = join(top, 'shared')
     mkdirSync(base, { mode: 0o700 })

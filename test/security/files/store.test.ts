@@ -116,7 +116,7 @@ const commands = ({ file, root }: Place): readonly string[] => [
 ]
 
 describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) => {
-  it('is refused to every file tool, by any spelling and through links', async () => {
+  it('is refused to every file tool, in any spelling and through links', async () => {
     const { answers, stored } = await attack(openStore, fileTools, { sandbox: 'off' })
     expect(answers.length).toBeGreaterThan(15)
     expect(stored).not.toContain(mark)
@@ -126,7 +126,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
     expect(refused.length).toBeGreaterThanOrEqual(10)
   })
 
-  it('is refused to every command that names it where there is no sandbox', async () => {
+  it('is refused to every command that names it when there is no sandbox', async () => {
     const { answers, stored, root } = await attack(
       openStore,
       (place) => commands(place).map((command) => ['bash', { command }] as const),
@@ -138,7 +138,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
     expect(await readdir(root)).not.toContain('hard')
   })
 
-  it('is not there for commands in a sandbox, whatever they call it', async () => {
+  it('does not exist for commands in a sandbox, by any name', async () => {
     const hidden = backend === 'file' ? 'sess' : 'all'
     const { answers, stored } = await attack(
       openStore,
@@ -165,7 +165,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
   })
 })
 
-it('a store that holds the workspace is named, since it cannot be closed', async () => {
+it('a store that contains the workspace is reported, because it cannot be protected', async () => {
   const { root, userDir } = await makeWorkspace({ 'a.txt': 'one\n' })
   const agent = await Agent.create({}, { userDir, env: {} })
   whenDone(() => agent.close())

@@ -43,7 +43,7 @@ const call = (gate: Gate, command: string, origin: 'model' | 'host' = 'model'): 
   gate.call({ name: 'bash', origin, input: { value: { command } } })
 
 describe('approvals', () => {
-  it('SEC-221 an answer is for this call: other arguments, agent or session have another key', async () => {
+  it('SEC-221 an approval is for this call: other arguments, agent or session have another key', async () => {
     const keys = new Set<string>()
     const ask = (run: GateParts['run'], command: string): Promise<unknown> =>
       call(
@@ -68,7 +68,7 @@ describe('approvals', () => {
     expect(keys.size).toBe(4)
   })
 
-  it('SEC-222 always for one command covers nothing that is chained to it', async () => {
+  it('SEC-222 "always" for one command covers nothing that is chained to it', async () => {
     const asked: string[] = []
     const { gate, ran } = session(
       {},
@@ -85,7 +85,7 @@ describe('approvals', () => {
     expect(ran).toHaveLength(4)
   })
 
-  it('SEC-225 an aborted run, a closed terminal and no user at all mean no', async () => {
+  it('SEC-225 an aborted run, a closed terminal and no user at all mean no approval', async () => {
     const controller = new AbortController()
     const waiting = session({}, { onAsk: () => new Promise(() => undefined) })
     const pending = waiting.gate.call({
@@ -103,7 +103,7 @@ describe('approvals', () => {
     expect([waiting.ran, broken.ran, headless.ran]).toEqual([[], [], []])
   })
 
-  it('SEC-226 of two that wait, only the one that is approved runs', async () => {
+  it('SEC-226 of two pending calls, only the approved one runs', async () => {
     const waiting = new Map<string, { request: AskRequest; answer: (answer: AskAnswer) => void }>()
     const { gate, ran } = session(
       {},
@@ -129,7 +129,7 @@ describe('approvals', () => {
     expect(ran).toEqual([])
   })
 
-  it('SEC-236 the host’s own calls pass by the rules, not by the checks', async () => {
+  it('SEC-236 rules do not apply to the host’s own calls, and the checks do', async () => {
     const { gate, ran } = session({ deny: ['bash'] })
     await call(gate, 'ls', 'host')
     expect(ran).toEqual(['ls'])

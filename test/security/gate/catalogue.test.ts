@@ -28,7 +28,7 @@ function textBelow(directory: string): string {
 }
 
 describe('the catalogue of attacks', () => {
-  it('SEC-193, SEC-194, SEC-245: a provider that echoes the key in its error puts it nowhere', async () => {
+  it('SEC-193, SEC-194, SEC-245: a key that a provider repeats in its error appears nowhere', async () => {
     const provider = createServer((request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' })
       response.end(
@@ -53,7 +53,7 @@ describe('the catalogue of attacks', () => {
     expect(JSON.stringify(events)).not.toContain('.ts:')
   })
 
-  it('SEC-193: a host secret that comes from a file is nowhere in what the session shows and stores', async () => {
+  it('SEC-193: a host secret from a file appears in nothing that the session shows and stores', async () => {
     const { root, userDir, base } = await makeWorkspace()
     const agent = await openAgent({ providers: [] }, userDir)
     const file = join(base, 'token')
@@ -106,7 +106,7 @@ describe('the catalogue of attacks', () => {
       expect(JSON.parse(line.slice(line.indexOf('{')))).not.toEqual({ type: 'approval', approved: true })
   })
 
-  it('SEC-224: an answer to an unknown question, to one of another session, or a second answer does nothing', async () => {
+  it('SEC-224: an answer to an unknown question, to one of another session, or a second answer has no effect', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await openAgent({ providers: [] }, userDir)
     const open = () =>

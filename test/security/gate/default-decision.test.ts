@@ -35,7 +35,7 @@ async function resultsOf(
 }
 
 describe('an explicit defaultDecision', { timeout: limit }, () => {
-  it('lets the model read the files that a rule allows', async () => {
+  it('allows the model to read the files that a rule allows', async () => {
     const [text] = await resultsOf([calls(['read', { file_path: 'docs/a.md' }]), 'done'], onlyDocs)
     expect(text).toContain('marmalade is public')
   })
@@ -67,7 +67,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     expect(text).not.toContain('hidden-text')
   })
 
-  it('searches only the files that may be read, from any directory above them', async () => {
+  it('searches only the files that can be read, from any directory above them', async () => {
     const [grep, glob, count, list] = await resultsOf(
       [
         calls(
@@ -86,7 +86,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     for (const text of [grep, glob, count, list]) expect(text).not.toMatch(/secret|notes|hidden-text|src\//)
   })
 
-  it.each(['read(*)', 'fs.read(*)'])('lets %s cover what was open before', async (rule) => {
+  it.each(['read(*)', 'fs.read(*)'])('allows reading again with the rule %s', async (rule) => {
     const [read, grep, list] = await resultsOf(
       [
         calls(
@@ -119,7 +119,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     expect(text).toContain('hidden-text')
   })
 
-  it('holds for files that an allowed command names, and for commands that read whole directories', async () => {
+  it('applies to files that an allowed command names, and to commands that read whole directories', async () => {
     const policy = {
       ...onlyDocs,
       allow: ['read(docs/**)', 'bash(cat *)', 'bash(grep *)', 'bash(ls *)', 'bash(cd *)'],
@@ -149,7 +149,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     }
   })
 
-  it('holds for batches, programs and subagents', async () => {
+  it('applies to batches, programs and subagents', async () => {
     const inner = { tool: 'read', args: { file_path: 'src/secret.ts' } }
     const [batch, program] = await resultsOf(
       [
@@ -182,7 +182,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     expect(text).toContain('defaultDecision')
   })
 
-  it('leaves the tools of the session itself and its own long output open', async () => {
+  it('does not apply to the tools of the session itself and its own long output', async () => {
     const { session, server } = await openSession(
       [
         calls(
@@ -205,7 +205,7 @@ describe('an explicit defaultDecision', { timeout: limit }, () => {
     for (const text of toolResults(server, 3)) expect(text).not.toContain('Refused')
   })
 
-  it('is not stated by a policy that is switched off', async () => {
+  it('does not count in a policy that is turned off', async () => {
     const [text] = await resultsOf([calls(['read', { file_path: 'notes.txt' }]), 'done'], {
       ...onlyDocs,
       enabled: false,

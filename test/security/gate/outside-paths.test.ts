@@ -128,7 +128,7 @@ const hard = [
 ]
 
 describe('a link out of the workspace that a command names', { timeout: limit }, () => {
-  it.each([...reads, ...writes])('is refused where no user can be asked: %s', async (command) => {
+  it.each([...reads, ...writes])('is refused when no user can be asked: %s', async (command) => {
     const { text, changed } = await attempt(command)
     expect(text).toMatch(/^Refused|Error: Refused/)
     expect(text).toContain('/outside')
@@ -137,7 +137,7 @@ describe('a link out of the workspace that a command names', { timeout: limit },
   })
 
   it.each(['echo x > file', 'cat file', 'cd out && cat secret'])(
-    'is asked about with the path it leads to: %s',
+    'is asked about with its target: %s',
     async (command) => {
       const reasons: string[] = []
       const { outside } = await attempt(command, {
@@ -172,7 +172,7 @@ describe('a link out of the workspace that a command names', { timeout: limit },
       })
   })
 
-  it('is denied where the file it leads to is denied', async () => {
+  it('is denied when its target is denied', async () => {
     const policy = { allow: ['bash(*)'], deny: ['read(real/**)'] }
     for (const command of ['cat in', 'cat dir/a.txt', 'cd dir && cat a.txt'])
       expect((await attempt(command, { permissionPolicy: policy })).text).toContain(
@@ -180,7 +180,7 @@ describe('a link out of the workspace that a command names', { timeout: limit },
       )
   })
 
-  it('passes with the rules that the refusal names', async () => {
+  it('is allowed with the rules that the refusal names', async () => {
     for (const command of ['cat file', 'cd sub && cat ../secret', 'echo x > out/x']) {
       const first = await attempt(command)
       const rules = [...first.text.matchAll(/"(fs\.(?:read|write)\([^"]+\))"/g)].map(([, rule]) => rule ?? '')
@@ -218,7 +218,7 @@ describe('a link out of the workspace that a command names', { timeout: limit },
     expect(text).not.toContain('outside-text')
   })
 
-  it('is refused when another call of the same answer makes it', async () => {
+  it('is refused when another call of the same answer creates it', async () => {
     const script = `require('node:fs').symlinkSync('../outside/secret', 'made')`
     const { root, session, agent } = await linked('true')
     await session.close()
@@ -243,7 +243,7 @@ describe('a link out of the workspace that a command names', { timeout: limit },
     expect(await readFile(join(dirname(root), 'outside/secret'), 'utf8')).toBe('outside-text\n')
   })
 
-  it('cannot be judged when it leads in a circle, and is not run', async () => {
+  it('cannot be judged when it is a loop, and the command does not run', async () => {
     expect((await attempt('cat loop')).text).toContain('where its links lead cannot be determined')
   })
 })
@@ -254,7 +254,7 @@ describe('a link inside the workspace that a command names', { timeout: limit },
     ['cat dir/a.txt', 'inside'],
     ['cd dir && cat a.txt', 'inside'],
     ['rm file && ls', 'real'],
-  ])('works like what it leads to: %s', async (command, shown) => {
+  ])('works like its target: %s', async (command, shown) => {
     const { text, changed } = await attempt(command)
     expect(text).toContain(shown)
     expect(changed).toBe(false)
@@ -264,7 +264,7 @@ describe('a link inside the workspace that a command names', { timeout: limit },
     ['echo x > in', 'real/a.txt'],
     ['echo x > dir/a.txt', 'real/a.txt'],
     ['echo x > dir/b.txt', 'real/b.txt'],
-  ])('needs the rule of the file it leads to: %s', async (command, file) => {
+  ])('needs the rule of its target: %s', async (command, file) => {
     expect((await attempt(command)).text).toContain(`"fs.write(${file})"`)
     const allowed = { allow: [...(commands.allow ?? []), 'fs.write(real/**)'] }
     const { text, root } = await attempt(command, { permissionPolicy: allowed })
@@ -315,7 +315,7 @@ describe('a path outside the workspace that a command names', { timeout: limit }
     expect(existsSync('/tmp/capstan-never')).toBe(false)
   })
 
-  it('runs with that rule, and when the user approves', async () => {
+  it('is allowed with that rule, and when the user approves', async () => {
     const rule = { allow: [...(commands.allow ?? []), 'fs.read(/etc/hostname)', 'fs.read(/etc/host.conf)'] }
     expect((await attempt('head -c 20 /etc/host.conf', { permissionPolicy: rule })).text).not.toContain(
       'Refused',
@@ -331,7 +331,7 @@ describe('a path outside the workspace that a command names', { timeout: limit }
     expect(text).not.toContain('Refused')
   })
 
-  it('is denied by a deny, whatever the user would say', async () => {
+  it('is denied by a deny, whatever the user answers', async () => {
     const { text } = await attempt('cat /etc/host.conf', {
       permissionPolicy: { allow: ['bash(*)'], deny: ['read(/etc/**)'] },
       onAsk: () => ({ decision: 'once' }),
@@ -339,7 +339,7 @@ describe('a path outside the workspace that a command names', { timeout: limit }
     expect(text).toContain('is denied by the rule read(/etc/**)')
   })
 
-  it('runs in a direct call of the host, and stays refused where the ceiling does not grant it', async () => {
+  it('is allowed in a direct call of the host, and stays refused when the ceiling does not grant it', async () => {
     const { session } = await linked('true')
     expect(await session.bash('head -c 5 /dev/zero | wc -c')).toContain('5')
     expect(await session.bash('cat file')).toBe('outside-text\n')

@@ -259,7 +259,7 @@ describe('the git tool and the programs that a repository names', () => {
       expect(result, JSON.stringify(operations[at])).not.toMatch(/failed: (?!Saved)|fatal:/)
   })
 
-  it('is tried with programs that git does start by itself', async () => {
+  it('is tested with programs that git does start by itself', async () => {
     prepare()
     for (const [where, directory] of [
       ['main', '.git'],

@@ -99,8 +99,8 @@ async function run(...commands: string[]): Promise<string[]> {
   return results
 }
 
-describeWithBubblewrap('git as a way out of the sandbox', () => {
-  it('has no part of the git directory of the workspace written by a command that is not git alone', async () => {
+describeWithBubblewrap('a sandboxed command that uses git to escape', () => {
+  it('cannot write any part of the git directory of the workspace unless it is a git command alone', async () => {
     repository(root)
     const before = snapshot(join(root, '.git'))
     const parts = [
@@ -129,7 +129,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     expect(snapshot(join(root, '.git'))).toEqual(before)
   })
 
-  it('has no commondir written by a background command, nor left by one that is killed', async () => {
+  it('cannot write commondir from the background, nor leave one when it is killed', async () => {
     repository(root)
     const evil = join(root, 'evil')
     const plant = `mkdir -p evil/objects evil/refs; printf '%s' '${evilConfig()}' > evil/config; while :; do echo ../evil > .git/commondir; sleep 0.05; done`
@@ -152,7 +152,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     ['nine levels deep', 'a/b/c/d/e/f/g/h/i'],
     ['in node_modules', 'node_modules/pkg/deep'],
     ['after ten thousand files', 'many/z'],
-  ])('has no existing nested repository changed: %s', async (_name, place) => {
+  ])('cannot change an existing nested repository: %s', async (_name, place) => {
     if (place.startsWith('many')) {
       mkdirSync(join(root, 'many'))
       for (let at = 0; at < 10_000; at++) writeFileSync(join(root, 'many', `f${at}`), '')
@@ -204,7 +204,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
         return 'w'
       },
     ],
-  ])('has no git directory changed that lies elsewhere: %s', async (_name, make) => {
+  ])('cannot change a git directory in another place: %s', async (_name, make) => {
     const place = make()
     const before = snapshot(join(root, place))
     await run(
@@ -287,7 +287,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
         `git init -q sub && printf '%s' '${evilConfig(canary)}' > c && rm sub/.git/config && ln -s ../../c sub/.git/config; true`,
     ],
   ]
-  it('leaves no new repository that runs a program, however it is made', async () => {
+  it('leaves no new repository that runs a program, however it is created', async () => {
     repository(root)
     // Each in a directory of its own, with a trace of its own.
     await run(
@@ -299,7 +299,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
   })
 
   it.each(['sub', 'a/b/c/d/e/f/g/h/i', 'node_modules/pkg/deep'])(
-    'is tried with what does run a program: a repository in %s',
+    'is tested with what does run a program: a repository in %s',
     (place) => {
       repository(join(root, place))
       writeFileSync(join(root, place, '.git/config'), evilConfig())
@@ -308,7 +308,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     },
   )
 
-  it('says what it refused, and keeps the files under another name', async () => {
+  it('gets a report of what was refused, and the files stay under another name', async () => {
     const [result] = await run(
       `git init -q sub && git -C sub config core.fsmonitor "touch ${canary()}"; true`,
     )
@@ -316,7 +316,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     expect(readdirSync(join(root, 'sub'))).toEqual(['.git.refused'])
   })
 
-  it('renames such a repository while the background command that made it still runs', async () => {
+  it('has such a repository renamed while the background command that created it still runs', async () => {
     // Without a `.git`: nothing in its names says that it is a repository before it is complete.
     const plant = `mkdir -p sub/objects sub/refs; printf '%s' '${evilConfig()}' > sub/config; echo 'ref: refs/heads/main' > sub/HEAD; sleep 600`
     const { session } = await open([calls(['bash', { command: plant, background: true }]), 'done'])
@@ -326,7 +326,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     expect(existsSync(canary())).toBe(false)
   })
 
-  it('finds what the commands of a killed host left, before the next command', async () => {
+  it('of a killed host has its leftovers found before the next command', async () => {
     repository(join(root, 'mine'))
     writeFileSync(join(root, 'mine/.git/config'), evilConfig().replace('PWN', 'OWN'))
     const ledgerDir = join(base, 'ledger')
@@ -352,7 +352,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
   })
 
   it.each(['empty', 'missing', 'filled'])(
-    'has no repository made where the index expects one: %s',
+    'cannot create a repository where the index expects one: %s',
     async (state) => {
       repository(join(base, 'lib'))
       repository(root)
@@ -384,7 +384,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     },
   )
 
-  it('has hooks and configuration held that the repository keeps in the workspace', async () => {
+  it('cannot change hooks and configuration that the repository has in the workspace', async () => {
     repository(root)
     mkdirSync(join(root, '.githooks'))
     writeFileSync(join(root, 'shared.config'), '')
@@ -397,7 +397,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     expect(readFileSync(join(root, 'shared.config'), 'utf8')).toBe('')
   })
 
-  it('has no configuration changed under another name', async () => {
+  it('cannot change the configuration under another name', async () => {
     await run(
       'git init -q sub',
       'ln sub/.git/config notes.txt',
@@ -417,7 +417,7 @@ describeWithBubblewrap('git commands that need to write', () => {
     onAsk: undefined as never,
   })
 
-  it('work when a rule allows them, on a line of git commands alone', async () => {
+  it('work when a rule allows them, on a line with only git commands', async () => {
     repository(root)
     git(root, 'config', 'user.name', 'Ann')
     git(root, 'config', 'user.email', 'ann@example.test')
@@ -448,7 +448,7 @@ describeWithBubblewrap('git commands that need to write', () => {
     expect(git(root, 'log', '--format=%s', '-1')).toBe('second commit\n')
   })
 
-  it('keep configuration, hooks and pointers out of reach, whatever a hook of the repository does', async () => {
+  it('cannot change configuration, hooks and pointers, whatever a hook of the repository does', async () => {
     repository(root)
     git(root, 'config', 'user.name', 'Ann')
     git(root, 'config', 'user.email', 'ann@example.test')
@@ -470,7 +470,7 @@ describeWithBubblewrap('git commands that need to write', () => {
     expect(existsSync(join(root, 'evil/.git'))).toBe(false)
   })
 
-  it('write nothing next to other commands, in the background, with settings of their own, or through an alias', async () => {
+  it('write nothing next to other commands, in the background, with their own settings, or through an alias', async () => {
     repository(root)
     const before = snapshot(join(root, '.git'))
     const [mixed] = await run(

@@ -25,7 +25,7 @@ const write = (path: string, content = 'x\n'): [string, JsonValue] => ['write', 
 
 describe('file tools and git directories', () => {
   it.each(['', 'sub/', `${deep}/`, 'node_modules/pkg/'])(
-    'refuse a .git below %j, whatever part of it is meant',
+    'refuse a .git below %j, for any part of it',
     async (place) => {
       const parts = [
         '.git',

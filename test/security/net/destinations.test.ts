@@ -79,7 +79,7 @@ describe('SEC-158, SEC-159, SEC-160: what a name resolves to', () => {
     expect(net.dialled).toEqual([])
   })
 
-  it('dials the address it checked, though the resolver changes its mind', async () => {
+  it('connects to the checked address, even if the resolver returns another one later', async () => {
     const server = await canary()
     let asked = 0
     const net = fetchOnFakeInternet({
@@ -116,12 +116,12 @@ describe('SEC-158, SEC-159, SEC-160: what a name resolves to', () => {
     expect(net.dialled).toEqual([])
   })
 
-  it('refuses what is not an address at all', async () => {
+  it('refuses a value that is not an address at all', async () => {
     const net = fetchOnFakeInternet({ resolver: async () => [{ address: 'localhost', family: 4 }] })
     await expect(net.fetch('http://odd.example/')).rejects.toMatchObject(refused)
   })
 
-  it('says so when a name has no address or cannot be resolved', async () => {
+  it('reports when a name has no address or cannot be resolved', async () => {
     const none = fetchOnFakeInternet({ resolver: async () => [] })
     await expect(none.fetch('http://none.example/')).rejects.toMatchObject({ code: 'net_unresolved' })
     const failing = fetchOnFakeInternet({ resolver: () => Promise.reject(new Error('SERVFAIL')) })
@@ -129,7 +129,7 @@ describe('SEC-158, SEC-159, SEC-160: what a name resolves to', () => {
   })
 })
 
-describe('SEC-162, SEC-163, SEC-165: how a URL is read', () => {
+describe('SEC-162, SEC-163, SEC-165: how a URL is parsed', () => {
   it.each([
     ['http://good@169.254.169.254/'],
     ['http://169.254.169.254#@good/'],
@@ -155,7 +155,7 @@ describe('SEC-162, SEC-163, SEC-165: how a URL is read', () => {
     ['//good.example/'],
     [''],
     [`http://good.example/${'a'.repeat(20_000)}`],
-  ])('calls %j an invalid request', async (url) => {
+  ])('rejects %j as an invalid request', async (url) => {
     await expect(fetchOnFakeInternet().fetch(url)).rejects.toMatchObject({ code: 'net_request_invalid' })
   })
 
@@ -166,7 +166,7 @@ describe('SEC-162, SEC-163, SEC-165: how a URL is read', () => {
     expect(String(error)).not.toContain('hunter2')
   })
 
-  it('asks the permit with the parsed host: backslash, case and trailing dot do not disguise it', async () => {
+  it('checks the permit for the parsed host: backslash, case and trailing dot do not disguise it', async () => {
     const asked: string[] = []
     const net = fetchOnFakeInternet({
       permitHost(host, port) {

@@ -42,7 +42,7 @@ describe('SEC-161: redirects', () => {
     ['gopher://good.example/'],
     ['http://user@good.example/'],
     ['data:text/html,x'],
-  ])('does not follow to %s', async (location) => {
+  ])('does not follow a redirect to %s', async (location) => {
     const server = await redirecting(302, () => location)
     const net = fetchOnFakeInternet()
     await expect(net.fetch(`http://start.example:${server.port}/`)).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('SEC-161: redirects', () => {
     expect(server.connections()).toBe(1)
   })
 
-  it('asks the permit for every hop', async () => {
+  it('checks the permit for every hop', async () => {
     const server = await redirecting(302, (port) => `http://evil.example:${port}/x`)
     const net = fetchOnFakeInternet({
       permitHost: (host) => (host === 'start.example' ? undefined : `${host} is not granted`),
@@ -81,7 +81,7 @@ describe('SEC-161: redirects', () => {
     expect(response.url).toBe(`http://start.example:${server.port}/5`)
   })
 
-  it('drops credentials on the way to another host, and keeps them on the same', async () => {
+  it('drops credentials for another host, and keeps them for the same', async () => {
     const away = await redirecting(302, (port) => `http://other.example:${port}/x`)
     const stay = await redirecting(302, () => '/x')
     const headers = { Authorization: 'Bearer s', Cookie: 'a=1', 'X-Api-Key': 's', Accept: 'text/html' }

@@ -15,8 +15,8 @@ afterEach(async () => {
   running = []
 })
 
-describe('what a request carries', () => {
-  it('is only what it was given: no cookies, no proxy, no facts about this machine', async () => {
+describe('the content of a request', () => {
+  it('is only what was given: no cookies, no proxy, no data about this machine', async () => {
     const seen: IncomingHttpHeaders[] = []
     const server = await serve((request, response) => {
       seen.push(request.headers)
@@ -47,7 +47,7 @@ describe('what a request carries', () => {
     ['Proxy-Authorization', 'x'],
     ['x-a', 'b\r\nhost: evil.example'],
     ['x a', 'b'],
-  ])('does not let a caller set the header %j to %j', async (name, value) => {
+  ])('does not include the header %j with %j from a caller', async (name, value) => {
     const net = fetchOnFakeInternet()
     const outcome = net.fetch('http://host.example/', { headers: { [name]: value } })
     await expect(outcome).rejects.toMatchObject({ code: 'net_request_invalid' })
@@ -55,7 +55,7 @@ describe('what a request carries', () => {
   })
 
   it.each([['CONNECT'], ['TRACE'], ['GET / HTTP/1.1\r\nx: y']])(
-    'does not send the method %j',
+    'does not include the method %j',
     async (method) => {
       const outcome = fetchOnFakeInternet().fetch('http://host.example/', { method })
       await expect(outcome).rejects.toMatchObject({ code: 'net_request_invalid' })
@@ -90,7 +90,7 @@ describe('TLS', () => {
     return server
   }
 
-  it('reaches a server whose certificate fits its name', async () => {
+  it('connects to a server whose certificate matches its name', async () => {
     const server = await secure()
     const net = fetchOnFakeInternet({ trustedCertificates: certificate })
     const response = await net.fetch(`https://host.example:${server.port}/`)
@@ -104,7 +104,7 @@ describe('TLS', () => {
     await expect(outcome).rejects.toMatchObject({ code: 'net_tls' })
   })
 
-  it('refuses a certificate of another name, and one for an address', async () => {
+  it('refuses a certificate for another name, and one for an address', async () => {
     const server = await secure()
     const net = fetchOnFakeInternet({ trustedCertificates: certificate })
     await expect(net.fetch(`https://other.example:${server.port}/`)).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe('TLS', () => {
     })
   })
 
-  it('SEC-161: refuses the way from https down to http', async () => {
+  it('SEC-161: refuses a redirect from https to http', async () => {
     const server = await secure()
     const net = fetchOnFakeInternet({ trustedCertificates: certificate })
     await expect(net.fetch(`https://host.example:${server.port}/down`)).rejects.toThrow('https to http')

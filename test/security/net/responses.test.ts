@@ -14,8 +14,8 @@ async function at(server: Promise<Running>): Promise<string> {
 }
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 
-describe('SEC-166: answers that are too much', () => {
-  it('cuts an endless body at the cap and hangs up', async () => {
+describe('SEC-166: answers that are too large', () => {
+  it('are cut at the limit when they are endless, and the connection is closed', async () => {
     let closed: () => void = () => undefined
     const hungUp = new Promise<void>((resolve) => {
       closed = resolve
@@ -40,7 +40,7 @@ describe('SEC-166: answers that are too much', () => {
     ['gzip', gzipSync(Buffer.alloc(50_000_000), { level: 1 })],
     ['deflate', deflateSync(Buffer.alloc(50_000_000), { level: 1 })],
     ['br', brotliCompressSync(Buffer.alloc(50_000_000), { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } })],
-  ])('counts a %s bomb after decompression', async (encoding, bomb) => {
+  ])('with a %s bomb are counted after decompression', async (encoding, bomb) => {
     const url = await at(
       serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(bomb)),
     )
@@ -51,7 +51,7 @@ describe('SEC-166: answers that are too much', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
   })
 
-  it('bounds compressed bytes that decode to nothing', async () => {
+  it('with compressed bytes that decode to nothing are limited', async () => {
     const empty = Buffer.concat(Array.from({ length: 2_000 }, () => gzipSync('')))
     const url = await at(
       serve((_request, response) => {
@@ -68,14 +68,14 @@ describe('SEC-166: answers that are too much', () => {
     expect(response.body.length).toBe(0)
   })
 
-  it('lets a request lower the caps, not raise them', async () => {
+  it('have limits that a request can lower, not raise', async () => {
     const url = await at(serve((_request, response) => response.end('x'.repeat(1_000))))
     const net = fetchOnFakeInternet({ maxBytes: 500 })
     expect((await net.fetch(url, { maxBytes: 10 })).body.length).toBe(10)
     expect((await net.fetch(url, { maxBytes: 10_000 })).body.length).toBe(500)
   })
 
-  it('takes a body of exactly the cap as whole', async () => {
+  it('with a body of exactly the limit are complete', async () => {
     const url = await at(serve((_request, response) => response.end('x'.repeat(500))))
     const response = await fetchOnFakeInternet({ maxBytes: 500 }).fetch(url)
     expect(response).toMatchObject({ truncated: false })
@@ -88,7 +88,7 @@ describe('SEC-166: answers that are too much', () => {
     ['deflate', deflateRawSync('hello')],
     ['br', brotliCompressSync('hello')],
     ['identity', Buffer.from('hello')],
-  ])('decodes a valid %s answer', async (encoding, body) => {
+  ])('with valid %s encoding are decoded', async (encoding, body) => {
     const url = await at(
       serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body)),
     )
@@ -118,19 +118,19 @@ describe('SEC-166: answers that are too slow', () => {
         socket.on('close', () => clearInterval(timer))
       },
     ],
-  ])('ends in time with a server that %s', async (_what, behave) => {
+  ])('end in time with a server that %s', async (_what, behave) => {
     const url = await at(serveRaw(behave))
     await expect(fetchOnFakeInternet({ timeoutMs: 200 }).fetch(url)).rejects.toMatchObject({
       code: 'net_timeout',
     })
   })
 
-  it('ends in time when name resolution hangs', async () => {
+  it('end in time when name resolution hangs', async () => {
     const net = fetchOnFakeInternet({ timeoutMs: 100, resolver: () => new Promise(() => undefined) })
     await expect(net.fetch('http://hang.example/')).rejects.toMatchObject({ code: 'net_timeout' })
   })
 
-  it('counts the time of all hops together', async () => {
+  it('have one time limit for all hops together', async () => {
     const url = await at(
       serve((_request, response) => {
         setTimeout(() => response.writeHead(302, { location: '/' }).end(), 100)
@@ -141,7 +141,7 @@ describe('SEC-166: answers that are too slow', () => {
     })
   })
 
-  it('stops when the caller does, and hangs up', async () => {
+  it('stop when the caller aborts, and the connection is closed', async () => {
     let closed: () => void = () => undefined
     let asked: () => void = () => undefined
     const hungUp = new Promise<void>((resolve) => {
@@ -165,7 +165,7 @@ describe('SEC-166: answers that are too slow', () => {
     await hungUp
   })
 
-  it('dials nothing for a caller who has already stopped', async () => {
+  it('are not requested for a caller that has already aborted', async () => {
     const net = fetchOnFakeInternet()
     const outcome = net.fetch('http://host.example/', { signal: AbortSignal.abort() })
     await expect(outcome).rejects.toMatchObject({ code: 'net_aborted' })
@@ -195,12 +195,12 @@ describe('SEC-166: answers that are broken', () => {
       'HTTP/1.1 200 OK\r\ncontent-encoding: zstd\r\ncontent-length: 5\r\n\r\nshort',
     ],
     ['cuts gzip short', `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08`],
-  ])('is an error with a server that %s', async (_what, answer) => {
+  ])('are an error with a server that %s', async (_what, answer) => {
     const url = await at(serveRaw((socket) => void socket.once('data', () => socket.end(answer, 'latin1'))))
     await expect(fetchOnFakeInternet().fetch(url)).rejects.toMatchObject({ code: 'net_bad_response' })
   })
 
-  it('is an error when the connection is reset inside the body', async () => {
+  it('are an error when the connection is reset inside the body', async () => {
     const url = await at(
       serveRaw((socket) => {
         socket.once('data', () => {
@@ -211,14 +211,14 @@ describe('SEC-166: answers that are broken', () => {
     await expect(fetchOnFakeInternet().fetch(url)).rejects.toMatchObject({ code: 'net_bad_response' })
   })
 
-  it('ignores what follows the promised length', async () => {
+  it('ignore bytes after the declared length', async () => {
     const answer =
       'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nsomeHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nextra'
     const url = await at(serveRaw((socket) => void socket.once('data', () => socket.end(answer))))
     expect(text((await fetchOnFakeInternet().fetch(url)).body)).toBe('some')
   })
 
-  it('says so when nothing listens', async () => {
+  it('report when no server listens', async () => {
     const server = await serve(() => undefined)
     await server.close()
     const outcome = fetchOnFakeInternet().fetch(`http://host.example:${server.port}/`)

@@ -45,7 +45,7 @@ describe.each([
   ['ripgrep', ripgrep],
   ['the fallback', fallback],
 ])('SEC-025: %s', (_name, make) => {
-  it('does not follow links, to files, to directories, or in circles', async () => {
+  it('does not follow links, to files, to directories, or in loops', async () => {
     symlinkSync(join(place, 'outside'), join(root, 'directory-link'))
     symlinkSync(join(place, 'outside/secret.txt'), join(root, 'file-link'))
     symlinkSync(root, join(root, 'circle'))
@@ -83,7 +83,7 @@ describe.each([
     expect(await everything(make())).not.toContain('pipe')
   })
 
-  it('takes no options from patterns, globs and paths', async () => {
+  it('reads no options from patterns, globs and paths', async () => {
     write('W/--pre=sh', 'x\n')
     const search = make()
     for (const pattern of ['--pre=touch pwned', '--files', '-f/etc/passwd', '--follow']) {
@@ -94,7 +94,7 @@ describe.each([
     expect(named.lines.map(({ path }) => path)).toEqual(['--pre=sh'])
   })
 
-  it('takes nothing from the environment or the user’s settings', async () => {
+  it('reads nothing from the environment or the user’s settings', async () => {
     write('home/.config/git/ignore', 'a.txt\n')
     write('rgrc', '--follow\n--files-with-matches\n--pre=sh\n')
     vi.stubEnv('RIPGREP_CONFIG_PATH', join(place, 'rgrc'))
@@ -104,14 +104,14 @@ describe.each([
   })
 })
 
-describe('SEC-023: patterns that take for ever', () => {
+describe('SEC-023: patterns that would run forever', () => {
   it('end at once with ripgrep', async () => {
     write('W/line.txt', `${'a'.repeat(30)}!\n`)
     const outcome = await ripgrep().grep({ pattern: '(a+)+$', limit: 9 })
     expect(outcome).toMatchObject({ matches: 0, truncated: false })
   })
 
-  it('end at the deadline in the fallback, with the main thread free all the while', async () => {
+  it('end at the deadline in the fallback, without blocking the main thread', async () => {
     write('W/line.txt', `${'a'.repeat(40)}!\n`)
     let turns = 0
     const timer = setInterval(() => {
@@ -134,8 +134,8 @@ describe('SEC-023: patterns that take for ever', () => {
   })
 })
 
-describe('SEC-022: files that are too much', () => {
-  it('do not fill memory: a line without end, and matches without end', async () => {
+describe('SEC-022: files that are too large', () => {
+  it('do not fill memory: an endless line, and endless matches', async () => {
     writeFileSync(join(root, 'line'), Buffer.alloc(30_000_000, 'x'))
     writeFileSync(join(root, 'lines'), 'x\n'.repeat(90_000))
     const before = process.memoryUsage()

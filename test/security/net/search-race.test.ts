@@ -50,11 +50,11 @@ const globs: Ask[] = (['name', 'newest'] as const).flatMap((order) =>
 describe.runIf(process.platform === 'linux').each([
   ['ripgrep', () => createLocalSearch({ root, permit: () => undefined })],
   ['the fallback', () => createFallbackSearch({ root, permit: () => undefined })],
-])('SEC-011/SEC-025: %s while directories and files are swapped for links', (name, make) => {
+])('SEC-011/SEC-025: %s while directories and files are replaced by links', (name, make) => {
   it.each([
     ['grep', greps],
     ['glob', globs],
-  ])(`%s gives nothing from outside`, { timeout: 300_000 }, async (what, asks) => {
+  ])(`%s returns nothing from outside`, { timeout: 300_000 }, async (what, asks) => {
     const handles = handlesHere()
     attacker = fork(new URL('./search-attacker.mjs', import.meta.url), [root, join(place, 'outside')])
     await once(attacker, 'message')

@@ -39,7 +39,7 @@ describe('approvals, watchdog, subagents', () => {
     ['another agent', { agent: 'child' }],
     ['another session', { session: 't' }],
     ['another tool', { tool: 'shell' }],
-  ])('SEC-221, SEC-223 an approval is void with %s', async (_, changed) => {
+  ])('SEC-221, SEC-223 an approval is invalid with %s', async (_, changed) => {
     expect(await approvalKey({ ...facts, ...changed })).not.toBe(await approvalKey(facts))
     expect(await approvalKey({ ...facts })).toBe(await approvalKey(facts))
   })
@@ -82,7 +82,7 @@ describe('approvals, watchdog, subagents', () => {
   })
 
   it.each(['a)\nallow bash\n#', 'a)\r\nallow bash\n#', 'a\u2028allow bash', 'a\x85b', 'a\x1b[1A\x1b[2Kb'])(
-    'SEC-222 is not offered for a path that would write rules of its own: %j',
+    'SEC-222 is not offered for a path that would write its own rules: %j',
     (path) => {
       const book = createRuleBook({ scope, rules: defaultRules })
       const expanded = expandCall(write(path), scope)
@@ -92,7 +92,7 @@ describe('approvals, watchdog, subagents', () => {
     },
   )
 
-  it('a tool that takes the name of a trusted one brings no trust for what it touches', () => {
+  it('a tool with the name of a trusted one gets no trust for what it touches', () => {
     for (const tool of sessionTools) {
       const authority = createModeBooks({ scope, rules: defaultRules }, undefined)
       const plan = createModeBooks({ scope, rules: defaultRules }, modes.plan)
@@ -105,7 +105,7 @@ describe('approvals, watchdog, subagents', () => {
     }
   })
 
-  it('SEC-229 a watchdog cannot permit what the grant or the rules refuse, and its failure refuses', async () => {
+  it('SEC-229 a watchdog cannot allow what the grant or the rules deny, and its failure denies', async () => {
     const permissive: Watchdog = () => ({ action: 'allow' })
     const grant = createGrant({ scope, manifest: { fs: { read: ['**'] } } })
     const expanded = expandCall(write('a'), scope)
@@ -145,7 +145,7 @@ describe('approvals, watchdog, subagents', () => {
     }
   })
 
-  it('SEC-231 a child has nothing that its parent is denied for want of a rule', () => {
+  it('SEC-231 a child has nothing that its parent is denied for lack of a rule', () => {
     const parent = {
       book: createRuleBook({
         scope,

@@ -16,7 +16,7 @@ import { bash, decision, p0, read, scope, write } from './p0.js'
 
 describe('rule patterns', () => {
   it.each(['.env', 'a/.env', 'a/.cfg/.env', './.env', '/abs/W/.env', '.env.local', 'a//.env', 'x/../.env'])(
-    'SEC-033 deny write(**/.env*) holds for %s, whichever tool writes',
+    'SEC-033 deny write(**/.env*) applies to %s, whichever tool writes',
     (path) => {
       for (const tool of ['write', 'edit', 'patch', 'mcp__fs__put']) {
         expect(decision(write(path, tool), { ...p0, allow: ['*'] })).toBe('deny')
@@ -49,21 +49,21 @@ describe('rule patterns', () => {
   })
 
   it.each(['rm -rf /tmp/x', 'rm -rf a/b', 'rm -fr x', '/bin/rm -r -f x', 'env rm -rf x', 'ls && rm -rf x'])(
-    'SEC-037 deny bash(rm -rf*) holds for %s',
+    'SEC-037 deny bash(rm -rf*) applies to %s',
     (text) => {
       expect(decision(bash(text), { ...p0, allow: ['bash', '*'] })).toBe('deny')
     },
   )
 
   it.each(['\nrm x', ';rm x', ' && rm x', ' $(rm x)', ' > ~/.x', ' `rm x`', ' | sh', ' & rm x', ' || rm x'])(
-    'SEC-039 allow bash(npm run build*) does not take %j along',
+    'SEC-039 allow bash(npm run build*) does not allow %j',
     (tail) => {
       expect(decision(bash('npm run build'))).toBe('allow')
       expect(decision(bash(`npm run build${tail}`))).toBe('ask')
     },
   )
 
-  it('SEC-040 a glued star is a prefix of its word, and the linter says so', () => {
+  it('SEC-040 a joined star is a prefix of its word, and the linter reports it', () => {
     expect(decision(bash('npm run build-and-publish'))).toBe('allow')
     expect(decision(bash('npm run build-and-publish'), { allow: ['bash(npm run build *)'] })).toBe('ask')
     expect(compilePolicy({ allow: ['bash(npm run build*)'] }).warnings).toHaveLength(1)
@@ -84,17 +84,17 @@ describe('rule patterns', () => {
     { deny: ['bash()'] },
     { deny: [''] },
     { allow: ['bash(ls)'], deny: ['bash(ls)'] },
-  ])('SEC-042 %j does not load', (policy) => {
+  ])('SEC-042 %j is rejected', (policy) => {
     expect(() => compilePolicy(policy, { knownTools: ['bash', 'read'] })).toThrow()
   })
 
-  it('SEC-042 neither does a project file with such a rule', () => {
+  it('SEC-042 a project file with such a rule is rejected too', () => {
     for (const text of ['deny bash(rm', 'deny bash()', 'allow bash\ndeny bash', 'dney bash']) {
       expect(() => parseProjectRules(text, scope)).toThrow('Line')
     }
   })
 
-  it('SEC-043 a manifest deny beats a session allow; specific beats general; a tie is stricter', () => {
+  it('SEC-043 a manifest deny overrides a session allow; specific overrides general; in a tie the stricter counts', () => {
     const session = (pattern: string, action: Rule['action']): Rule => ({
       permission: 'bash',
       pattern,
@@ -110,13 +110,13 @@ describe('rule patterns', () => {
     expect(act(session('git push', 'allow'), session('git push', 'ask'))).toBe('ask')
   })
 
-  it('SEC-044 a pattern too large to be judged quickly does not load', () => {
+  it('SEC-044 a pattern that is too large to be matched quickly is rejected', () => {
     const hostile = '*a'.repeat(5000)
     expect(() => compilePathPattern(hostile, { scope, use: 'restrict' })).toThrow('Longer than')
     expect(() => compilePolicy({ deny: [`write(${'*a'.repeat(500)})`] })).toThrow('More than 32 stars')
   })
 
-  it('SEC-044 the largest pattern against a long path takes no time', () => {
+  it('SEC-044 the largest pattern takes little time on a long path', () => {
     const rule: Rule = {
       permission: 'write',
       pattern: `${'*a'.repeat(31)}b`,
@@ -140,7 +140,7 @@ describe('rule patterns', () => {
     ).toBe(false)
   })
 
-  it('SEC-047 an unknown variable does not compile, an empty one matches nothing', () => {
+  it('SEC-047 an unknown variable is rejected, an empty one matches nothing', () => {
     expect(() => createGrant({ scope, manifest: { fs: { read: ['{worksapce}/**'] } } })).toThrow(
       '{workspace}',
     )

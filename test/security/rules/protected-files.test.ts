@@ -10,7 +10,7 @@ import { bash, decision, read, scope, write } from './p0.js'
 
 const everything = { allow: ['write(**)', 'write(*)', 'edit(*)', 'bash', 'fs.write(/**)', '*'] }
 
-describe('files that run by themselves or decide what may run', () => {
+describe('files that are executed automatically or decide what is allowed', () => {
   it.each(['.git/hooks/pre-commit', '.git/config', '.git/info/attributes', 'sub/.git/hooks/x', '.git'])(
     'SEC-015 writing %s is asked about whatever is allowed',
     (path) => {
@@ -30,7 +30,7 @@ describe('files that run by themselves or decide what may run', () => {
     'GIT~1/config',
     '.g\u200dit/config',
     '/abs/W/.gIt/hooks/x',
-  ])('SEC-016 so is %j', (path) => {
+  ])('SEC-016 writing %j is asked about too', (path) => {
     expect(decision(write(path), everything)).toBe('ask')
   })
 
@@ -44,13 +44,13 @@ describe('files that run by themselves or decide what may run', () => {
     './a/../.capstan/x',
     '.capstan./rules',
     'CAPSTA~1/rules',
-  ])('SEC-018, SEC-019 writing %j is denied whatever is allowed, also when it is not there yet', (path) => {
+  ])('SEC-018, SEC-019 writing %j is denied whatever is allowed, also when it does not exist yet', (path) => {
     expect(decision(write(path), everything)).toBe('deny')
     expect(decision(write(path, 'edit'), everything)).toBe('deny')
     expect(decision(bash(`echo x > '${path}'`), everything)).toBe('deny')
   })
 
-  it('SEC-018 no rule of a session or project lifts that', () => {
+  it('SEC-018 no rule of a session or project overrides that', () => {
     const rules = [
       {
         permission: 'write',
@@ -120,12 +120,12 @@ describe('files that run by themselves or decide what may run', () => {
     'a/Makefile',
     '.pnpmfile.cjs',
     '.devcontainer/x',
-  ])('SEC-021 the approval says what %s can do', (path) => {
+  ])('SEC-021 the approval states what %s can do', (path) => {
     expect(approvalNotes(expandCall(write(path), scope))).toHaveLength(1)
     expect(approvalNotes(expandCall(read(path), scope))).toEqual([])
   })
 
-  it('SEC-025 read denies hold for what a search finds, and where it starts', () => {
+  it('SEC-025 read denies apply to the results of a search, and to its start', () => {
     const { rules } = compilePolicy({ deny: ['read(**/.env*)'], allow: ['grep(*)', 'glob(*)'] })
     const book = createRuleBook({ scope, rules })
     const readable = readableResults(book, read('.', 'grep'))

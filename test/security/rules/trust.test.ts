@@ -15,7 +15,7 @@ const act = (rules: readonly Rule[], text: string) =>
   judge(bash(text), createRuleBook({ scope, rules })).verdict.action
 
 describe('rules found in a repository', () => {
-  it('SEC-139 let nothing pass before a person has confirmed them, and hold back at once', async () => {
+  it('SEC-139 allow nothing before a user has confirmed them, and restrict at once', async () => {
     const { rules } = await load('allow bash\nallow *\ndeny bash(curl *)\nask bash(ls *)\n')
     expect(act(rules, 'npm test')).toBe('ask')
     expect(act(rules, 'curl x')).toBe('deny')
@@ -32,7 +32,7 @@ describe('rules found in a repository', () => {
     'allow bash\n  untrusted false',
     'allow bash\n  pinned true',
     'allow bash\n  source manifest',
-  ])('SEC-140 %j cannot be said there', (text) => {
+  ])('SEC-140 %j cannot be set there', (text) => {
     expect(() => parseProjectRules(text, scope)).toThrow()
   })
 
@@ -42,14 +42,14 @@ describe('rules found in a repository', () => {
     expect(act([...own, ...rules], 'git push')).toBe('deny')
   })
 
-  it('SEC-140 a policy that is not enabled is not a policy', () => {
+  it('SEC-140 a policy that is not enabled has no effect', () => {
     expect(compilePolicy({ enabled: false, allow: ['*'], defaultDecision: 'allow' })).toMatchObject({
       rules: [],
       defaultDecision: 'ask',
     })
   })
 
-  it('SEC-141, SEC-145 are confirmed for one real directory, not for those inside it or pointing at it', async () => {
+  it('SEC-141, SEC-145 are confirmed for one real directory, not for directories inside it or links to it', async () => {
     const text = 'allow bash(npm test)\n'
     const { confirmation } = await load(text, '/abs/W')
     expect((await load(text, '/abs/W', new Set([confirmation]))).confirmed).toBe(true)
@@ -57,7 +57,7 @@ describe('rules found in a repository', () => {
     expect((await load(text, '/abs', new Set([confirmation]))).confirmed).toBe(false)
   })
 
-  it('SEC-144 have to be confirmed again after any change', async () => {
+  it('SEC-144 must be confirmed again after any change', async () => {
     const text = 'allow bash(npm test)\n'
     const { confirmation } = await load(text)
     const confirmations = new Set([confirmation])

@@ -78,7 +78,7 @@ describeWithBubblewrap('abort inside a sandbox (FT-14, SEC-132)', () => {
   )
 })
 
-describeWithBubblewrap('commands side by side in one workspace', () => {
+describeWithBubblewrap('concurrent commands in one workspace', () => {
   let place: string
   let root: string
   beforeEach(() => {
@@ -87,7 +87,7 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
     mkdirSync(root)
   })
 
-  it('SEC-128 stay unable to make control files when another one ends, and when another shell does', async () => {
+  it('SEC-128 still cannot create control files when another one ends, and when another shell does', async () => {
     const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const
     const [one, two] = [createLocalShell(options), createLocalShell(options)]
     try {
@@ -108,7 +108,7 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
     }
   })
 
-  it('SEC-128 leave the directory as it is when they may not write there', async () => {
+  it('SEC-128 do not change a directory that they must not write to', async () => {
     const shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required' })
     try {
       mkdirSync(join(root, 'out'))

@@ -36,7 +36,7 @@ afterEach(() => {
 const allowAll = { permissionPolicy: { allow: ['bash(*)'] }, mode: 'full' } as const
 
 describeWithBubblewrap('network.allowHosts for commands of bash', () => {
-  it('lets a command of bash reach an allowed host through the proxy, and no other', async () => {
+  it('allows a command to connect to an allowed host through the proxy, and to no other', async () => {
     const { server, session } = await openSession(
       [bash(`curl -sS http://${host}/page`), bash('curl -sS http://other.example/'), 'done'],
       {
@@ -52,7 +52,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(served).toEqual(['GET /page'])
   })
 
-  it('has no network where the host allows none, and none beyond a ceiling that leaves it out', async () => {
+  it('gives no network when the host allows none, and none beyond a ceiling that omits it', async () => {
     const closed = await openSession([bash(`curl -sS -m 5 http://${host}/`), 'done'], {
       ...allowAll,
       sandbox: 'required',
@@ -90,7 +90,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(served).toEqual([])
   })
 
-  it('reaches only the hosts that a tool names itself, where it names some', async () => {
+  it('allows only the hosts that a tool names itself, when it names some', async () => {
     const own = createJsonTool<Record<string, never>>({
       name: 'own_command',
       description: 'd',
@@ -159,7 +159,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     },
   )
 
-  it('reaches an allowed host from the same script where the rule denies another one', async () => {
+  it('allows an allowed host from the same script when the rule denies another one', async () => {
     const { server, session } = await openSession(
       [bash('node fetch.mjs'), 'done'],
       {
@@ -174,7 +174,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(toolResults(server, 1)[0]).toContain('hello from the host')
   })
 
-  it('pushes to an allowed git server over https, confined, and to no other', async () => {
+  it('allows a push to an allowed git server over https, confined, and to no other', async () => {
     const git = await startGitServer(address)
     const other = await startGitServer(address)
     const push = (url: string) => bash(`GIT_SSL_NO_VERIFY=1 git push ${url} HEAD:refs/heads/main`)
@@ -243,7 +243,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
       expect(text).not.toContain('t0ken')
   })
 
-  it('installs an npm package from an allowed registry, confined', async () => {
+  it('allows installing an npm package from an allowed registry, confined', async () => {
     const tarball = tarballOf({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
     answer = ({ url }, response) => {
       if (url === '/tiny/-/tiny-1.0.0.tgz') return void response.end(tarball)
@@ -288,7 +288,7 @@ describe('the ports of web_fetch', () => {
     ['a rule for another port', { permissionPolicy: { allow: [`web_fetch(${address}:8443)`] } }],
     ['the mode full', { mode: 'full' as const }],
     ['a default that allows', { permissionPolicy: { defaultDecision: 'allow' as const } }],
-  ])('are 80 and 443 under %s', async (_name, options) => {
+  ])('are 80 and 443 with %s', async (_name, options) => {
     const { server, session } = await openSession(fetches(`http://${host}/`), {
       ...options,
       network: { allowPrivate: true },

@@ -38,7 +38,7 @@ async function said(command: string, confine: CallConfinement, shell = shellWith
   return (await shell.run(command, { confine })).output
 }
 
-describeWithBubblewrap('what one call is held to: hidden paths', () => {
+describeWithBubblewrap('the confinement of one call: hidden paths', () => {
   beforeEach(() => {
     mkdirSync(join(root, 'private/inner'), { recursive: true })
     writeFileSync(join(root, '.env'), 'SECRET=1\n')
@@ -74,18 +74,18 @@ describeWithBubblewrap('what one call is held to: hidden paths', () => {
     expect(await said('cat /etc/hostname 2>/dev/null', { masked: ['/etc/hostname'] }, shell)).toBe('')
   })
 
-  it('what is not there, or not to be seen anyway, needs no hiding', async () => {
+  it('paths that do not exist, or are not visible anyway, need no hiding', async () => {
     const masked = [join(root, 'missing'), join(place, 'ledger'), '/proc/1/environ']
     expect(await said('cat open.txt', { masked })).toBe('plain\n')
   })
 })
 
-describeWithBubblewrap('what one call is held to: writing', () => {
+describeWithBubblewrap('the confinement of one call: writing', () => {
   beforeEach(() => {
     for (const name of ['out/deep', 'src']) mkdirSync(join(root, name), { recursive: true })
   })
 
-  it('SEC-121 only the granted directories take writes', async () => {
+  it('SEC-121 only the granted directories are writable', async () => {
     const confine = { writable: [join(root, 'out'), join(root, 'missing')] }
     const outcome = await shellWith().run(
       `echo x > out/deep/x && echo ok; for f in x src/x out/../x "${root}/src/../y"; do (echo x > $f) 2>/dev/null && echo "wrote $f"; done
@@ -98,14 +98,14 @@ describeWithBubblewrap('what one call is held to: writing', () => {
     expect(readdirSync(join(root, 'src'))).toEqual([])
   })
 
-  it('SEC-121 nothing granted: nothing is written; the root granted: all but what is protected', async () => {
+  it('SEC-121 without a grant nothing is writable; with the root granted, everything except protected files is', async () => {
     const shell = shellWith()
     expect(await said('(echo x > x) 2>/dev/null || echo refused', { writable: [] }, shell)).toBe('refused\n')
     const command = '(mkdir .vscode/x .husky/x) 2>/dev/null || echo held; echo x > src/x && echo ok'
     expect(await said(command, { writable: [root] }, shell)).toBe('held\nok\n')
   })
 
-  it('SEC-121 a grant never reaches outside the workspace, nor does a link put in its place', async () => {
+  it('SEC-121 a grant never extends outside the workspace, nor does a link put in its place', async () => {
     mkdirSync(join(place, 'outside'))
     symlinkSync('../outside', join(root, 'link'))
     const writable = [
@@ -151,7 +151,7 @@ describeWithBubblewrap('what one call is held to: writing', () => {
   })
 })
 
-describeWithBubblewrap('what one call is held to: hosts', () => {
+describeWithBubblewrap('the confinement of one call: hosts', () => {
   let target: Server
   let port: number
   beforeEach(async () => {
@@ -164,7 +164,7 @@ describeWithBubblewrap('what one call is held to: hosts', () => {
   const connect = (host: string): string =>
     `exec 3<>"/dev/tcp/127.0.0.1/\${HTTPS_PROXY##*:}"; printf 'CONNECT ${host} HTTP/1.1\\r\\n\\r\\n' >&3; read -r _ status _ <&3; echo "$status"; exec 3>&-;`
 
-  it('SEC-124 a call reaches what was granted to it and the shell allows, and nothing else', async () => {
+  it('SEC-124 a call can connect to what was granted to it and the shell allows, and to nothing else', async () => {
     const allowHosts = [`one.test:${port}`, `two.test:${port}`, `*.below.test:${port}`]
     const network = { allowHosts, checkHost: async () => ({ address: '127.0.0.1' }) }
     const shell = shellWith({ sandboxOptions: { network } })
@@ -183,7 +183,7 @@ describeWithBubblewrap('what one call is held to: hosts', () => {
     })
   })
 
-  it('SEC-124 no host granted: no proxy and no network, even where the shell has one', async () => {
+  it('SEC-124 without a granted host there is no proxy and no network, even if the shell has one', async () => {
     const network = { allowHosts: ['one.test'], checkHost: async () => ({ address: '127.0.0.1' }) }
     const shell = shellWith({ sandboxOptions: { network } })
     const command = `printenv HTTPS_PROXY; ls /run/capstan; [ "$(grep -c : /proc/net/dev)" -le 1 ] && echo none`
@@ -222,7 +222,7 @@ describeWithBubblewrap('scratch directories in the sandbox', () => {
   })
 
   for (const [where, given] of Object.entries(bases)) {
-    it(`SEC-030 ${where}: the own one is there to read and write, others are not to be seen`, async () => {
+    it(`SEC-030 ${where}: its own one is readable and writable, others are not visible`, async () => {
       const { base, ...options } = given()
       const mine = session(base, options)
       // Before there is any: its place is hidden from the first command on.
@@ -246,7 +246,7 @@ describeWithBubblewrap('scratch directories in the sandbox', () => {
     })
   }
 
-  it('a command cannot lead the mounts of the next one astray through /tmp', async () => {
+  it('a command cannot redirect the mounts of the next one through /tmp', async () => {
     const { shell, scratch } = session(join(place, 'scratch'))
     const way = place.split('/').slice(0, 3).join('/')
     await shell.run(`mv ${way} /tmp/moved; rm -rf ${way}; ln -s /oldroot${elsewhere} ${way}; true`)
@@ -258,14 +258,14 @@ describeWithBubblewrap('scratch directories in the sandbox', () => {
     expect(readdirSync(elsewhere)).toEqual(['more'])
   })
 
-  it('a workspace that is where Capstan keeps its own files is refused', async () => {
+  it('a workspace in the directory of Capstan’s own files is rejected', async () => {
     const { shell } = session(root)
     await expect(shell.run('true')).rejects.toMatchObject({ code: 'sandbox_root_refused' })
   })
 })
 
 describeWithBubblewrap('further roots', () => {
-  it('SEC-137 are writable, protected and good to run in; nothing else is', async () => {
+  it('SEC-137 are writable, protected and usable as a working directory; nothing else is', async () => {
     const more = join(place, 'more')
     mkdirSync(join(more, 'sub'), { recursive: true })
     makeRepository(more)
@@ -288,15 +288,15 @@ describeWithBubblewrap('further roots', () => {
     expect(readdirSync(more).sort()).toEqual(['.git', 'sub'])
   })
 
-  it('SEC-130 are held to the same rule as the root', async () => {
+  it('SEC-130 follow the same rule as the root', async () => {
     await expect(shellWith({ roots: ['/etc'] }).run('true')).rejects.toMatchObject({
       code: 'sandbox_root_refused',
     })
   })
 })
 
-describeWithBubblewrap('protected places below and next to the workspace', () => {
-  it('SEC-128 nested repositories take commits of git commands alone, and nothing else', async () => {
+describeWithBubblewrap('protected paths below and next to the workspace', () => {
+  it('SEC-128 nested repositories accept commits of git commands alone, and nothing else', async () => {
     const names = ['sub', 'a/b/c/d/e/f/deep', 'node_modules/x/bare-bones']
     for (const name of names) {
       mkdirSync(join(root, name), { recursive: true })
@@ -323,7 +323,7 @@ describeWithBubblewrap('protected places below and next to the workspace', () =>
     expect(readdirSync(last)).not.toContain('hooks')
   })
 
-  it('missing control files are missing inside too: searches, copies and git see none of them', async () => {
+  it('missing control files are missing inside too: searches, copies and git do not list them', async () => {
     makeRepository(root)
     writeFileSync(join(root, 'a'), 'word\n')
     const shell = shellWith()
@@ -333,7 +333,7 @@ describeWithBubblewrap('protected places below and next to the workspace', () =>
     expect(await shell.run(add)).toMatchObject({ output: 'A  a\nA  b\n', exitCode: 0 })
   })
 
-  it('SEC-128 the settings of package managers and direnv cannot be changed or made, and npm works', async () => {
+  it('SEC-128 the settings of package managers and direnv cannot be changed or created, and npm works', async () => {
     writeFileSync(join(root, '.npmrc'), 'audit=false\n')
     writeFileSync(join(root, '.envrc'), '')
     mkdirSync(join(root, 'dep'))

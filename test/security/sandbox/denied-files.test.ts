@@ -30,14 +30,14 @@ const files = {
   'read.sh': readers,
 }
 
-describeWithBubblewrap('files that a rule keeps from being read', () => {
+describeWithBubblewrap('files that a rule denies reading', () => {
   it('are read by no command of a model, whatever reads them and however deep they are', async () => {
     const { outputs } = await runAsModel(['bash read.sh; cat open.txt'], policy, files)
     expect(outputs[0]).toContain('plain')
     expect(outputs[0]).not.toContain(secret)
   })
 
-  it('are found when they are made between two commands, by the model, a command or the user', async () => {
+  it('are found when they are created between two commands, by the model, a command or the user', async () => {
     const { session, root, server } = await openSession(
       (_request, n) => {
         if (n === 0)
@@ -57,7 +57,7 @@ describeWithBubblewrap('files that a rule keeps from being read', () => {
     expect(said).not.toContain(secret)
   })
 
-  it('are hidden under their other names too: hard links and what a link points to', async () => {
+  it('are hidden under their other names too: hard links and targets of links', async () => {
     const { session, root } = await openSession(
       ['done'],
       { sandbox: 'required', ...policy },
@@ -97,7 +97,7 @@ describeWithBubblewrap('files that a rule keeps from being read', () => {
     expect(output).not.toContain(secret)
   })
 
-  it('stop the command when there are more than can be hidden, with words that help', async () => {
+  it('stop the command when there are more than can be hidden, with a message that says what to do', async () => {
     const many = Object.fromEntries(Array.from({ length: 1100 }, (_, n) => [`d/.env${n}`, secret]))
     const { outputs } = await runAsModel(['bash read.sh'], policy, { 'read.sh': readers })
     expect(outputs[0]).not.toContain(secret)

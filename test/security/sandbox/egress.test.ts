@@ -71,7 +71,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
     return `${outcome.output}\n${outcome.blocked.join('\n')}`
   }
 
-  it('lets curl reach an allowed host over http and https, and nothing else', async () => {
+  it('allows curl to connect to an allowed host over http and https, and to nothing else', async () => {
     const http = await serve('http', (_url, response) => response.end('plain hello'))
     const https = await serve('https', (_url, response) => response.end('secure hello'))
     open({ allowHosts: [`a.test:${http}`, `a.test:${https}`] })
@@ -109,7 +109,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
     expect(JSON.stringify(requests)).not.toContain('t0ken')
   })
 
-  it('lets git clone and push over https to an inspected host, and only clone from a read-only one', async () => {
+  it('allows git to clone and push over https to an inspected host, and only to clone from a read-only one', async () => {
     const git = await startGitServer('127.0.0.2')
     const rules = { allowHosts: [git.host], certificates: git.certificate }
     open({ ...rules, secrets: [{ host: git.host, header: 'authorization', value: token }] })
@@ -133,7 +133,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
 
   // Once: npm takes long to start, and with bubblewrap it is tested over http.
   if (backend === 'landlock')
-    it('lets npm install from a read-only registry over https', { timeout: 300_000 }, async () => {
+    it('allows npm to install from a read-only registry over https', { timeout: 300_000 }, async () => {
       const tarball = tarballOf({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
       const port = await serve('https', (url, response) => {
         if (url.endsWith('.tgz')) return void response.end(tarball)
@@ -151,7 +151,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
       expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET']))
     })
 
-  it('SEC-124 offers no way around the proxy', async () => {
+  it('SEC-124 cannot bypass the proxy', async () => {
     const port = await serve('http', (_url, response) => response.end('hello'))
     open({ allowHosts: [`a.test:${port}`] })
     const perl = (code: string): string =>
@@ -174,7 +174,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
     expect(requests).toEqual([])
   })
 
-  it('takes no connections from outside', async () => {
+  it('accepts no connections from outside', async () => {
     open({ allowHosts: ['a.test'] })
     const listening = `perl -e 'use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0) or die; BIND listen($s, 5) and print "listening"'`
     const bound = listening.replace('BIND', 'bind($s, pack_sockaddr_in(0, INADDR_ANY)) and ')

@@ -40,7 +40,7 @@ const modes =
     : (['off'] as const)
 
 describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
-  it('SEC-111 holds none of the secrets of the host, whatever they are called', async () => {
+  it('SEC-111 contains none of the secrets of the host, whatever they are called', async () => {
     const canary = 'canary-c2VjcmV0'
     const names = [
       'ANTHROPIC_API_KEY',
@@ -59,7 +59,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     expect(output).toContain('TERM=dumb')
   })
 
-  it('SEC-111 holds exactly the fixed list and what the host names', async () => {
+  it('SEC-111 contains exactly the fixed list and what the host names', async () => {
     const { output } = await shellWith({ sandbox, env: { CI: '1' } }).run(
       'env -u _ -u SHLVL -u PWD | cut -d= -f1 | sort | xargs',
     )
@@ -79,7 +79,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     )
   })
 
-  it('SEC-113 does not carry what changes how a shell reads, from the host or by request', async () => {
+  it('SEC-113 does not contain variables that change how a shell parses, from the host or on request', async () => {
     writeFileSync(join(place, 'evil.sh'), `touch ${place}/work/PWNED`)
     Object.assign(process.env, {
       BASH_ENV: join(place, 'evil.sh'),
@@ -95,7 +95,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     }
   })
 
-  it('SEC-114 is new for every command: no variable, function, directory or home is carried over', async () => {
+  it('SEC-114 is new for every command: no variable, function, directory or home is kept', async () => {
     const shell = shellWith({ sandbox })
     await shell.run(
       'export X=1; PATH=/evil:$PATH; f() { :; }; cd /; git config --global alias.log "!touch PWNED"; echo x > ~/.bashrc',
@@ -108,7 +108,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     expect(output).not.toMatch(/PWNED|bashrc|evil/)
   })
 
-  it('SEC-116 reads no start-up file', async () => {
+  it('SEC-116 has no start-up file', async () => {
     const home = join(place, 'home')
     mkdirSync(home)
     for (const name of ['.bashrc', '.profile', '.bash_profile'])
@@ -118,7 +118,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     expect(existsSync(join(root, 'PWNED'))).toBe(false)
   })
 
-  it('SEC-117 is read by bash, whatever the shell of the user is', async () => {
+  it('SEC-117 belongs to bash, whatever the shell of the user is', async () => {
     process.env['SHELL'] = '/bin/zsh'
     const { output } = await shellWith({ sandbox }).run(
       'a=(1 2 3); [[ $(echo 2) == [23] ]] && echo "bash $BASH_VERSION"',
@@ -126,7 +126,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     expect(output).toMatch(/^bash \d/)
   })
 
-  it('SEC-119 takes names of directories as they are, never as shell text', async () => {
+  it('SEC-119 has names of directories as data, never as shell text', async () => {
     const names = ['$(touch PWNED)', '`touch PWNED`', 'a"b', "a'b", '-rf', 'new\nline', 'sp ace']
     const shell = shellWith({ sandbox })
     for (const name of names) {

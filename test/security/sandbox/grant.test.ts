@@ -72,12 +72,12 @@ async function run(command: string, ceiling?: RequirementSet): Promise<string> {
 }
 
 describe.skipIf(found.kind !== 'bubblewrap')(name, () => {
-  it('writes anywhere in the workspace when nothing cuts the grant', async () => {
+  it('a command can write anywhere in the workspace when nothing narrows the grant', async () => {
     await run('echo x > top; echo y > src/in')
     expect(existsSync(join(root, 'top')) && existsSync(join(root, 'src/in'))).toBe(true)
   })
 
-  it('leaves read-only what a ceiling leaves out', async () => {
+  it('a path that a ceiling omits is read-only', async () => {
     const ceiling: RequirementSet = {
       fs: { read: ['{workspace}/**'], write: ['{workspace}/src/**'] },
       shell: [{ cmd: '*' }],
@@ -90,7 +90,7 @@ describe.skipIf(found.kind !== 'bubblewrap')(name, () => {
     expect(await readFile(join(root, 'src/in'), 'utf8')).toBe('y\n')
   })
 
-  it('shows a command its own scratch directory and no other session’s (SEC-201)', async () => {
+  it('a command sees its own scratch directory and no other session’s (SEC-201)', async () => {
     const other = workspaceAt()
     const path = await other.scratch.write('secret', 'OTHER-SESSION')
     const mine = workspaceAt()
@@ -99,7 +99,7 @@ describe.skipIf(found.kind !== 'bubblewrap')(name, () => {
     expect((await mine.shell.run(`cat ${path}`)).output).not.toContain('OTHER-SESSION')
   })
 
-  it('takes a further root for part of the workspace', async () => {
+  it('a further root is part of the workspace', async () => {
     const extra = join(base, 'extra')
     await mkdir(extra)
     await writeFile(join(extra, 'a.txt'), 'from extra')

@@ -64,7 +64,7 @@ describeWithBubblewrap('what a host inherited, in a sandbox', () => {
     expect(output.match(/^\d+$/gm)?.slice(0, 3)).toEqual(['0', '1', '2'])
   })
 
-  it('the session keyring of the host, and a key in it, is out of reach', async () => {
+  it('the session keyring of the host, and a key in it, is not accessible', async () => {
     const keyctl = keyctlNumber() ?? -1
     const addKey = keyctl - 2
     // Joins a new session keyring, puts a key there, and becomes the host.

@@ -14,7 +14,7 @@ const openEverySetting = `
   echo looked`
 
 describeWithBubblewrap('the kernel as a sandboxed command sees it', () => {
-  it('takes no setting from the command of a model, also when the host is root', async () => {
+  it('accepts no setting from the command of a model, also when the host is root', async () => {
     const before = readFileSync('/proc/sys/kernel/core_pattern', 'utf8')
     const { outputs, root } = await runAsModel(
       ['bash settings.sh', 'id -u; id -un; echo made > by-command'],
@@ -39,7 +39,7 @@ describeWithBubblewrap('the kernel as a sandboxed command sees it', () => {
     expect(outputs[0]).toContain('looked')
   })
 
-  it('refuses keyrings, vsock, io_uring and bpf, and lets ordinary sockets pass', async () => {
+  it('refuses keyrings, vsock, io_uring and bpf, and allows ordinary sockets', async () => {
     const number = keyctlNumber() ?? -1
     const calls = `perl -e 'for my $call ([${number}, 0, -3, 1], [${number}, 1, 0, 0], [${number}, 3, -3, 0], [${number - 2}, "user", "k", "v", 1, -3], [425, 1, 0, 0], [427, 0, 0, 0]) {
          my ($n, @args) = @$call; $! = 0; print "passed $n\\n" if syscall($n, @args) != -1 || $!{ENOSYS} == 0 }'
@@ -51,7 +51,7 @@ describeWithBubblewrap('the kernel as a sandboxed command sees it', () => {
     expect(outputs[0]).toContain('1')
   })
 
-  it('has a filter for the processors that Node runs on most, and none that only looks like one', () => {
+  it('has a filter for the processors that Node supports best, and none that only looks like one', () => {
     for (const arch of ['x64', 'arm64']) {
       const filter = seccompFilter(arch)
       expect(filter?.length).toBeGreaterThan(100)

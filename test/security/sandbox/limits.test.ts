@@ -106,7 +106,7 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
   })
 
   it.each(eaters)(
-    'SEC-133 end $what where there are no control groups',
+    'SEC-133 end $what without control groups',
     async ({ command, ended }) => {
       const shell = createLocalShell({
         ...shellOptions(workplace(), backend),
@@ -131,7 +131,7 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
 describe.skipIf(process.getuid?.() !== 0)('the number of processes of root without control groups', () => {
   // The kernel does not hold root to RLIMIT_NPROC, and 200 processes are faster than any measurement.
   it.each(backends.filter((backend) => backend !== 'none'))(
-    'SEC-133 never passes the limit, confined by %s',
+    'SEC-133 never exceeds the limit, confined by %s',
     async (backend) => {
       const place = workplace()
       const shell = createLocalShell({
@@ -164,7 +164,7 @@ describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary 
   afterAll(() => compiled.remove())
 
   it.each(backends)(
-    'SEC-133 end every eater, confined by %s',
+    'SEC-133 end every process that uses too much, confined by %s',
     async (backend) => {
       const host = serveHost(compiled.directory, asNormalUser)
       try {
@@ -195,7 +195,7 @@ describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary 
 
 describe('limits of a background job', () => {
   it(
-    'end it, and the job says which limit it reached',
+    'end it, and the job reports which limit it reached',
     async () => {
       const shell = createLocalShell({
         ...shellOptions(workplace(), 'none'),
@@ -216,7 +216,7 @@ describe('limits of a background job', () => {
 
 describe('a command within its limits', () => {
   it.each(backends)(
-    'is not disturbed by them: %s',
+    'is not affected by them: %s',
     async (backend) => {
       const place = workplace()
       const limits = { memoryBytes: 256 * mebibyte, processes: 64, cpuSeconds: 30, diskBytes: 64 * mebibyte }

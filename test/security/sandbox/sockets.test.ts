@@ -44,7 +44,7 @@ const connect = (path: string): string =>
   `'${process.execPath}' -e "const c = require('net').connect('${path}'); c.on('data', (d) => console.log(String(d))).on('error', (e) => console.log(e.code))"`
 
 describeWithBubblewrap('Unix sockets in a workspace', () => {
-  it('of the host are out of reach: bound by a relative name, renamed, deep, in a further directory', async () => {
+  it('of the host are not accessible: bound by a relative name, renamed, deep, in a further directory', async () => {
     await serve(root, 'relative.sock')
     await serve(join(root, 'a/b/c/d/e'), '../e/deep.sock')
     await serve(root, 'before.sock', 'renamed.sock')
@@ -60,7 +60,7 @@ describeWithBubblewrap('Unix sockets in a workspace', () => {
     expect(output.match(/^E[A-Z]+$/gm)).toHaveLength(paths.length)
   })
 
-  it('that commands make themselves work, in one command and between commands', async () => {
+  it('that commands create themselves work, in one command and between commands', async () => {
     const server = (name: string): string =>
       `'${process.execPath}' -e "require('net').createServer((s) => s.end('OWN')).listen('${name}', () => console.log('up'))"`
     const inOne = await shell.run(

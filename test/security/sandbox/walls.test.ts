@@ -36,7 +36,7 @@ const users = [
 ]
 
 for (const { who, front, uid } of users) {
-  describeWithEachSandbox(`the walls of the sandbox, ${who}`, (backend) => {
+  describeWithEachSandbox(`the sandbox, ${who}`, (backend) => {
     let place: string
     let root: string
     let home: string
@@ -76,14 +76,14 @@ for (const { who, front, uid } of users) {
       return outcome
     }
 
-    it('SEC-135 the doctor finds every wall in place', async () => {
+    it('SEC-135 the doctor finds every protection in place', async () => {
       if (front.length > 0) execFileSync('chown', ['-RhP', `${uid}:${uid}`, place])
       const [line] = await host.ask({ doctor: { backend }, env: { HOME: home, HOST_SECRET: 'canary-x' } })
       expect(line?.doctor?.filter(({ held }) => !held)).toEqual([])
       expect(line?.doctor?.length).toBeGreaterThanOrEqual(14)
     })
 
-    it('SEC-121 nothing can be written outside the workspace, and inside it all can', async () => {
+    it('SEC-121 nothing can be written outside the workspace, and everything inside it can', async () => {
       const outcome = await runOne(
         `for f in /etc/x-${uid} ~root/x "${home}/x" /tmp/../etc/x-${uid} /var/tmp/x-${uid} /usr/x-${uid} "${place}/x"; do
            (echo x > "$f") 2>/dev/null && echo "wrote $f"; done; mkdir -p a/b && echo ok > a/b/c && mv a/b/c d && cat d`,
@@ -105,7 +105,7 @@ for (const { who, front, uid } of users) {
       expect(readFileSync(join(root, 'd'), 'utf8')).toBe('ok\n')
     })
 
-    it('SEC-121 says in the outcome what was refused', async () => {
+    it('SEC-121 the outcome reports what was refused', async () => {
       expect((await runOne('echo x > /etc/x')).blocked).toEqual([
         expect.stringContaining('outside the workspace'),
       ])
@@ -114,7 +114,7 @@ for (const { who, front, uid } of users) {
       ).toEqual([expect.stringContaining('no network')])
     })
 
-    it('SEC-123 no namespace can be made inside, nothing mounted, no privilege gained', async () => {
+    it('SEC-123 no namespace can be created inside, nothing mounted, no privilege gained', async () => {
       const { output } = await runOne(
         `unshare -Urm true 2>/dev/null && echo nested; unshare -n true 2>/dev/null && echo net
          mount -o remount,bind,rw / 2>/dev/null && echo remount; mount -t tmpfs x /mnt 2>/dev/null && echo mount
@@ -139,7 +139,7 @@ for (const { who, front, uid } of users) {
       }
     })
 
-    it('SEC-125, SEC-126 Unix sockets of the host are out of reach, in its directories, in the workspace and without a name', async () => {
+    it('SEC-125, SEC-126 Unix sockets of the host are not accessible, in its directories, in the workspace and without a name', async () => {
       const outside = await listen({ path: join(place, 'host.sock') })
       const inside = await listen({ path: join(root, 'host.sock') })
       const nameless = await listen({ path: `\0capstan-walls-${uid}-${process.pid}` })
@@ -174,7 +174,7 @@ for (const { who, front, uid } of users) {
       expect(output).toBe('done\n')
     })
 
-    it('SEC-128 protected places cannot be changed, made or renamed', async () => {
+    it('SEC-128 protected paths cannot be changed, created or renamed', async () => {
       mkdirSync(join(root, '.vscode'))
       writeFileSync(join(root, '.vscode/settings.json'), '{}')
       const { output } = await runOne(
@@ -189,7 +189,7 @@ for (const { who, front, uid } of users) {
       expect(readFileSync(join(root, '.vscode/settings.json'), 'utf8')).toBe('{}')
     })
 
-    it('SEC-128 a git directory is read-only for commands, and takes only the data of git commands', async () => {
+    it('SEC-128 a git directory is read-only for commands, and accepts only the data of git commands', async () => {
       makeRepository(root)
       const config = readFileSync(join(root, '.git/config'), 'utf8')
       const { output } = await runOne(
@@ -211,7 +211,7 @@ for (const { who, front, uid } of users) {
         expect(existsSync(join(root, '.git', name))).toBe(false)
     })
 
-    it('SEC-128 a linked worktree takes commits too, and a .git file that points elsewhere opens nothing', async () => {
+    it('SEC-128 a linked worktree accepts commits too, and a .git file that points elsewhere gives no access', async () => {
       const main = join(place, 'main')
       mkdirSync(main)
       makeRepository(main)
@@ -237,7 +237,7 @@ for (const { who, front, uid } of users) {
       expect(existsSync(join(victim, '.git/refs/heads/evil'))).toBe(false)
     })
 
-    it('SEC-128 a protected entry that is a link is put back, and what it points to is not written', async () => {
+    it('SEC-128 a protected entry that is a link is restored, and its target is not written', async () => {
       mkdirSync(join(root, 'settings'))
       symlinkSync('settings', join(root, '.vscode'))
       const { output, blocked } = await runOne(
@@ -253,7 +253,7 @@ for (const { who, front, uid } of users) {
       ])
     })
 
-    it('SEC-130 a workspace named through a link or dots is the real one; the machine and the home are refused', async () => {
+    it('SEC-130 a workspace named through a link or dots is the real one; the root and the home directory are rejected', async () => {
       symlinkSync(root, join(place, 'link'))
       for (const given of [join(place, 'link'), `${root}/../work/.`]) {
         const [outcome] = await run(['pwd; echo x > x'], {}, given)
@@ -278,7 +278,7 @@ for (const { who, front, uid } of users) {
       expect(output.trim()).toMatch(/^\??$/)
     })
 
-    it('SEC-132 nothing outlives a command, not even what threw everything away', async () => {
+    it('SEC-132 no process outlives a command, not even a fully detached one', async () => {
       const mark = `sleep 4${process.pid}.${uid}`
       const outcome = await runOne(
         `(env -i setsid ${mark} >/dev/null 2>&1 &); nohup ${mark} >/dev/null 2>&1 & setsid ${mark} & echo done`,
@@ -287,7 +287,7 @@ for (const { who, front, uid } of users) {
       expect(commandLines().filter((line) => line.includes(mark))).toEqual([])
     })
 
-    it('SEC-132 a process that still runs when its command ends prints no error of a call that was cut off', async () => {
+    it('SEC-132 a process that still runs when its command ends prints no error about an interrupted call', async () => {
       const openers = '(while :; do : > /dev/null; done) &'
       const outcomes = await run(
         Array.from({ length: 10 }, () => `${openers} ${openers} ${openers} ${openers} sleep 0.05; echo done`),
@@ -295,7 +295,7 @@ for (const { who, front, uid } of users) {
       for (const outcome of outcomes) expect(outcome).toMatchObject({ exitCode: 0, output: 'done\n' })
     })
 
-    it('SEC-133 limits of a process hold: size of a file, open files, processes', async () => {
+    it('SEC-133 limits of a process apply: size of a file, open files, processes', async () => {
       const limits = { fileBytes: 100_000, openFiles: 30, processes: 40 }
       const { output, limit } = await runOne(
         `(head -c 1000000 /dev/zero > big) >/dev/null 2>&1; stat -c %s big
@@ -309,7 +309,7 @@ for (const { who, front, uid } of users) {
       if (uid !== 0 && limit?.limit !== 'processes') expect(Number(count)).toBeLessThan(45)
     })
 
-    it('SEC-137 the directory a command runs in never widens what it can write', async () => {
+    it('SEC-137 the working directory of a command never widens what it can write', async () => {
       mkdirSync(join(root, 'sub'))
       const [outcome] = await run([{ command: 'echo x > ../up; echo x > /etc/x; echo x > here', cwd: 'sub' }])
       expect(outcome?.exitCode).toBe(0)
@@ -317,7 +317,7 @@ for (const { who, front, uid } of users) {
       expect(existsSync('/etc/x')).toBe(false)
     })
 
-    it('keeps /tmp for the session, on disk and private', async () => {
+    it('/tmp is kept for the session, on disk and private', async () => {
       if (backend === 'landlock') {
         const [outcome] = await run(['echo kept > /tmp/note; echo kept > "$TMPDIR/note"; ls -A "$TMPDIR"'])
         expect(outcome?.output).toMatch(/\/tmp\/note: Permission denied\nnote\n$/)

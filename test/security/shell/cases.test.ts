@@ -197,13 +197,13 @@ describe('rule patterns (1.4)', () => {
     expect(right.split(' ')).toContain(await decide(command))
   })
 
-  it('SEC-040, SEC-041: a star glued to a word is pointed out', () => {
+  it('SEC-040, SEC-041: a star joined to a word is reported', () => {
     expect(patternWarnings(compileCommandPattern('npm run build*'))).toHaveLength(1)
     expect(patternWarnings(compileCommandPattern('git*'))).toHaveLength(1)
     expect(patternWarnings(compileCommandPattern('git *'))).toEqual([])
   })
 
-  it('SEC-040: the argument form takes whole words only', async () => {
+  it('SEC-040: the argument form matches whole words only', async () => {
     const whole = policy({ allow: ['npm run build *'] })
     expect(await decide('npm run build', whole)).toBe('allow')
     expect(await decide('npm run build x', whole)).toBe('allow')
@@ -213,7 +213,7 @@ describe('rule patterns (1.4)', () => {
   it.each([
     ['SEC-041', 'git-evil'],
     ['SEC-041', 'gitx a b'],
-  ])('%s a glued star only extends the name: %s', async (_, command) => {
+  ])('%s a joined star only extends the name: %s', async (_, command) => {
     expect(await decide(command, policy({ allow: ['git*'] }))).toBe('allow')
     expect(await decide(command, policy({ allow: ['git *'] }))).toBe('ask')
   })
@@ -250,12 +250,12 @@ describe('shell structure (1.5)', () => {
     "cat <<'E'\n$(rm x)\nE",
     'cat <<\\E\n$(rm x)\nE',
     'ls # ; rm x',
-  ])('SEC-061, SEC-067, SEC-079: %j is not a false alarm', async (command) =>
+  ])('SEC-061, SEC-067, SEC-079: %j is not a false positive', async (command) =>
     expect(await decide(command)).toBe('allow'),
   )
 
   it.each(['$(', '(', '{a,', '`', '"$(', '$((', '$[', '${a:-', '<(', '[['])(
-    'SEC-082: a bomb of %j is asked about',
+    'SEC-082: a very large input of %j is asked about',
     async (bomb) => {
       for (const text of [bomb.repeat(100_000), `echo ${bomb.repeat(1000)}`]) {
         expect(await decide(text, policy({ allow: ['*'] }))).toBe('ask')
@@ -297,7 +297,7 @@ describe('shell structure (1.5)', () => {
     'rm --recursive --force x',
     'RM -rf x',
     'rm --rec --fo x',
-  ])('the deny of rm -rf also hits %j', async (command) => expect(await decide(command)).toBe('deny'))
+  ])('the deny of rm -rf also denies %j', async (command) => expect(await decide(command)).toBe('deny'))
 
   it.each([
     "sh -c 'rm -rf x'",
@@ -306,7 +306,7 @@ describe('shell structure (1.5)', () => {
     'sudo rm -rf x',
     'xargs rm -rf',
     'find . -exec rm -rf {} +',
-  ])('the deny of rm -rf reaches into %j', async (command) => expect(await decide(command)).toBe('deny'))
+  ])('the deny of rm -rf applies inside %j', async (command) => expect(await decide(command)).toBe('deny'))
 
   it.each([
     `${'x;'.repeat(9000)} rm -rf a`,
@@ -318,13 +318,13 @@ describe('shell structure (1.5)', () => {
     '< <(ls)a rm -rf a',
     "'rm' -rf a; echo \"",
     'echo "x" ); r\'m\' -r"f" a',
-  ])('SEC-081: a deny is still tried on text that is not parsed', async (command) =>
+  ])('SEC-081: a deny is still matched against text that is not parsed', async (command) =>
     expect(await decide(command)).toBe('deny'),
   )
 })
 
 describe('arguments (1.6)', () => {
-  it.each(ARGUMENTS)('%s %j is held back although its name is allowed', async (_, command) => {
+  it.each(ARGUMENTS)('%s %j is not allowed although its name is', async (_, command) => {
     const names = unitNames(analyzeCommand(command)).split(' ')
     expect(await decide(command, policy({ allow: names.map((name) => `${name} *`) }))).not.toBe('allow')
   })
@@ -337,7 +337,7 @@ describe('arguments (1.6)', () => {
     'cp ~/.ssh/x a',
     'tar c ~/.ssh/x',
     '< ~/.ssh/id_rsa cat',
-  ])('SEC-110: a denied read binds %j', async (command) => expect(await decide(command)).toBe('deny'))
+  ])('SEC-110: a denied read applies to %j', async (command) => expect(await decide(command)).toBe('deny'))
 })
 
 describe('environment (1.7)', () => {
@@ -358,7 +358,7 @@ describe('environment (1.7)', () => {
   })
 
   it.each(['CI=1 ls', 'NO_COLOR=1 LANG=C ls', 'NODE_ENV=test ls', 'env CI=1 ls'])(
-    'SEC-113: %s is not',
+    'SEC-113: %s is not asked about',
     async (text) => {
       expect(reasons(analyzeCommand(text))).toEqual([])
       expect(await decide(text)).toBe('allow')

@@ -12,7 +12,7 @@ describe('a corpus of commands', () => {
     expect(reasons(analyzeCommand(command))).toEqual([])
   })
 
-  it.each(SEEN)('sees every part of %j', (command, units) => {
+  it.each(SEEN)('finds every part of %j', (command, units) => {
     const analysis = analyzeCommand(command)
     expect(reasons(analysis)).toEqual([])
     expect(unitNames(analysis)).toBe(units)
@@ -24,11 +24,11 @@ describe('a corpus of commands', () => {
     expect(unitNames(analysis)).toBe(units)
   })
 
-  it.each(PATHS)('sees the files of %j', (command, paths) => {
+  it.each(PATHS)('finds the files of %j', (command, paths) => {
     expect(describePaths(analyzeCommand(command))).toBe(paths)
   })
 
-  it.each(HOSTS)('sees the hosts of %j', (command, hosts) => {
+  it.each(HOSTS)('finds the hosts of %j', (command, hosts) => {
     expect(analyzeCommand(command).hosts.join(' ')).toBe(hosts)
   })
 })

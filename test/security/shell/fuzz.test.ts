@@ -11,7 +11,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20260)
 const BLOCK = 1000
 
 it(
-  `shows every command that bash runs in ${CASES} random scripts`,
+  `the analysis finds every command that bash runs in ${CASES} random scripts`,
   async () => {
     const total = {
       ...{ cases: 0, executed: 0, refused: 0, onlyDoubted: 0, clear: 0, timedOut: 0 },

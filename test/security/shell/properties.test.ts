@@ -105,8 +105,8 @@ const patterns = fc
   })
   .map((words) => words.join(' '))
 
-describe('whatever the command', () => {
-  it('is analysed without throwing, the same each time', () => {
+describe('any command', () => {
+  it('is analysed without throwing, with the same result each time', () => {
     fc.assert(
       fc.property(commands, (text) => {
         expect(analyzeCommand(text)).toEqual(analyzeCommand(text))
@@ -135,7 +135,7 @@ describe('whatever the command', () => {
     )
   })
 
-  it('is not allowed by any pattern when it has doubts or a word that is not known', () => {
+  it('is not allowed by any pattern when it has doubts or an unknown word', () => {
     fc.assert(
       fc.property(commands, fc.oneof(patterns, fc.constant('*')), (text, pattern) => {
         const compiled = compileCommandPattern(pattern)
@@ -189,7 +189,7 @@ describe('whatever the command', () => {
   })
 })
 
-describe('time', () => {
+describe('the analysis time', () => {
   // Exponential work on any of these would run into the time limit of the test; `npm run bench -- limits` has the
   // figures.
   const within = (text: string): void => {

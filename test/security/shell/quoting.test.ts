@@ -55,7 +55,7 @@ const PIECES: readonly string[] = [
 ]
 const WORDS = Number(process.env['QUOTING_WORDS'] ?? 3000)
 
-it(`reads ${WORDS} quoted words as bash does, wherever it claims to know them`, () => {
+it(`the analysis reads ${WORDS} quoted words as bash does, whenever it reports them as known`, () => {
   const random = seeded(17)
   const pick = () => PIECES[Math.floor(random() * PIECES.length)] ?? ''
   for (let done = 0; done < WORDS; ) {

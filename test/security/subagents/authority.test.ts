@@ -64,7 +64,7 @@ async function outcomes(
 }
 
 describe('authority of subagents', () => {
-  it('never exceeds that of any ancestor: what they may not do is not done, what they must ask is asked', async () => {
+  it('never exceeds that of any ancestor: a deny of an ancestor denies, and an ask is asked', async () => {
     const { root, userDir } = await makeWorkspace(probedFiles)
     const agent = await Agent.create({}, { userDir, env: {} })
     whenDone(() => agent.close())

@@ -20,7 +20,7 @@ function chain(levels: number) {
 }
 
 describe('subagents', () => {
-  it('SEC-232 a read-only agent cannot have another one write', async () => {
+  it('SEC-232 a read-only agent cannot make another one write', async () => {
     for (const options of [
       { mode: 'plan' as const },
       { mode: 'read-only' as const },
@@ -38,7 +38,7 @@ describe('subagents', () => {
     }
   })
 
-  it('SEC-231 what the parent takes on while a child works binds the child', async () => {
+  it('SEC-231 a rule that the parent adds while a child runs applies to the child', async () => {
     const halfway = later()
     const go = later()
     const model = byPrompt(async ({ turn, results }) => {
@@ -58,7 +58,7 @@ describe('subagents', () => {
     expect(await session.glob('*')).toEqual(['one.txt'])
   })
 
-  it('SEC-231 depth is capped', async () => {
+  it('SEC-231 depth is limited', async () => {
     const { session } = await open({ model: chain(9), permissionPolicy: { allow: ['*'] } })
     kernelOf(session).use(subagentsFeature).agents.add(anything)
     const { text } = await session.send('level 0')
@@ -66,7 +66,7 @@ describe('subagents', () => {
     expect(text).not.toContain('level 6')
   })
 
-  it('SEC-231 the family is capped, however it branches', async () => {
+  it('SEC-231 the number of all tasks is limited, however they branch', async () => {
     let most = 0
     let open_ = 0
     const model = byPrompt(({ prompt, turn, results }) => {
@@ -91,7 +91,7 @@ describe('subagents', () => {
     expect((await session.tasks([{ agent: 'general', prompt: 'level 2' }])).exitCode).toBe(0)
   })
 
-  it('SEC-235 children that write the same file leave it whole', async () => {
+  it('SEC-235 children that write the same file leave it complete', async () => {
     const model = byPrompt(({ prompt, turn }) =>
       turn === 0 ? call('write', { file_path: 'same.txt', content: prompt.repeat(20_000) }) : 'done',
     )
@@ -100,7 +100,7 @@ describe('subagents', () => {
     expect(await session.readFile('same.txt')).toMatch(/^(a{20000}|b{20000}|c{20000}|d{20000})$/)
   })
 
-  it('variables of the host are not handed on unless it says so', async () => {
+  it('variables of the host are not passed on unless it says so', async () => {
     const model = byPrompt(({ turn, results }) =>
       turn === 0 ? call('bash', { command: 'echo "[$TOKEN][$COLOR]"' }) : results.join(),
     )
@@ -114,7 +114,7 @@ describe('subagents', () => {
     expect(seen).toEqual(['[][]', '[][blue]', '[hush][blue]'])
   })
 
-  it('hooks and watchdog of the parent see the calls of its children, under their names', async () => {
+  it('hooks and watchdog of the parent receive the calls of its children, under their names', async () => {
     const model = byPrompt(({ turn, results }) =>
       turn === 0 ? call('ls', { path: '.' }) : `got ${results.join()}`,
     )

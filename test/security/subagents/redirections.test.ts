@@ -27,7 +27,7 @@ const inOneTask = 15
 
 describe('read-only agents', () => {
   it.each(['explore', 'plan', 'verification', 'review'])(
-    'the agent %s cannot write by a redirection or a command, though its caller may do everything',
+    'the agent %s cannot write by a redirection or a command, although its caller is allowed everything',
     async (agent) => {
       const answers: string[] = []
       const model = byPrompt(({ prompt, turn, results }) => {

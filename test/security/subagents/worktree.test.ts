@@ -64,7 +64,7 @@ const ranIn = (place: Place): string[] =>
     .filter((name) => existsSync(join(place.ran, name)))
 
 describe('the worktree of a task', () => {
-  it('is made, used and compared without the hooks, filters and settings of the repository', async () => {
+  it('is created, used and compared without the hooks, filters and settings of the repository', async () => {
     const { task, ...place } = await isolated(makeEvil, () => [
       calls(['edit', { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' }]),
       calls(['bash', { command: 'git status --short; git diff --stat; git add -A; git commit -qm x' }]),
@@ -97,7 +97,7 @@ describe('the worktree of a task', () => {
     expect(ranIn(place)).toEqual([])
   })
 
-  it('is the only place that its task can write to', async () => {
+  it('is the only directory that its task can write to', async () => {
     const { results, root } = await isolated(
       (place) => makeRepository(place.root),
       ({ root }) => [
@@ -126,7 +126,7 @@ describe('the worktree of a task', () => {
     ['by a relative path', () => 'read(secret/**)'],
     ['by an absolute path', (root: string) => `read(${root}/secret/**)`],
     ['by an absolute path with a wildcard', (root: string) => `read(${dirname(root)}/*/secret/**)`],
-  ])('is bound by the denies of the parent %s', async (_, rule) => {
+  ])('follows the denies of the parent %s', async (_, rule) => {
     const { base, root, userDir } = await makeWorkspace({ 'secret/key.txt': 'KEY\n', 'a.txt': 'one\n' })
     expect(base).not.toBe('')
     makeRepository(root)
@@ -182,7 +182,7 @@ describe('the worktree of a task', () => {
     expect(ranIn(place)).toEqual([])
   })
 
-  it('keeps its changes when a repository without a commit was made in it', async () => {
+  it('keeps its changes when a repository without a commit was created in it', async () => {
     const { task } = await isolated(
       (place) => makeRepository(place.root),
       () => [
@@ -221,7 +221,7 @@ describe('the worktree of a task', () => {
         writeFileSync(join(root, '.git/objects/info/alternates'), `${join(other, 'objects')}\n`)
       },
     ],
-  ])('is not made from a repository that %s', async (_, point) => {
+  ])('is not created from a repository that %s', async (_, point) => {
     const { task } = await isolated(
       ({ base, root }) => {
         const other = join(base, 'private')
@@ -244,7 +244,7 @@ describe('the removal of worktrees that killed processes left', () => {
   it.each<[string, (base: string, home: string) => void]>([
     ['a link to other files', (base, home) => symlinkSync(home, join(base, 'worktrees'))],
     ['files with other names', (base) => mkdirSync(join(base, 'worktrees/documents'), { recursive: true })],
-  ])('leaves %s in its directory alone', async (_, prepare) => {
+  ])('does not remove %s in its directory', async (_, prepare) => {
     const { base: place } = await makeWorkspace({})
     const base = join(place, `capstan-${process.getuid?.() ?? 'user'}`)
     const home = join(place, 'home')

@@ -142,7 +142,7 @@ describe('an ACL document', () => {
     ],
     ['_a1 = 1', [['_a1', 1]]],
   ]
-  it.each(accepted)('is read: %j', (source, items) => {
+  it.each(accepted)('parses: %j', (source, items) => {
     const parsed = parseAcl(source)
     expect(parsed.problems).toEqual([])
     expect(plainItems(parsed.items)).toEqual(items)
@@ -226,11 +226,11 @@ describe('an ACL document', () => {
     ['a = { b {} }', ['1:9 expected "=" or ":" after the name, found "{"']],
     ['a = f(1', ['1:6 the opening bracket of a call is not closed']],
   ]
-  it.each(refused)('is refused with the place: %j', (source, problems) => {
+  it.each(refused)('is rejected with the position of the error: %j', (source, problems) => {
     expect(problemsOf(source)).toEqual(problems)
   })
 
-  it('is parsed to the end after a fault, so that all faults are reported at once, one a line', () => {
+  it('is parsed to the end after an error, so that all errors are reported at once, one per line', () => {
     const source = 'a = @ $ ;\nb = [1, x\n, 3]\nc "l" {\n  d = \n}\ne = {\n f = %\n g = 1\n}\nh 1\ni = 2'
     expect(problemsOf(source).map((problem) => problem.replace(/ .*/, ''))).toEqual([
       '1:5',
@@ -241,11 +241,11 @@ describe('an ACL document', () => {
     ])
   })
 
-  it('reports at most 100 faults', () => {
+  it('reports at most 100 errors', () => {
     expect(problemsOf('@\n'.repeat(5000))).toHaveLength(100)
   })
 
-  it('has a place for everything in it', () => {
+  it('has a position for every node', () => {
     const source = '# c\na "x" {\n  b = [1,\n    "y"]\n}'
     const [block] = parseAcl(source).items
     expect(block).toMatchObject({
@@ -268,13 +268,13 @@ describe('an ACL document', () => {
 })
 
 describe('the limits of an ACL document', () => {
-  it('holds the size in bytes', () => {
+  it('apply to the size in bytes', () => {
     const comment = (bytes: number) => `#${'é'.repeat((bytes - 2) / 2)}\n`
     expect(problemsOf(comment(1024 * 1024))).toEqual([])
     expect(problemsOf(`${comment(1024 * 1024)} `)).toEqual(['1:1 the document is larger than 1 MiB'])
   })
 
-  it('holds the nesting, of values and of blocks', () => {
+  it('apply to the nesting of values and of blocks', () => {
     const lists = (depth: number) => `a = ${'['.repeat(depth)}${']'.repeat(depth)}`
     const blocks = (depth: number) => `${'a {'.repeat(depth)}${'}'.repeat(depth)}`
     expect(problemsOf(lists(64))).toEqual([])
@@ -289,7 +289,7 @@ describe('the limits of an ACL document', () => {
     expect(problemsOf('a {'.repeat(300_000))).toEqual([expect.stringContaining('nested deeper than 64')])
   })
 
-  it('holds the number of items in one place', () => {
+  it('apply to the number of items in one list or block', () => {
     expect(problemsOf('a=1\n'.repeat(10_000))).toEqual([])
     expect(problemsOf('a=1\n'.repeat(10_001))).toEqual([
       '10002:1 more than 10000 items in a block or the document',
@@ -301,7 +301,7 @@ describe('the limits of an ACL document', () => {
     )
   })
 
-  it('holds the length of one token', () => {
+  it('apply to the length of one token', () => {
     expect(problemsOf(`a = "${'x'.repeat(256 * 1024 - 2)}"`)).toEqual([])
     expect(problemsOf(`a = "${'x'.repeat(256 * 1024 - 1)}"`)).toEqual([
       '1:5 a string, name or number is longer than 256 KiB',
@@ -311,7 +311,7 @@ describe('the limits of an ACL document', () => {
   })
 
   // How the time grows with the text is measured by `npm run bench -- limits`.
-  it('hold for a long text of any kind', () => {
+  it('apply to a long text of any kind', () => {
     const size = factor > 1 ? 1_000_000 : 300_000
     const fill = (piece: string): string => piece.repeat(Math.floor(size / piece.length))
     const hostile = [
@@ -337,7 +337,7 @@ describe('the limits of an ACL document', () => {
   })
 })
 
-describe('whatever the text', () => {
+describe('for any text', () => {
   const fragment = fc.constantFrom(
     ...[
       'a',
@@ -365,7 +365,7 @@ describe('whatever the text', () => {
     ...['#', '1', '-', '.', 'e', 'true', 'null', 'env("A")', '"x"', '\r\n', '\ufeff', '\u2028', '\ud800'],
   )
 
-  it('parsing ends, and throws nothing', () => {
+  it('parsing ends, and does not throw', () => {
     const text = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 200 }),
       fc.array(fragment, { maxLength: 80 }).map((parts) => parts.join('')),
@@ -413,7 +413,7 @@ describe('whatever the text', () => {
     items: fc.array(tie('item'), { maxLength: 4 }),
   }))
 
-  it('what is printed as ACL parses back to the same tree', () => {
+  it('the ACL that is printed from a tree parses to the same tree', () => {
     const style = fc.record({
       assign: fc.constantFrom('=', ' = ', ':', ' =\n  '),
       between: fc.constantFrom(' ', '\n', ', ', ' # note\n', ' /* note */ '),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../../test/support/temporary-directory.js'
 import { FileWatch } from './file-watch.js'
 
-it('a watch that replaces another reports changes that the earlier one had not seen, of files that both cover', async () => {
+it('a watch that replaces another reports changes to files of both that the earlier one had not reported', async () => {
   const root = temporaryDirectory()
   mkdirSync(join(root, 'docs'))
   for (const name of ['docs/a.md', 'docs/gone.txt', 'new.md']) writeFileSync(join(root, name), 'one')

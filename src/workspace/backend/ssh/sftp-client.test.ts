@@ -44,14 +44,14 @@ async function clientOf(
 }
 
 describe('an SFTP client with a server that does not follow the protocol', () => {
-  it('stops to read a file when a part is empty, or longer than what was asked for', async () => {
+  it('stops reading a file when a part is empty, or longer than requested', async () => {
     for (const part of ['', 'x'.repeat(11)]) {
       const { sftp } = await clientOf(({ id }) => packet(data, number(id), text(part)))
       await expect(sftp.read('/f', 0, 10)).rejects.toMatchObject({ code: 'EPROTO' })
     }
   })
 
-  it('stops to list a directory that has no end', async () => {
+  it('stops listing a directory that has no end', async () => {
     const none = await clientOf(({ id }) => packet(names, number(id), number(0)))
     await expect(none.sftp.list('/d', 10)).rejects.toMatchObject({ code: 'EPROTO' })
     const dot = (id: number) => packet(names, number(id), number(1), text('.'), text('.'), noAttributes)
@@ -59,7 +59,7 @@ describe('an SFTP client with a server that does not follow the protocol', () =>
     expect(await dots.sftp.list('/d', 10)).toEqual([])
   })
 
-  it('refuses names that are paths', async () => {
+  it('rejects names that are paths', async () => {
     for (const name of ['../../etc/passwd', 'a/b', '', 'a\0b']) {
       const { sftp } = await clientOf(({ id }) =>
         packet(names, number(id), number(1), text(name), text(name), noAttributes),
@@ -68,14 +68,14 @@ describe('an SFTP client with a server that does not follow the protocol', () =>
     }
   })
 
-  it('reads nothing more after an answer that it cannot read', async () => {
+  it('reads nothing more after an answer that it cannot parse', async () => {
     const { sftp, output } = await clientOf(() => number(0xffff_ffff))
     await expect(sftp.lstat('/f')).rejects.toMatchObject({ code: 'EPROTO' })
     expect(output.destroyed).toBe(true)
     await expect(sftp.lstat('/f')).rejects.toMatchObject({ code: 'EPROTO' })
   })
 
-  it('gives a server up that does not answer, and rejects what waits and what follows', async () => {
+  it('disconnects from a server that does not answer, and rejects pending and later requests', async () => {
     const { sftp, output } = await clientOf(() => Buffer.alloc(0), 50)
     const unreachable = { code: 'backend_unreachable' }
     await expect(Promise.all([sftp.lstat('/f'), sftp.lstat('/g')])).rejects.toMatchObject(unreachable)
@@ -83,7 +83,7 @@ describe('an SFTP client with a server that does not follow the protocol', () =>
     await expect(sftp.lstat('/f')).rejects.toMatchObject(unreachable)
   })
 
-  it('gives a server up that does not greet', async () => {
+  it('disconnects from a server that sends no greeting', async () => {
     const opened = openSftp(new PassThrough(), new PassThrough(), new Promise<never>(() => undefined), 50)
     await expect(opened).rejects.toMatchObject({ code: 'backend_unreachable' })
   })

@@ -5,16 +5,13 @@ import { guardProgram, refusedPaths, underGuard } from './guard.js'
 
 const arches = ['x64', 'arm64'] as const
 
-describe('the guard that is shipped', () => {
-  it.each(arches)(
-    'was made from the source that is here, and has the digest that is stated: %s',
-    async (arch) => {
-      expect(binaries[arch].source, 'run node src/workspace/sandbox/guard/build.mjs').toBe(sourceDigest())
-      expect(digestOf((await guardProgram(arch)) ?? Buffer.of())).toBe(binaries[arch].digest)
-    },
-  )
+describe('the shipped guard', () => {
+  it.each(arches)('has the stated digest, and was built from the current source: %s', async (arch) => {
+    expect(binaries[arch].source, 'run node src/workspace/sandbox/guard/build.mjs').toBe(sourceDigest())
+    expect(digestOf((await guardProgram(arch)) ?? Buffer.of())).toBe(binaries[arch].digest)
+  })
 
-  it.each(arches)('is what the stated compiler makes of the source: %s', (arch) => {
+  it.each(arches)('equals the output of the stated compiler: %s', (arch) => {
     const version = compilerVersion(arch)
     if (version !== binaries[arch].compiler) {
       console.warn(
@@ -25,7 +22,7 @@ describe('the guard that is shipped', () => {
     expect(digestOf(compileGuard(arch))).toBe(binaries[arch].digest)
   })
 
-  it('is not there for other processors', async () => {
+  it('does not exist for other processors', async () => {
     expect(await guardProgram('riscv64')).toBeUndefined()
   })
 })
@@ -40,7 +37,7 @@ describe('underGuard', () => {
 })
 
 describe('refusedPaths', () => {
-  it('reads each path once, and none that was cut off', () => {
+  it('reads each path once, and no path that was cut off', () => {
     expect(refusedPaths('/w/a\0/w/b\nc\0/w/a\0/w/cut')).toEqual(['/w/a', '/w/b\nc'])
     expect(refusedPaths('')).toEqual([])
   })

@@ -59,7 +59,7 @@ const grants: Readonly<Record<string, MountlessProfile>> = {
 }
 
 describe('the profile of a grant', () => {
-  it.each(Object.entries(grants))('is the one that is stored: %s', (name, grant) => {
+  it.each(Object.entries(grants))('equals the stored one: %s', (name, grant) => {
     const file = join(import.meta.dirname, 'golden', `${name}.sb`)
     const text = seatbeltProfile(grant)
     if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, text)
@@ -71,7 +71,7 @@ describe('the profile of a grant', () => {
     (operation: string, path: string): string =>
       decide(readSbpl(seatbeltProfile(grant)), { operation, path })
 
-  it('denies what it does not name, and reads nothing of the home directory but the workspace', () => {
+  it('denies what it does not name, and allows reading only the workspace of the home directory', () => {
     const may = judge(workspace)
     expect(may('file-read-data', `${root}/src/a.ts`)).toBe('allow')
     expect(may('file-write-create', `${root}/src/b.ts`)).toBe('allow')
@@ -118,7 +118,7 @@ describe('the profile of a grant', () => {
     expect(may('file-write-create', `${root}/sub/.git/index`)).toBe('deny')
   })
 
-  it('keeps a directory in its place that holds what cannot be changed or read', () => {
+  it('prevents moving a directory that contains something unreadable or read-only', () => {
     const masked = [{ kind: 'file', path: `${root}/a/b/.env` } as const]
     const may = judge({ ...workspace, masked })
     for (const path of ['a', 'a/b', 'a/b/.env'])
@@ -127,7 +127,7 @@ describe('the profile of a grant', () => {
     expect(may('file-read-data', `${root}/A/B/.ENV`)).toBe('deny')
   })
 
-  it('lets a command connect to the port of the proxy and to nothing else', () => {
+  it('allows a command to connect to the port of the proxy and to nothing else', () => {
     const remotes = (grant: MountlessProfile) =>
       readSbpl(seatbeltProfile(grant)).rules.filter(({ operations }) =>
         operations.some((operation) => operation.startsWith('network')),
@@ -143,7 +143,7 @@ describe('the profile of a grant', () => {
   })
 
   it.each([['relative/path'], ['/a/../b'], ['/a//b'], ['/a/.'], ['/a/'], [''], ['/a\0b'], ['/a\ud800b']])(
-    'is refused for a path that the kernel never writes so: %j',
+    'is rejected for a path that the kernel never writes: %j',
     (path) => {
       expect(() => seatbeltProfile({ ...empty, masked: [{ kind: 'file', path }] })).toThrow(TypeError)
     },
@@ -265,7 +265,7 @@ function pathsIn(filter: SbplFilter): string[] {
 describe('the profile of any grant', () => {
   const runs = { numRuns: 100 }
 
-  it('holds every path as one string: no path becomes a rule, or a part of another path', () => {
+  it('contains every path as one string: no path becomes a rule, or a part of another path', () => {
     fc.assert(
       fc.property(pathOf, pathOf, (path, masked) => {
         const grant = {
@@ -320,7 +320,7 @@ describe('the profile of any grant', () => {
     )
   })
 
-  it('has every deny after the allows that it narrows, and every place once', () => {
+  it('has every deny after the allows that it narrows, and every path once', () => {
     fc.assert(
       fc.property(grantOf, (grant) => {
         const { rules } = readSbpl(seatbeltProfile(grant))

@@ -46,7 +46,7 @@ describe('readSbpl', () => {
     ['an operation after a filter', `${head}(allow file-read* (literal "/a") file-write*)`],
     ['no operation', `${head}(allow (literal "/a"))`],
     ['a path filter without a string', `${head}(allow file-read* (literal a))`],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(() => readSbpl(text)).toThrow(SyntaxError)
   })
 
@@ -95,7 +95,7 @@ describe('decide', () => {
     ['the last rule that applies', 'file-read-data', '/a/b', 'deny'],
     ['a rule without filters', 'signal', '/', 'allow'],
     ['no sibling with a longer name', 'file-read-data', '/ab', 'deny'],
-  ])('gives %s', (_, operation, path, expected) => {
+  ])('returns %s', (_, operation, path, expected) => {
     expect(decide(profile, { operation, path })).toBe(expected)
   })
 })

@@ -18,7 +18,7 @@ function inPlaceOf(script: string): string {
 const holdsNothing = 'shift 3; exec "$@"'
 
 describe('the choice of Seatbelt', () => {
-  it('is made on macOS only, and only where sandbox-exec exists', async () => {
+  it('happens on macOS only, and only when sandbox-exec exists', async () => {
     const program = inPlaceOf(holdsNothing)
     const missing = join(temporaryDirectory(), 'sandbox-exec')
     expect(await detectSandbox({ platform: 'darwin', sandboxExec: program })).toEqual({
@@ -37,7 +37,7 @@ describe('the choice of Seatbelt', () => {
       expect(await detectSandbox({ ...options, sandboxExec: program })).toMatchObject({ kind: 'none' })
   })
 
-  it('is not made when its own test gets out, and the doctor calls it unproven', async () => {
+  it('does not happen when its own escape test succeeds, and the doctor reports it as unproven', async () => {
     const options = { platform: 'darwin', sandboxExec: inPlaceOf(holdsNothing) }
     expect(await provenSandbox(options)).toMatchObject({
       kind: 'none',
@@ -59,7 +59,7 @@ describe('the choice of Seatbelt', () => {
     expect(checks.find(({ check }) => check === 'commands work inside')).toMatchObject({ held: true })
   })
 
-  it('is not made when commands do not run, as with a profile that the system cannot read', async () => {
+  it('does not happen when commands fail, as with a profile that the system cannot read', async () => {
     const options = { platform: 'darwin', sandboxExec: inPlaceOf('exit 65') }
     expect(await provenSandbox(options)).toMatchObject({
       kind: 'none',
