@@ -1,7 +1,7 @@
 import { SessionOptionError } from '../session/errors.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A session cannot be opened on this directory. */
+/** Thrown when a session cannot be opened on a directory. */
 export class WorkspaceError extends CapstanError {
   constructor(path: string, why: string, cause?: unknown) {
     super('workspace_unusable', `The workspace ${path} cannot be used: ${why}.`, { cause })
@@ -10,7 +10,7 @@ export class WorkspaceError extends CapstanError {
 
 markErrorClass(WorkspaceError, 'WorkspaceError')
 
-/** The store has no session with that id. */
+/** Thrown when the store has no session with the id. */
 export class SessionNotFoundError extends CapstanError {
   constructor(sessionId: string, backend: string, doing = 'resume') {
     super(

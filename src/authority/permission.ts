@@ -28,7 +28,10 @@ export function parsePermission(text: string): Permission | { readonly problem: 
   }
 }
 
-/** Only letters, digits, `_` and `-`: ids that differ by a look-alike or a blank must not be confused (SEC-048). */
+/**
+ * Returns whether a text is a tool id: only letters, digits, `_` and `-`, so that look-alikes and spaces cannot confuse
+ * ids (SEC-048).
+ */
 export function isToolId(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_-]{0,127}$/.test(text)
 }

@@ -32,8 +32,9 @@ const noted: readonly Reasoned[] = [
 ]
 
 /**
- * Files that run by themselves or decide what can run. Compared loosely, because `.GIT/hooks` and `.git./hooks` open
- * the same file on many volumes. The patterns also cover files that do not exist yet (SEC-015 to SEC-021).
+ * Files that are executed automatically or decide what can run. Compared loosely, because `.GIT/hooks` and
+ * `.git./hooks` open the same file on many volumes. The patterns also cover files that do not exist yet (SEC-015 to
+ * SEC-021).
  */
 export const protectedFileRules: readonly Rule[] = [
   ...['**/.capstan/**', '**/.mcp.json'].map(

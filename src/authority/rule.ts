@@ -24,7 +24,7 @@ export type Rule = {
   /** Examples that must match (`match`) and must not match (`not_match`): checked when the rule is loaded. */
   readonly match?: readonly string[]
   readonly not_match?: readonly string[]
-  /** Shown with the verdict. */
+  /** The reason, shown with the verdict. */
   readonly reason?: string
   /** Paths are compared like the most lenient file system: `.GIT`, `.git.` and `GIT~1` are `.git`. */
   readonly loose?: boolean

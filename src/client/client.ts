@@ -5,13 +5,13 @@ import { readEventStream } from './read-event-stream.js'
 
 /** The options of {@link createClient}. */
 export type ClientOptions = {
-  /** Where the server is, such as `http://127.0.0.1:4747`; that of the page unless given. */
+  /** The address of the server, such as `http://127.0.0.1:4747`. Default: that of the page. */
   readonly url?: string
   readonly token?: string
-  /** Headers of every request, for hosts with an authentication of their own. */
+  /** Headers of every request, for hosts with their own authentication. */
   readonly headers?: Readonly<Record<string, string>>
   readonly fetch?: typeof fetch
-  /** How long to wait before the first new attempt after a connection broke; it doubles up to 30 s. */
+  /** The delay in milliseconds before the first attempt to reconnect; it doubles up to 30 s. */
   readonly reconnectMs?: number
 }
 
@@ -26,11 +26,11 @@ export type RunOptions = {
     readonly name?: string
   }[]
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** The same key starts one run, however often it is sent. */
+  /** The idempotency key: requests with the same key start one run. */
   readonly idempotencyKey?: string
 }
 
-/** The server refused a request. `code` is stable. */
+/** Thrown when the server refused a request. `code` is stable. */
 export class ProblemError extends Error {
   readonly status: number
   readonly code: string
@@ -46,7 +46,7 @@ export class ProblemError extends Error {
 }
 
 /**
- * A client of the Capstan server, for browsers and every other JavaScript runtime with `fetch`.
+ * Creates a client of the Capstan server, for browsers and every other JavaScript runtime with `fetch`.
  *
  * @example
  * const client = createClient({ url: 'http://127.0.0.1:4747', token })
@@ -84,7 +84,7 @@ export class CapstanClient {
     return this.session(sessionId)
   }
 
-  /** A session of this id; nothing is asked of the server yet. */
+  /** Returns the session with this id, without a request to the server. */
   session(sessionId: string): RemoteSession {
     return new RemoteSession(this, sessionId)
   }
@@ -95,7 +95,7 @@ export class CapstanClient {
     return this.call('listSessions', { query })
   }
 
-  /** The response of an operation. Rejects with {@link ProblemError} unless it is a success. */
+  /** Sends a request and returns its response. Rejects with {@link ProblemError} unless it is a success. */
   async send(
     name: keyof Operations,
     { params = {}, query = {}, body, headers = {} }: Input,
@@ -168,7 +168,7 @@ export class RemoteSession {
     return new RemoteRun(this, runId)
   }
 
-  /** A run of this id, to be watched or cancelled. */
+  /** Returns the run with this id, to watch or cancel it. */
   runOf(runId: string): RemoteRun {
     return new RemoteRun(this, runId)
   }
@@ -193,7 +193,7 @@ export class RemoteSession {
   }
 }
 
-/** A run on the server. Iterating over it gives its events, to its end. */
+/** A run on the server. Iterating over it returns its events, to its end. */
 export class RemoteRun implements AsyncIterable<AgentEvent> {
   readonly session: RemoteSession
   readonly runId: string
@@ -208,9 +208,9 @@ export class RemoteRun implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * The events of the run from a number on, to its end. A connection that breaks is opened again at the last number, so
-   * every event comes once; a text that was cut comes again as a whole, with `whole: true`. Leaving the loop leaves the
-   * run as it is.
+   * Returns the events of the run from a number on, to its end. A broken connection is opened again at the last number,
+   * so every event arrives once; a text that was cut arrives again in full, with `whole: true`. Leaving the loop does
+   * not affect the run.
    */
   async *events(
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
@@ -261,7 +261,7 @@ export class RemoteRun implements AsyncIterable<AgentEvent> {
     await this.session.client.call('steerRun', { params: this.#params, body: { text } })
   }
 
-  /** Resumes a run whose process ended; gives the run that continues it. */
+  /** Resumes a run whose process ended; returns the run that continues it. */
   async resume(): Promise<RemoteRun> {
     const { runId } = await this.session.client.call('resumeRun', { params: this.#params })
     return this.session.runOf(runId)

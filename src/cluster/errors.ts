@@ -15,7 +15,7 @@ const clusterErrorCodes = [
 /** The code of a {@link ClusterError}. */
 export type ClusterErrorCode = (typeof clusterErrorCodes)[number]
 
-/** Thrown when a request to a cluster cannot be done. */
+/** Thrown when a request to a cluster fails. */
 export class ClusterError extends CapstanError<ClusterErrorCode> {}
 
 markErrorClass(ClusterError, 'ClusterError')

@@ -25,11 +25,11 @@ import { isDerivedSessionId, type SubmitRequest, submissionOf } from './submissi
 export type RunClientOptions = {
   readonly store: SessionStore
   readonly queue: RunQueue
-  /** With a tenant, the client sees and changes only the runs and sessions of this tenant. */
+  /** With a tenant, the client reads and changes only the runs and sessions of this tenant. */
   readonly tenantId?: string | undefined
   /** The name of the tenant's limit in the worker's `tenantLimits.tiers`. */
   readonly tier?: string | undefined
-  /** Signs answers to approvals. Workers must have the same key; not needed in one process. */
+  /** The key that signs answers to approvals. Workers must have the same key; not needed in one process. */
   readonly clusterKey?: ClusterKey | undefined
   readonly now?: (() => number) | undefined
 }
@@ -38,7 +38,7 @@ export type RunClientOptions = {
 export type SubmittedRun = {
   readonly runId: string
   readonly sessionId: string
-  /** False when the idempotency key had submitted it before. */
+  /** False when the run was already submitted with the idempotency key. */
   readonly isNew: boolean
 }
 
@@ -46,7 +46,7 @@ export type SubmittedRun = {
 export type PendingApproval = {
   readonly callId: string
   readonly toolName: string
-  /** As JSON text. */
+  /** The arguments as JSON text. */
   readonly args: string
   readonly reasons: readonly string[]
   readonly notes: readonly string[]
@@ -128,7 +128,7 @@ export class RunClient {
     return followRun(runId, { store: this.#store, queue: this.#queue, scope: this.#scope, from, signal })
   }
 
-  /** Cancels a run that waits or is active. */
+  /** Cancels a run that is queued, waiting or active. */
   async cancel(runId: string): Promise<Exclude<CancelOutcome, 'unknown'>> {
     const outcome = await this.#queue.cancel(runId, this.#scope)
     if (outcome === 'unknown') throw runNotFound(runId)
@@ -144,7 +144,7 @@ export class RunClient {
     await this.#post(runId, message, false)
   }
 
-  /** The calls of a run that wait for an approval, asked on any node. */
+  /** Returns the calls of a run that wait for an approval, on any node. */
   async approvals(runId: string): Promise<PendingApproval[]> {
     return (await this.#questions(await this.#open(runId))).map(
       ({ callId, toolName, args, reasons, notes, askedAtMs, expiresAtMs }) => ({
@@ -185,7 +185,7 @@ export class RunClient {
     await this.#post(runId, { id: answerId({ runId, callId, askedAtMs }, this.#key), body }, true)
   }
 
-  /** The questions of the model that wait for answers, asked on any node. */
+  /** Returns the questions of the model that wait for answers, on any node. */
   async questions(runId: string): Promise<PendingQuestion[]> {
     const { sessionId } = await this.#open(runId)
     const state = await load(this.#store, sessionId)
@@ -198,7 +198,7 @@ export class RunClient {
 
   /**
    * Answers a question of the model, once: one list of answers for each of its parts. Without an id it answers the
-   * question that waits longest.
+   * oldest pending question.
    */
   async answerQuestion(
     runId: string,
@@ -235,7 +235,7 @@ export class RunClient {
       throw new ClusterError('run_ended', `The run '${runId}' is neither dead nor failed.`)
   }
 
-  /** The nodes, lanes and dead letters of the cluster; only for clients without a tenant. */
+  /** Returns the nodes, lanes and dead letters of the cluster; only for clients without a tenant. */
   async status(): Promise<ClusterStatus> {
     if (this.#scope.tenantId !== undefined)
       throw new ClusterError('run_not_found', 'A client of one tenant cannot see the state of the cluster.')

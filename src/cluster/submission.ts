@@ -10,9 +10,9 @@ import { ClusterError } from './errors.js'
 /** A prompt for a worker of the cluster. */
 export type SubmitRequest = {
   readonly prompt: string
-  /** The session that the run belongs to; a new one unless given. */
+  /** The session of the run. Default: a new one. */
   readonly sessionId?: string | undefined
-  /** The name of one of the worker's workspaces; the first one unless given, or that of the session. */
+  /** The name of one of the worker's workspaces. Default: that of the session, otherwise the first one. */
   readonly workspace?: string | undefined
   /** The same key of the same tenant is the same run, so a request that may have failed can be sent again. */
   readonly idempotencyKey?: string | undefined
@@ -21,13 +21,13 @@ export type SubmitRequest = {
   /** The run does not start before this time. */
   readonly notBefore?: Date | number | undefined
   readonly attachments?: readonly Attachment[] | undefined
-  /** What approval policies and tools find in `run.metadata`. */
+  /** Metadata that approval policies and tools read as `run.metadata`. */
   readonly metadata?: JsonObject | undefined
-  /** Options of the session. They only restrict what the worker gives: rules that deny or ask, a mode, limits. */
+  /** Options of the session. They can only restrict those of the worker: rules that deny or ask, a mode, limits. */
   readonly options?: SessionOptions | undefined
   readonly principal?: string | undefined
   readonly correlationId?: string | undefined
-  /** The W3C trace context of the caller. Tools find it in `run.metadata`. */
+  /** The W3C trace context of the caller. Tools read it in `run.metadata`. */
   readonly traceparent?: string | undefined
 }
 

@@ -12,7 +12,7 @@ export type TenantQuota = {
 
 /** The quotas of tenants, counted in the whole cluster. */
 export type TenantQuotas = {
-  /** The period of the counters, in UTC; `day` unless given. */
+  /** The period of the counters, in UTC. Default: `day`. */
   readonly period?: 'day' | 'month' | undefined
   readonly default?: TenantQuota | undefined
   readonly tiers?: Readonly<Record<string, TenantQuota>> | undefined
@@ -20,39 +20,39 @@ export type TenantQuotas = {
 
 /** The options of a {@link Worker}. */
 export type WorkerOptions = {
-  /** Gives the model, the rules and the tools. A submission can only restrict them. */
+  /** The agent with the model, the rules and the tools. A submission can only restrict them. */
   readonly agent: Agent
   readonly store: SessionStore
   readonly queue: RunQueue
   /** The directories that runs can work in, by name. The first one is the default. */
   readonly workspaces: Readonly<Record<string, string>>
-  /** How many runs are active here at once; 4 unless given. */
+  /** The maximum number of active runs on this worker. Default: 4. */
   readonly slots?: number | undefined
-  /** The lanes that the worker serves; `default` unless given. */
+  /** The lanes that the worker serves. Default: `default`. */
   readonly lanes?: readonly string[] | undefined
-  /** How many runs of one tenant are active in the cluster. All workers must have the same limits. */
+  /** The maximum number of active runs of one tenant in the cluster. All workers must have the same limits. */
   readonly tenantLimits?: TenantLimits | undefined
-  /** What a tenant can use. Absent, like `tenantLimits`: the block `cluster` of the configuration of the agent. */
+  /** The quotas of tenants. Default, as for `tenantLimits`: the block `cluster` of the agent's configuration. */
   readonly tenantQuotas?: TenantQuotas | undefined
-  /** How long the queue stores runs that have ended; 30 days and 100,000 runs unless given. */
+  /** How long the queue stores runs that have ended. Default: 30 days and 100,000 runs. */
   readonly retention?: { readonly [Limit in keyof RunRetention]?: number | undefined } | undefined
   /** Options of every session. */
   readonly session?: SessionOptions | undefined
-  /** Checks answers to approvals; see `RunClientOptions.clusterKey`. */
+  /** The key that checks answers to approvals; see `RunClientOptions.clusterKey`. */
   readonly clusterKey?: ClusterKey | undefined
-  /** The name of this node for people; the host name unless given. */
+  /** The name of this node for people. Default: the host name. */
   readonly name?: string | undefined
-  /** How long a run that waits for a user keeps its slot; 10,000 unless given. */
+  /** How long a run that waits for a user keeps its slot, in milliseconds. Default: 10,000. */
   readonly suspendAfterMs?: number | undefined
-  /** How long a call waits for an approval; 24 hours unless given. */
+  /** How long a call waits for an approval, in milliseconds. Default: 24 hours. */
   readonly approvalTimeoutMs?: number | undefined
-  /** How often a run is taken over without progress before it is a dead letter; 5 unless given. */
+  /** How often a run is taken over without progress before it becomes a dead letter. Default: 5. */
   readonly maxTakeovers?: number | undefined
-  /** How often the worker looks for runs by itself, when no call wakes it; 1,000 unless given. */
+  /** How often the worker polls for runs when nothing wakes it, in milliseconds. Default: 1,000. */
   readonly pollMs?: number | undefined
-  /** Called with what failed in the worker and did not end a run: it is tried again. */
+  /** Called with errors in the worker that did not end a run: the operation is retried. */
   readonly onError?: ((error: unknown) => void) | undefined
-  /** Called when another node, or `capstan cluster drain`, has asked this node to end. */
+  /** Called when another node, or `capstan cluster drain`, has requested this node to end. */
   readonly onDrain?: (() => void) | undefined
   readonly now?: (() => number) | undefined
 }
@@ -65,13 +65,13 @@ export type WorkerMetrics = {
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
-  /** Gave up their slot while they waited for a user. */
+  /** The number of runs that released their slot while they waited for a user. */
   readonly suspended: number
-  /** Were taken over from a node that had ended. */
+  /** The number of runs that were taken over from a node that had ended. */
   readonly takenOver: number
   readonly dead: number
-  /** Belong to another node by now. */
+  /** The number of runs that now belong to another node. */
   readonly lost: number
-  /** Answers to approvals that were forged, expired, reused or about another question. */
+  /** The number of answers to approvals that were forged, expired, reused or about another question. */
   readonly refusedAnswers: number
 }

@@ -62,7 +62,7 @@ export class Worker {
     return this.#member?.nodeId
   }
 
-  /** Joins the cluster and starts to take runs. Rejects when the queue cannot be reached. */
+  /** Joins the cluster and starts to claim runs. Rejects when the queue cannot be reached. */
   async start(): Promise<void> {
     const { queue, lanes = ['default'], pollMs = defaultPollMs } = this.#options
     const member = await queue.join({
@@ -90,8 +90,8 @@ export class Worker {
   }
 
   /**
-   * Takes no more runs, lets active ones finish their round, and gives them back for other nodes. Resolves when nothing
-   * runs here any more. A second call waits for the same end.
+   * Claims no more runs, lets active ones finish their round, and releases them for other nodes. Resolves when no run
+   * is active here. A second call waits for the same end.
    */
   drain({ deadlineMs = defaultDrainMs }: { readonly deadlineMs?: number | undefined } = {}): Promise<void> {
     this.#draining ??= this.#drain(deadlineMs)

@@ -16,14 +16,17 @@ export type CommandContext = {
   readonly mcpServers: readonly { readonly name: string; readonly toolCount: number }[]
 }
 
-/** `args` is the text after the name, trimmed. `signal` is aborted when the caller does not wait any longer. */
+/**
+ * Runs a slash command. `args` is the text after the name, trimmed. `signal` is aborted when the caller no longer
+ * waits.
+ */
 export type CommandHandler = (
   args: string,
   context: CommandContext,
   call: { readonly signal: AbortSignal },
 ) => string | Promise<string>
 
-/** A slash command as lists show it. */
+/** A slash command in a list of commands. */
 export type CommandInfo = {
   readonly name: string
   readonly description: string

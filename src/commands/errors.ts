@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A command that cannot be registered. */
+/** Thrown when a command cannot be registered. */
 export class CommandError extends CapstanError {
   constructor(message: string) {
     super('invalid_command', message)

@@ -12,13 +12,13 @@ export type ContextUsage = {
   readonly counted: boolean
   readonly parts: readonly ContextPart[]
   readonly compaction: {
-    /** Whether it happens without being asked for. */
+    /** Whether compaction starts automatically. */
     readonly auto: boolean
-    /** The size from which on it happens. */
+    /** The size in tokens from which on it starts. */
     readonly atTokens: number
-    /** What leaving out large old outputs of tools would free. */
+    /** How many tokens the removal of large old tool outputs would free. */
     readonly pruneFreesTokens: number
-    /** What a summary would replace. The summary itself has at most 8,000 tokens. */
+    /** How many tokens a summary would replace. The summary itself has at most 8,000 tokens. */
     readonly summaryReplacesTokens: number
   }
 }
@@ -30,8 +30,8 @@ export type ContextUsage = {
 export type ContextPart = {
   readonly name: 'system' | 'tools' | 'files' | 'memory' | 'history'
   readonly tokens: number
-  /** How many tools, files, sections of memories or messages these are. */
+  /** The number of tools, files, sections of memories or messages. */
   readonly count: number
-  /** The largest of them, by name; empty for parts whose items have no names. */
+  /** The largest items, by name; empty for parts whose items have no names. */
   readonly largest: readonly { readonly name: string; readonly tokens: number }[]
 }

@@ -1,5 +1,5 @@
 import { omitUndefined } from '../tool/omit-undefined.js'
-/** Labels of the host. They are passed to hooks, traces and records, and never interpreted. */
+/** Labels of the host. They are passed to hooks, traces and records, and are not interpreted. */
 export type SessionLabels = {
   readonly tenantId?: string
   readonly principal?: string

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** An option of a session, or an argument that needs one, that cannot be used. `option` is its name. */
+/** Thrown when an option of a session, or an argument that needs one, is invalid. `option` is its name. */
 export class SessionOptionError extends CapstanError {
   readonly option: string
 

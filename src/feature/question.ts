@@ -1,6 +1,6 @@
 import type { Question, QuestionAnswers } from '../tool/session-services.js'
 
-/** The subagent that asks a question, when it is not the session's own model. */
+/** The subagent that asks a question; absent for the session's own model. */
 export type QuestionSource = {
   readonly taskId: string
   readonly sessionId: string
@@ -13,8 +13,8 @@ export type QuestionCall = {
   /** The call of the session's own model. A run that is resumed asks again under the same id. */
   readonly callId?: string | undefined
   /**
-   * Aborted when the answer of the handler is not needed any more: the call has ended, or `answerQuestion` was called.
-   * Then the reason is the {@link QuestionAnswers} that were given.
+   * Aborted when the answer is no longer needed: the call has ended, or `answerQuestion` was called. Then the reason is
+   * the {@link QuestionAnswers} that were given.
    */
   readonly signal: AbortSignal
 }

@@ -1,6 +1,9 @@
 import { isPlainObject, isRecord } from '../tool/json.js'
 
-/** A JSON value with every string in it rewritten, names of members too. What does not change is returned as it is. */
+/**
+ * Returns a JSON value with every string redacted, including names of members. An unchanged value is returned as the
+ * same object.
+ */
 export function redactValue<Value>(value: Value, redact: (text: string) => string): Value {
   return rewrite(value, redact, 0) as Value
 }

@@ -1,7 +1,7 @@
 import type { TaskCounters } from '../loop/events.js'
 import type { JsonSchema } from '../tool/json.js'
 
-/** Gives work to other agents: each is a session on the same workspace, with no more authority than the caller. */
+/** Gives tasks to other agents: each is a session on the same workspace, with no more authority than the caller. */
 export interface RuntimeTasks {
   /**
    * Waits for all tasks and returns their results in order. Rejects only for tasks that cannot start: too many,
@@ -24,9 +24,9 @@ export type TaskRequest = {
   readonly description: string
   readonly prompt: string
   readonly maxSteps?: number | undefined
-  /** The JSON Schema that the answer must fit. */
+  /** The JSON Schema that the answer must match. */
   readonly outputSchema?: JsonSchema | undefined
-  /** `worktree`: the agent works in its own checkout of the last commit, and the result has what it changed there. */
+  /** `worktree`: the agent works in its own checkout of the last commit, and the result has its changes. */
   readonly isolation?: 'worktree' | undefined
 }
 
@@ -51,25 +51,25 @@ export type TaskAgent = {
 
 /** The changes of a task that worked in its own worktree. They are not in the workspace. */
 export type TaskChanges = {
-  /** The commit that the worktree was made from. */
+  /** The commit that the worktree was created from. */
   readonly base: string
   readonly files: readonly { readonly path: string; readonly status: 'added' | 'modified' | 'deleted' }[]
-  /** A patch as git applies it. */
+  /** A patch in the form that `git apply` reads. */
   readonly patch: string
   /** A file of the session with the patch, which tools can read. */
   readonly patchPath: string
-  /** Changed files that are not what they were in the commit in the workspace: the patch may not fit them. */
+  /** Changed files that differ between the workspace and the base commit: the patch may not apply to them. */
   readonly conflicts: readonly string[]
-  /** Changed files that rules deny the parent to read: the patch leaves them out. */
+  /** Changed files that rules deny the parent to read: they are not in the patch. */
   readonly hidden?: readonly string[] | undefined
-  /** What git could not read in the worktree: it is not in the patch. */
+  /** What git could not read in the worktree, and is therefore not in the patch. */
   readonly problem?: string | undefined
 }
 
 /** The result of a task. */
 export type TaskOutcome = {
   readonly taskId: string
-  /** The id of the session that did the task. */
+  /** The id of the session that ran the task. */
   readonly sessionId: string
   readonly agent: string
   readonly description: string

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A goal that cannot be worked towards as it was given. */
+/** Thrown when a goal is invalid. */
 export class GoalError extends CapstanError {
   constructor(message: string) {
     super('goal_invalid', message)

@@ -3,9 +3,9 @@ import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { factsOf, type HookEventName } from './events.js'
 
 /**
- * The return value of a hook handler. Nothing is the same as `continue`. `modified` replaces the arguments
+ * The return value of a hook handler. Returning nothing is the same as `continue`. `modified` replaces the arguments
  * (`updatedInput`, or `args`) at `pre_tool_use`, and the prompt (`prompt`) at `pre_prompt` and `pre_planning`. `skip`
- * continues without the hooks that would follow. `retry` asks to be called again after a while.
+ * continues without the remaining hooks. `retry` requests another call of the hook after a delay.
  */
 export type HookAnswer =
   | { readonly action: 'continue'; readonly modified?: HookChange }

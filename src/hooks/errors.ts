@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A hook that cannot be registered: an unknown event, a matcher or setting that would not do what it says. */
+/** Thrown when a hook cannot be registered: an unknown event, or an invalid matcher or setting. */
 export class HookError extends CapstanError {
   constructor(message: string) {
     super('invalid_hook', message)

@@ -86,12 +86,12 @@ export type HookPayloads = {
       readonly duration_ms: number
     }
   }
-  /** A person is about to be asked. */
+  /** Emitted before a user is asked. */
   readonly permission_request: ToolUsePayload & {
     readonly request_id: string
     readonly reasons: readonly string[]
   }
-  /** A person has answered. */
+  /** Emitted after a user has answered. */
   readonly on_confirmation: ToolUsePayload & {
     readonly request_id: string
     readonly approved: boolean

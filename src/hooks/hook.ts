@@ -7,17 +7,17 @@ import { type CompiledMatcher, compileMatcher, type HookMatcher } from './matche
 
 /** How a hook is called: its order, its time limit, its retries. */
 export type HookConfig = {
-  /** Lower runs first; hooks of the same priority run as they were registered. Default 100. */
+  /** Hooks with a lower priority run first; those with the same one run in the order of registration. Default: 100. */
   readonly priority?: number
-  /** How long one call of the handler may take. Default 30000. */
+  /** The time limit of one call of the handler, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number
-  /** Called without waiting for it: it sees what happens and cannot stop or change it. */
+  /** Calls the hook without waiting for it: it can observe events, and cannot stop or change them. */
   readonly asyncExecution?: boolean
-  /** How often the handler is called again when it throws or does not answer in time. Default 0. */
+  /** How often the handler is called again when it throws or times out. Default: 0. */
   readonly maxRetries?: number
 }
 
-/** `signal` is aborted when the caller does not wait for the handler any longer. */
+/** The function of a hook. `signal` is aborted when the caller no longer waits for the handler. */
 export type HookHandler<Name extends HookEventName = HookEventName> = (
   event: HookEvent<Name>,
   context: { readonly signal: AbortSignal; readonly attempt: number },

@@ -29,7 +29,7 @@ export type HookOutcome<Name extends HookEventName> =
   | { readonly action: 'continue'; readonly payload: HookPayloads[Name]; readonly changed: boolean }
   | { readonly action: 'block'; readonly reason: string; readonly hookId: string }
 
-/** How a hook is doing. One with no runs has guarded nothing so far. */
+/** The state of a hook. A hook with no runs has not checked anything yet. */
 export type HookStatus = {
   readonly id: string
   readonly event: HookEventName

@@ -8,11 +8,11 @@ import { HookError } from './errors.js'
 import { factsOf, type HookEventName } from './events.js'
 import { checkFields } from './fields.js'
 
-/** When a hook is called. All fields that are given must fit. */
+/** When a hook is called. All given fields must match. */
 export type HookMatcher = {
-  /** The tool's name, exactly. */
+  /** The exact name of the tool. */
   readonly tool?: string
-  /** A glob for the files that the call names: `src/**`, `**\/.env*`. Relative ones start at the workspace. */
+  /** A glob for the files that the call names: `src/**`, `**\/.env*`. Relative patterns start at the workspace. */
   readonly pathPattern?: string
   /** A regular expression for the command that the call runs. */
   readonly commandPattern?: string | RegExp

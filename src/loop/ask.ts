@@ -3,38 +3,41 @@ import type { Rule } from '../authority/rule.js'
 import type { RunIdentity } from '../tool/contract.js'
 import type { Subject } from '../tool/subject.js'
 
-/** Everything a person needs to decide on one call. */
+/** Everything a user needs to decide about one call. */
 export type AskRequest = {
-  /** Answers are given to this id, never to an order of arrival. */
+  /** The id of the question. Answers name it. */
   readonly id: string
-  /** A digest of tool, arguments, workspace, session and agent: the same question, and no other, has this key. */
+  /** A digest of tool, arguments, workspace, session and agent: only the same question has the same key. */
   readonly key: string
-  /** The provider's id of the call, when it gave one. */
+  /** The provider's id of the call, if it has one. */
   readonly toolCallId?: string | undefined
   readonly toolName: string
-  /** The very arguments that will run when the answer is yes. */
+  /** The exact arguments that run after an approval. */
   readonly args: unknown
   readonly subjects: readonly Subject[]
-  /** Why it is asked: the rules, the watchdog, the tool's own policy. */
+  /** Why approval is needed: the rules, the watchdog, the tool's own policy. */
   readonly reasons: readonly string[]
-  /** Those of `reasons` that only say that no rule covers a command, for a user who sees the commands anyway. */
+  /**
+   * Those of `reasons` that only say that no rule covers a command, for a user interface that shows the commands
+   * anyway.
+   */
   readonly uncoveredCommands?: readonly string[] | undefined
-  /** The rules that asked. */
+  /** The rules that require the approval. */
   readonly rules: readonly Rule[]
-  /** What else to know: files that run by themselves later, and the like. */
+  /** Further facts for the user, such as that a file is executed automatically later. */
   readonly notes: readonly string[]
-  /** What changes in files, for tools that can say. */
+  /** The changes to files, for tools that can preview them. */
   readonly diff?: string | undefined
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */
   readonly suggestion?: readonly Rule[] | undefined
   /**
-   * What a user could write into the rules so that the same call passes, also where `suggestion` offers nothing, or why
-   * no rule helps. Absent when something other than rules asks.
+   * The rules that would allow the same call, also when `suggestion` has none, or why no rule can. Absent when
+   * something other than rules requires the approval.
    */
   readonly advice?: RuleSuggestion | undefined
-  /** A person must answer: no lane and no time-out may approve the call instead. */
+  /** A user must answer: no lane and no time-out can approve the call instead. */
   readonly inPerson?: boolean | undefined
-  /** Whose call it is: a child's question names the child. */
+  /** The agent that makes the call: a question of a subagent names the subagent. */
   readonly run?: RunIdentity | undefined
 }
 

@@ -4,15 +4,15 @@ import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } f
 import { messageOf } from '../tool/errors.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 
-/** Writes what does not fit to a file of the session and gives its path. */
+/** Writes output that is too long to a file of the session and returns its path. */
 export type Spill = (label: string, data: string | Uint8Array) => Promise<string>
 
 /** What reaches a model of a tool that names no limit of its own. */
 export const defaultMaxBytes = 200 * 1024
 
 /**
- * Holds an output to its tool's limit. What is longer goes to a file as a whole; the model gets the head and the file's
- * path, which `read` takes. Bytes, text in any encoding, lists and other data all survive in the file as they are.
+ * Limits an output to its tool's limit. Longer output is saved to a file in full; the model gets the start and the
+ * file's path, which `read` accepts. Bytes, text in any encoding, lists and other data are saved unchanged.
  */
 export async function boundOutput(
   toolName: string,

@@ -32,17 +32,17 @@ export type GuardUsage = Usage & {
   readonly costUsd?: number | undefined
 }
 
-/** A request to a model. A guard gets the same object before the request and when it has ended. */
+/** A request to a model. A guard gets the same object before the request and after its end. */
 export type BudgetRequest = {
   /** `provider/model`. */
   readonly model: string
   /** Absent when the model's price is not known. */
   readonly price?: ModelPrice | undefined
-  /** The largest answer that the request allows; absent when it sets no limit. */
+  /** The output limit of the request; absent when it sets none. */
   readonly maxTokens?: number | undefined
 }
 
-/** Decides what a session may spend. Every method may be left out, and may be async. */
+/** Decides what a session can spend. Every method is optional, and can be async. */
 export interface BudgetGuard {
   checkBeforeLlm?(
     sessionId: string,
@@ -52,11 +52,11 @@ export interface BudgetGuard {
   recordAfterLlm?(sessionId: string, usage: GuardUsage, request?: BudgetRequest): void | Promise<void>
   /**
    * Called in place of `recordAfterLlm` when a request has no answer: it was denied, has failed, or was cancelled.
-   * `estimatedTokens` is 0 unless the model had begun to answer.
+   * `estimatedTokens` is 0 unless the model had started to answer.
    */
   abandonLlm?(sessionId: string, estimatedTokens: number, request?: BudgetRequest): void | Promise<void>
   checkBeforeTool?(sessionId: string, toolName: string): BudgetDecision | Promise<BudgetDecision>
-  /** How long a check may take. */
+  /** The time limit of a check, in milliseconds. */
   readonly timeoutMs?: number | undefined
   /** The decision when the guard itself fails. By default the call is allowed and the failure reported. */
   readonly onError?: 'allow' | 'deny' | undefined

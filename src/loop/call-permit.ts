@@ -14,8 +14,8 @@ export interface CallPermit {
   /** `cwd` is a real path. */
   command(text: string, cwd: string): Promise<string | undefined>
   /**
-   * Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built
-   * from.
+   * Returns whether the grant, without the rules, allows a command of this call to write here or connect to this host.
+   * A sandbox is built from it.
    */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
   /** The files that rules deny reading, for every caller: a sandbox hides them from the call's commands. */
@@ -25,11 +25,10 @@ export interface CallPermit {
 }
 
 /**
- * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this
- * judges what it does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead
- * around a rule. What was judged and approved at the gate can be used; anything else must be allowed by the rules,
- * because no user was asked about it. `privileged` calls, the host's own, are held to the grant alone. `lookup`
- * resolves where the paths of a command lead.
+ * Checks a running tool against its grant and the rules. The gate has judged what the tool declared; this judges what
+ * it does, so that a link, a search result, a redirect or an undeclared command cannot bypass a rule. What was judged
+ * and approved at the gate can be used; anything else must be allowed by the rules, because no user was asked about it.
+ * For `privileged` calls, the host's own, only the grant applies. `lookup` resolves the paths of a command.
  */
 export function permitFor(
   call: Call,

@@ -16,15 +16,18 @@ export const runErrorCodes = [
 /** Why a run failed. Codes do not change; the messages next to them may. */
 export type RunErrorCode = (typeof runErrorCodes)[number]
 
-/** A run ended before its answer: it was cancelled, or met a limit. The message names the limit and its option. */
+/**
+ * Thrown when a run ended before its answer: it was cancelled, or reached a limit. The message names the limit and its
+ * option.
+ */
 export class RunError extends CapstanError<RunErrorCode> {}
 
 markErrorClass(RunError, 'RunError')
 
-/** The model asked for tools once more than it was allowed to; those calls did not run. */
+/** Thrown when the model called tools in one turn more than allowed; these calls did not run. */
 export class MaxTurnsError extends RunError {
   readonly limit: number
-  /** The conversation up to here, those calls included. */
+  /** The conversation so far, including these calls. */
   declare readonly messages: readonly Message[]
 
   constructor(limit: number, option: string, messages: readonly Message[] = []) {
@@ -40,11 +43,11 @@ export class MaxTurnsError extends RunError {
 
 markErrorClass(MaxTurnsError, 'MaxTurnsError')
 
-/** The guard refused a model call. The session stays open: raise the budget and send again. */
+/** Thrown when the budget guard refused a model call. The session stays open: raise the budget and send again. */
 export class BudgetExhaustedError extends RunError {
   /** The resource that is used up, such as `llm_tokens`. */
   readonly resource: string
-  /** Why the guard refused, in its own words. */
+  /** The guard's reason for the refusal. */
   readonly reason: string
 
   constructor(resource: string, reason: string) {

@@ -12,8 +12,8 @@ import type { CallDecision } from './gate-parts.js'
 import type { Usage } from './usage.js'
 
 /**
- * An event of a run. `type` says which. The fields that most readers look for can be read on every event, and are
- * undefined where an event has none: `text` is only on events that bring new text.
+ * An event of a run. `type` says which. The fields that most readers use can be read on every event, and are undefined
+ * when an event has none: `text` is only set on events with new text.
  */
 export type AgentEvent = WithSharedFields<EventOfRun>
 
@@ -104,17 +104,17 @@ export type RunSummary = {
   readonly completionTokens: number
   readonly totalTokens: number
   /**
-   * Of everything that was asked of models while the run was active: its rounds, its subagents, side questions,
-   * summaries, objects.
+   * The usage of all requests to models while the run was active: its rounds, its subagents, side questions, summaries,
+   * objects.
    */
   readonly usage: Usage
-  /** US dollars for the same; absent when no price is known. */
+  /** The cost of `usage` in US dollars; absent when no price is known. */
   readonly costUsd?: number | undefined
   /** The fallback model that gave the last answer, as `provider/model`; absent when the session's own model did. */
   readonly fallbackModel?: string | undefined
   /** The models whose circuits opened during the run, as `provider/model`; absent when none did. */
   readonly circuitsOpened?: readonly string[] | undefined
-  /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
+  /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or the fact that it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
   /** How the goal of the run ended; absent when it had none. */
   readonly goal?: GoalOutcome | undefined
@@ -123,12 +123,14 @@ export type RunSummary = {
   readonly failedVerificationCount: number
   readonly verificationReportCount: number
   readonly verificationSummary: VerificationSummary
-  /** The same as JSON text. */
+  /** The verification summary as JSON text. */
   readonly verificationSummaryJson: string
   readonly verificationSummaryText: string
 }
 
-/** Why the work towards a goal ended: it is reached, a limit is, or the run was stopped or could not be judged. */
+/**
+ * Why the work towards a goal ended: the goal or a limit was reached, or the run was stopped or could not be judged.
+ */
 export type GoalEnd = 'met' | 'rounds' | 'time' | 'cost' | 'stopped'
 
 /** How the work towards a goal ended. */
@@ -438,7 +440,7 @@ export type MemoryEvent =
       readonly count: number
     }
 
-/** What happens in the lanes of a session that has them. A command is a tool call on its way through one. */
+/** An event of the lanes of a session. A command is a tool call that passes through a lane. */
 export type QueueEvent =
   /** A call waits for a worker, or, in a lane whose mode is hybrid, has begun here. */
   | {
@@ -480,7 +482,7 @@ export type QueueEvent =
       readonly message: string
     }
 
-/** What a control plane and its sessions tell each other. */
+/** A message between a control plane and its sessions. */
 export type ClusterEvent =
   | {
       readonly type: 'budget_threshold_hit'

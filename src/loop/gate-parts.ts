@@ -45,13 +45,13 @@ export type GateCall = {
   readonly slot?: CallSlot | undefined
   /** The tool of this name in another form: judged, shown and recorded as the tool. */
   readonly form?: AnyGovernedTool | undefined
-  /** `toolCallId` is the id of a call inside another call, which can be resumed. */
+  /** Whether `toolCallId` is the id of a call inside another call, which can be resumed. */
   readonly inside?: boolean | undefined
-  /** It is made inside a call that writes files, and does not wait for other writing calls. */
+  /** Whether it is made inside a call that writes files, and so does not wait for other writing calls. */
   readonly insideWriter?: boolean | undefined
-  /** Called when the call begins and ends to wait for an approval. */
+  /** Called when the call starts and stops waiting for an approval. */
   readonly watch?: CallWatch | undefined
-  /** Events of an agent that works inside the call, with the id that the gate gave the call. */
+  /** Emits events of an agent that runs inside the call, with the id that the gate gave the call. */
   emitStreamEvent?(event: ToolCallStreamEvent, callId: string): void | Promise<void>
 } & Pick<ToolCallContext, 'progress'>
 
@@ -78,14 +78,14 @@ export type CallRecord = {
   readonly toolCallId?: string | undefined
   readonly toolName: string
   readonly origin: CallOrigin
-  /** As JSON text. */
+  /** The arguments as JSON text. */
   readonly args: string
-  /** The last step it reached; `done` when it went all the way. */
+  /** The last step it reached; `done` when it ran. */
   readonly endedAt: Step
-  /** When it began, by the host's clock. */
+  /** When it started, by the host's clock. */
   readonly startedAtMs: number
   readonly durationMs: number
-  /** Whose call it was: a run's id, or `host`. */
+  /** The caller: a run's id, or `host`. */
   readonly runId?: string | undefined
   /** The absolute paths that it touched, or would have touched. */
   readonly paths?: readonly string[] | undefined
@@ -94,7 +94,7 @@ export type CallRecord = {
   /** The answers of the grant, the rules, the mode and the parents, as plain data. */
   readonly judged?: JudgedCall | undefined
   readonly watchdog?: Verdict | undefined
-  /** What hooks decided before the call; absent without hooks. */
+  /** The decisions of hooks before the call; absent without hooks. */
   readonly hooks?: HookVerdict['action'] | 'ask' | undefined
   /** How it was approved: `once`, `session`, `always`, or `policy` for the tool's own policy. */
   readonly approval?: string | undefined
@@ -113,25 +113,25 @@ export type CallDecision = Pick<
 export type GateOutcome = {
   readonly envelope: Envelope
   readonly record: CallRecord
-  /** Set when the run must end as well. */
+  /** Set when the run must end too. */
   readonly fatal?: { readonly error: unknown } | undefined
 }
 
-/** A call as hooks see it. */
+/** A call in the form that hooks get. */
 export type HookCall = {
   readonly toolName: string
   readonly args: unknown
   readonly origin: CallOrigin
   readonly callId: string
-  /** The provider's id of the call, when it gave one. */
+  /** The provider's id of the call, if it has one. */
   readonly toolCallId?: string | undefined
   /** The arguments as JSON text. */
   readonly rawArgs?: string | undefined
-  /** What it touches, also where links lead. */
+  /** The subjects that it touches, with the targets of links. */
   readonly subjects?: readonly Subject[] | undefined
   readonly signal?: AbortSignal | undefined
 }
-/** What a hook before a call decides. */
+/** The decision of a hook before a call. */
 export type HookVerdict =
   /** `approval`: the handler for tools' own approval policies must agree, as if the tool's policy asked. */
   | { readonly action: 'continue'; readonly ask?: string; readonly approval?: ApprovalTexts }
@@ -145,7 +145,7 @@ export type ApprovalTexts = Pick<ToolApprovalRequest, 'reason' | 'rejectMessage'
 
 /** What a gate uses. Functions are called again for each call, because their answer can change during a session. */
 export type GateParts = {
-  /** The tools that a caller of this origin may use: for a model, only those it was offered. */
+  /** Returns the tools that a caller of this origin can use: for a model, only those it was offered. */
   readonly tools: {
     get(name: string, origin: CallOrigin): AnyTool | undefined
     names(origin: CallOrigin): readonly string[]
@@ -155,31 +155,31 @@ export type GateParts = {
    * agent's.
    */
   authorityFor(tool: AnyGovernedTool): Authority
-  /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
+  /** Resolves a path that a tool names inside the workspace; undefined when it leads out or cannot be determined. */
   readonly realPath?: PathLookup['realPath'] | undefined
-  /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
+  /** Resolves a path that a command names, wherever it leads. Absent: `realPath` is used. */
   readonly followLinks?: PathLookup['followLinks'] | undefined
-  /** Looks for a file below a directory that a command names. Absent: directories are not looked into. */
+  /** Searches for a file below a directory that a command names. Absent: directories are not searched. */
   readonly findBelow?: FindBelow | undefined
-  /** The digest of a file's content; undefined when it cannot be read. */
+  /** Returns the digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
   readonly manifest?: Manifest | undefined
   readonly watchdog?: Watchdog | undefined
   readonly watchdogTimeoutMs?: number | undefined
-  /** Absent: no user can be asked, and calls that need an approval are refused. */
+  /** Asks the user. Absent: no user can be asked, and calls that need an approval are refused. */
   readonly onAsk?: AskHandler | undefined
-  /** The handler for tools' own approval policies; without it `onAsk` is asked. */
+  /** The handler for tools' own approval policies; without it `onAsk` is called. */
   readonly approvals?: ToolApprovalsOptions | undefined
-  /** Saves a rule that a user agreed to. */
+  /** Saves a rule that a user approved. */
   readonly keepRule?: ((rule: Rule, scope: 'session' | 'project') => void | Promise<void>) | undefined
-  /** Returns what a call would change in files, for the user who decides. */
+  /** Returns the changes to files that a call would make, for the user who decides. */
   readonly diffFor?: (tool: AnyGovernedTool, args: unknown) => Promise<string | undefined>
   readonly middleware?: readonly AgentMiddleware[] | undefined
   /** Called before the call. An error or a timeout blocks the call. */
   readonly before?: (call: HookCall) => HookVerdict | Promise<HookVerdict>
   /** Called after the call. An error is a notice in the record. */
   readonly after?: (call: HookCall & { readonly envelope: Envelope }) => void | Promise<void>
-  /** How long hooks, budget and diff may take. */
+  /** The time limit of hooks, budget and diff, in milliseconds. */
   readonly guardTimeoutMs?: number | undefined
   /** Returns the reason when a call must not be made. */
   readonly budget?: (call: {
@@ -188,9 +188,9 @@ export type GateParts = {
   }) => string | undefined | Promise<string | undefined>
   /** Called right before the tool runs. An error prevents that. */
   readonly starting?: ((call: StartingCall) => void | Promise<void>) | undefined
-  /** Absent: calls that write the same file may run at the same time. */
+  /** Orders calls that write the same file. Absent: they can run at the same time. */
   readonly writes?: WriteOrder | undefined
-  /** Queues a call, or sends it elsewhere. */
+  /** Queues a call, or sends it to a worker. */
   readonly lane?:
     | ((
         call: LaneCall,
@@ -201,14 +201,14 @@ export type GateParts = {
         run: (timeoutMs?: number) => Promise<Envelope>,
       ) => Promise<Envelope>)
     | undefined
-  /** Creates the runtime for one call. Its signal is aborted when the call has ended, in whatever way. */
+  /** Creates the runtime for one call. Its signal is aborted when the call has ended in any way. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill
-  /** The limits of tools that state none. */
+  /** The default limits of tools without their own. */
   readonly outputLimits?: OutputLimits | undefined
-  /** An error ends the run: no call may follow one that cannot be recorded. */
+  /** Records the call. An error ends the run: no call may follow one that cannot be recorded. */
   readonly record?: ((record: CallRecord) => void | Promise<void>) | undefined
-  /** The run that the calls belong to; a function is called at the beginning of each call. */
+  /** The run that the calls belong to; a function is called at the start of each call. */
   readonly run?: (RunIdentity | (() => RunIdentity)) | undefined
   readonly toolTimeoutMs?: number | undefined
   readonly stopGraceMs?: number | undefined
@@ -250,7 +250,7 @@ export type RuntimeRequest = {
   readonly origin: CallOrigin
   /** The call that the runtime is for. */
   readonly request: GateCall
-  /** The call, or one around it, writes files. */
+  /** Whether the call, or one around it, writes files. */
   readonly writer: boolean
   /** Ends the run because of an error in a call made inside this one. */
   endRun(error: unknown): void

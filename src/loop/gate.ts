@@ -34,18 +34,18 @@ import { prepareWritten, readWritten } from './written-arguments.js'
 
 /** The path of every tool call: of the model, the host, programs, subagents and MCP clients. */
 export interface Gate {
-  /** Never rejects: there is always an envelope, and a record of what was decided. */
+  /** Makes a call. Never rejects: there is always an envelope, and a record of the decision. */
   call(request: GateCall): Promise<GateOutcome>
   /** Returns the calls that were refused because no user could be asked, since the last call of this method. */
   takeRefusedAsks(): readonly RefusedAsk[]
-  /** Whether it remembers nothing of its calls: a new gate from the same parts decides as this one does. */
+  /** Whether it has no state of its calls: a new gate from the same parts decides in the same way. */
   readonly isFresh: boolean
 }
 
 /**
- * Creates the gate of a session. A call is resolved, parsed, checked once, held to its grant, judged by rules and
- * watchdog, approved where that is required, run under a deadline, bounded and recorded. Each step can end the call,
- * with a text that says what was wrong and what to do next.
+ * Creates the gate of a session. A call is resolved, parsed, checked once, compared with its grant, judged by rules and
+ * watchdog, approved if that is required, run under a deadline, limited and recorded. Each step can end the call, with
+ * a text that says what was wrong and what to do next.
  *
  * @example
  * const gate = createGate({ tools, authorityFor, spill, now: Date.now, newId: randomUUID })

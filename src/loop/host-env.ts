@@ -1,29 +1,29 @@
 import { randomId } from '../workspace/random-id.js'
 
-/** Where ids come from. */
+/** Generates ids. */
 export interface IdGenerator {
   next(): string
 }
 /** A source of the current time, in milliseconds since the epoch. */
 export interface Clock {
   now(): number
-  /** Waits before a failed request is sent again. Timers of the system by default. */
+  /** Waits before a failed request is sent again. Default: a timer of the system. */
   sleep?(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** Randomness and time of a host. With a repeatable one, a run is repeatable. */
+/** The randomness and the clock of a host. Deterministic ones make a run repeatable. */
 export type HostEnv = {
   readonly idGenerator?: IdGenerator
   readonly clock?: Clock
-  /** The same as `idGenerator: new SequentialIdGenerator(prefix)`. */
+  /** Short form of `idGenerator: new SequentialIdGenerator(prefix)`. */
   readonly sequentialIdPrefix?: string
-  /** The same as `clock: new FixedClock(ms)`: a time in milliseconds that does not change. */
+  /** Short form of `clock: new FixedClock(ms)`: a time in milliseconds that does not change. */
   readonly fixedTimeMs?: number
-  /** A number from 0 to 1: the random part of the pauses between requests. */
+  /** Returns a number from 0 to 1: the random part of the delays between requests. */
   readonly random?: () => number
 }
 
-/** `prefix-0`, `prefix-1`, and so on. */
+/** Generates the ids `prefix-0`, `prefix-1`, and so on. */
 export class SequentialIdGenerator implements IdGenerator {
   readonly #prefix: string
   #next = 0

@@ -17,7 +17,7 @@ import type { Usage } from './usage.js'
 export type RunLimits = {
   /** The maximum number of answers with tool calls; one more answer without any is always allowed. */
   readonly maxToolRounds?: number
-  /** How many times in a row arguments can be invalid JSON. */
+  /** How many consecutive arguments can be invalid JSON. */
   readonly maxParseRetries?: number
   /**
    * After this many failed requests in a row a model is not used for 30 s. A request has failed when its last retry
@@ -30,12 +30,12 @@ export type RunLimits = {
   /** How long the model's stream can be silent; heartbeats do not count. */
   readonly modelIdleTimeoutMs?: number
   readonly llmApiTimeoutMs?: number
-  /** The size of one answer of the model: text, reasoning and arguments, in characters. */
+  /** The maximum size of one answer of the model: text, reasoning and arguments, in characters. */
   readonly maxAnswerChars?: number
-  /** The arguments of one call, in characters. */
+  /** The maximum size of the arguments of one call, in characters. */
   readonly maxArgumentChars?: number
   readonly maxCallsPerAnswer?: number
-  /** The body of one response of the model's server after decompression, in bytes. */
+  /** The maximum body of one response of the model's server after decompression, in bytes. */
   readonly maxResponseBytes?: number
   readonly maxParallelTasks?: number
   readonly continuationEnabled?: boolean

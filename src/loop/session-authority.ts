@@ -14,52 +14,61 @@ import { sharedRuleBooks } from './shared-rule-books.js'
 
 /** The options of the authority of a session. */
 export type SessionAuthorityOptions = {
-  /** Where the session lives, at this moment; a new object when that has changed. */
+  /** Returns the current directories of the session; a new object when they have changed. */
   scope(): Scope
   /**
-   * What the agent declares in addition to its tools. Its rules come before those of the policy, which win where both
-   * are as specific.
+   * The requirements and rules of the agent in addition to its tools. Rules of the policy take precedence when both are
+   * equally specific.
    */
   readonly manifest?: Manifest | undefined
-  /** The tools the agent has: each extends what it asks for. */
+  /** The tools of the agent: each extends the grant by its requirements. */
   tools(): readonly AnyTool[]
-  /** What nothing may exceed. Absent: wide open. */
+  /** The upper limit. Absent: no limit. */
   readonly ceiling?: RequirementSet | undefined
   readonly policy?: PermissionPolicy | undefined
-  /** Of the project's rule file. */
+  /** The rules of the project's rule file. */
   readonly projectRules?: readonly Rule[] | undefined
   readonly sessionRules?: readonly Rule[] | undefined
   readonly mode?: ModeName | undefined
-  /** For a subagent: what holds for its parent, asked for at every call so that the parent's later changes bind too. */
+  /**
+   * For a subagent: returns the authority of its parent. Called at every call, so that later changes of the parent
+   * apply too.
+   */
   readonly parent?: ((child: Delegation) => Authority) | undefined
-  /** Whether what a person agreed to in this session lets its subagents pass, too. */
+  /** Whether approvals that a user gave in this session also count for its subagents. */
   readonly delegateApprovals?: boolean | undefined
 }
 
 /** The scope and the grant of a child, for its parent to restrict. */
 export type Delegation = {
-  /** Where the child lives: it has a scratch directory of its own. */
+  /** The directories of the child, which has its own scratch directory. */
   readonly scope: Scope
-  /** What a person agreed to for the child: it answers what its parents would have to ask, and lifts no deny. */
+  /** The user's approvals for the child: they answer what its parents would have to ask, and override no deny. */
   readonly granted: readonly Rule[]
 }
 
 /** The permissions of one session's calls, and their changes while the session runs. */
 export interface SessionAuthority {
-  /** For a call of one tool; the same object as long as nothing has changed. */
+  /** Returns the authority for a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority
-  /** For a call of a tool that only the host has: what it requires extends the grant for that call alone. */
+  /**
+   * Returns the authority for a call of a tool that only the host has: its requirements extend the grant for that call
+   * only.
+   */
   forHost(tool: AnyGovernedTool): Authority
-  /** Of the agent as a whole. */
+  /** Returns the authority of the agent as a whole. */
   agent(): Authority
-  /** What a subagent takes for its parent: the same, without what a person agreed to for this session alone. */
+  /**
+   * Returns the authority that a subagent gets as its parent's: the same, without the user's approvals for this
+   * session.
+   */
   delegated(child: Delegation): Authority
-  /** The rules a person agreed to in this session. */
+  /** The rules that a user approved in this session. */
   readonly sessionRules: readonly Rule[]
   addRule(rule: Rule): void
   /**
-   * The same authority with rules added and removed, to find out what it would decide. It shares nothing that can
-   * change, and no call runs under it.
+   * Returns the same authority with rules added and removed, to find out what it would decide. It shares nothing that
+   * can change, and no call runs with it.
    */
   supposing(change: SupposedRules): SessionAuthority
   readonly mode: ModeName | undefined
@@ -85,10 +94,7 @@ type State = {
   readonly byTool: WeakMap<AnyGovernedTool, Authority>
 }
 
-/**
- * Puts together the built-in manifest, the policy, the project's rules and the session's. Throws for a policy that
- * cannot be used.
- */
+/** Combines the built-in manifest, the policy, the project's rules and the session's. Throws for an invalid policy. */
 export function createSessionAuthority(options: SessionAuthorityOptions): SessionAuthority {
   return new LiveAuthority(options)
 }

@@ -8,12 +8,12 @@ export type RunProgress = {
   readonly usage: Usage
   /** The answer of the model in this round. */
   readonly text: string
-  /** What it called in this round. */
+  /** The tool calls of this round. */
   readonly calls: readonly ModelToolCall[]
   readonly elapsedMs: number
 }
 
-/** Asked after every round that called tools. True ends the run with what it has. */
+/** Called after every round with tool calls. Returning true ends the run with its result so far. */
 export type StopCondition = (progress: RunProgress) => boolean | Promise<boolean>
 
 /** Stops a run after this many rounds. */
@@ -21,7 +21,7 @@ export function stopAfterRounds(rounds: number): StopCondition {
   return (progress) => progress.rounds >= rounds
 }
 
-/** Stops once the model has called this tool. */
+/** Stops a run after the model has called this tool. */
 export function stopAfterTool(name: string): StopCondition {
   return ({ calls }) => calls.some((call) => call.name === name)
 }

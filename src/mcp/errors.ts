@@ -18,7 +18,7 @@ export type McpErrorCode =
   /** The server requires a user to sign in. */
   | 'mcp_unauthorized'
 
-/** Something about a server of tools. No message has a secret of its configuration in it. */
+/** Thrown for errors of MCP servers. No message contains a secret of the configuration. */
 export class McpError extends CapstanError<McpErrorCode> {
   /** Details of a server that did not start. */
   readonly failure?: McpServerFailure

@@ -1,7 +1,7 @@
 // What a host sees of servers, and nothing of what they are made of.
 import type { StreamLike } from '../tool/stream-like.js'
 
-/** Where the host stores what servers gave it to sign in with. A key names one server at one address. */
+/** Stores the tokens that MCP servers issued at sign-in. A key names one server at one address. */
 export interface McpTokenStore {
   load(key: string): string | undefined | Promise<string | undefined>
   save(key: string, value: string): void | Promise<void>
@@ -12,47 +12,48 @@ export interface McpTokenStore {
 export type McpSignIn = {
   readonly store: McpTokenStore
   /**
-   * Leads a person to this address, which the server chose, and returns the address that signing in led to. Absent:
-   * who is not signed in already cannot. It is http or https and nothing else; open it without a shell.
+   * Sends the user to this address, which the server chose, and returns the address that the sign-in redirected to.
+   * Absent: only users who are already signed in can use the server. The address is http or https; open it without a
+   * shell.
    */
   readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>
 }
 
-/** How a server is at the moment. */
+/** The current state of an MCP server. */
 export type McpServerStatus = {
   readonly name: string
   readonly connected: boolean
   readonly toolCount: number
-  /** `idle`: not connected and not needed; the next call connects it. `down`: it failed, and is tried again later. */
+  /** `idle`: not connected; the next call connects it. `down`: it failed, and is tried again later. */
   readonly state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
-  /** Whether its program runs in a sandbox; false for a server elsewhere. */
+  /** Whether its program runs in a sandbox; false for a remote server. */
   readonly confined: boolean
-  /** Why it is down, with what is known of it, as one sentence. */
+  /** Why it is down, as one sentence. */
   readonly error?: string
-  /** The same as data. */
+  /** Why it is down, as data. */
   readonly failure?: McpServerFailure
-  /** It is down because a user has to sign in first. */
+  /** Whether it is down because a user has to sign in first. */
   readonly needsSignIn?: boolean
-  /** What it offered and does not have a place here, and why. */
+  /** What it offered and the session rejected, and why. */
   readonly problems?: readonly string[]
-  /** What confines its program while it runs: the name of the sandbox, or `none`. */
+  /** The name of the sandbox that confines its program, or `none`. */
   readonly sandbox?: string
 }
 
-/** Details of a server that did not start. Nothing in it has a secret of the server's entry. */
+/** Details of a server that did not start. They contain no secret of the server's entry. */
 export type McpServerFailure = {
   readonly command?: string
-  /** Of a server that is reached over HTTP. */
+  /** The address of a server over HTTP. */
   readonly address?: string
   readonly exitCode?: number | null
   readonly signal?: string
   /** The first and the last lines that the program wrote to standard error. */
   readonly stderr?: readonly string[]
-  /** What the sandbox kept from a program that is confined. */
+  /** What the sandbox withheld from a confined program. */
   readonly withheld?: string
 }
 
-/** A request of a server to a model. Every word of it comes from the server. */
+/** A request of an MCP server to a model. All of its text comes from the server. */
 export type McpSamplingRequest = {
   readonly server: string
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
@@ -60,7 +61,10 @@ export type McpSamplingRequest = {
   readonly maxTokens?: number
 }
 
-/** The host's answer: the text of a model, or a refusal. Asking, paying and approving are the host's. */
+/**
+ * Answers a sampling request of a server: with the text of a model, or a refusal. The host decides about approval and
+ * cost.
+ */
 export type McpSamplingHandler = (
   request: McpSamplingRequest,
 ) => Promise<{ readonly model: string; readonly text: string } | undefined>
@@ -69,9 +73,9 @@ export type McpSamplingHandler = (
 export type McpFile = {
   readonly path: string
   readonly confirmed: boolean
-  /** What the user confirms: this text in this directory, and no other (SEC-144, SEC-145). */
+  /** What the user confirms: exactly this text in this directory (SEC-144, SEC-145). */
   readonly confirmation: string
-  /** What it would start or reach, for the user who decides. */
+  /** What it would start or connect to, for the user who decides. */
   readonly servers: readonly McpFileServer[]
   readonly problems: readonly string[]
 }
@@ -79,23 +83,23 @@ export type McpFile = {
 /** A server of a `.mcp.json`. */
 export type McpFileServer = {
   readonly name: string
-  /** `stdio`: a program is started; `http`: an address is reached. */
+  /** `stdio`: starts a program; `http`: connects to an address. */
   readonly by: 'stdio' | 'http'
   readonly runs: string
   /** The variables of the program, as the file writes them. */
   readonly env?: Readonly<Record<string, string>>
-  /** Whether its program runs in a sandbox; false for a server elsewhere. */
+  /** Whether its program runs in a sandbox; false for a remote server. */
   readonly confined: boolean
-  /** What the sandbox keeps from it, where it is confined. */
+  /** What the sandbox withholds from it, if it is confined. */
   readonly withheld?: string
 }
 
-/** Where another agent listens: lines of JSON over two streams, such as `process.stdin` and `process.stdout`. */
+/** The streams to another agent: lines of JSON, such as over `process.stdin` and `process.stdout`. */
 export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
 
 /** A session's tools that are being served to an MCP client. */
 export type McpServing = {
-  /** Settles when the other side has gone, or `close` was called. */
+  /** Settles when the client has disconnected, or `close` was called. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }

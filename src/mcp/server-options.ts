@@ -5,43 +5,49 @@ import { hostRules } from '../workspace/egress/host-rules.js'
 import { McpError } from './errors.js'
 import { serverLabel } from './names.js'
 
-/** How an MCP server is reached. */
+/** The transport to an MCP server. */
 export type McpTransportName = 'stdio' | 'http' | 'streamable-http' | 'sse'
 
-/** A server whose tools a session offers. What starts it, or where it is, never comes from the server itself. */
+/** An MCP server whose tools a session offers. Its command or address never comes from the server itself. */
 export type McpServerOptions = {
   readonly name: string
-  /** Default: `stdio` with a command, `streamable-http` with a url. `http` is the latter, and falls back to `sse`. */
+  /**
+   * Default: `stdio` with a command, `streamable-http` with a url. `http` is `streamable-http` with a fallback to
+   * `sse`.
+   */
   readonly transport?: McpTransportName
-  /** The program to start; no shell reads it. */
+  /** The program to start, without a shell. */
   readonly command?: string
   readonly args?: readonly string[]
-  /** What its tools are for, in the host's words. The model reads it in its instructions. */
+  /** What its tools are for. The model reads it in the system prompt. */
   readonly description?: string
-  /** Relative to the workspace; left out: its root. Inside the workspace for a program that is confined. */
+  /** Relative to the workspace; default: its root. A confined program must stay inside the workspace. */
   readonly cwd?: string
-  /** The variables of the program, in addition to `HOME`, `PATH`, locale and the like: none of the host's keys. */
+  /**
+   * The variables of the program, in addition to `HOME`, `PATH`, locale and the like. No keys of the host are
+   * inherited.
+   */
   readonly env?: Readonly<Record<string, string>>
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly oauth?: McpOauthOptions
-  /** `false`: it is known, and not used. */
+  /** `false`: the server is listed and not used. */
   readonly enabled?: boolean
-  /** How long a call may take; 60 seconds when left out. */
+  /** The time limit of a call, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number
-  /** How long it may take to start and say what it has; 30 seconds when left out. */
+  /** The time limit for the start and the first list of tools, in milliseconds. Default: 30,000. */
   readonly startTimeoutMs?: number
   /**
-   * `workspace`: the program runs in a sandbox and reads the workspace alone, and is not started where there is no
-   * sandbox. `off`, the default: it starts as it is written, with network and the user's home. An entry with one of the
-   * next three is confined.
+   * `workspace`: the program runs in a sandbox and reads only the workspace; without a sandbox it is not started.
+   * `off`, the default: it starts as written, with network and the user's home directory. An entry with one of the next
+   * three options is confined.
    */
   readonly sandbox?: McpSandbox
-  /** Hosts that a confined program may reach. None: no network. */
+  /** Hosts that a confined program can connect to. Absent: no network. */
   readonly allowHosts?: readonly string[]
-  /** Directories of the workspace that a confined program may write to; `.` is all of it. */
+  /** Directories of the workspace that a confined program can write to; `.` is all of it. */
   readonly writable?: readonly string[]
-  /** Places that a confined program sees although the sandbox hides what is around them. */
+  /** Paths that a confined program can read although the sandbox hides what is around them. */
   readonly readOnly?: readonly string[]
 }
 
@@ -49,7 +55,7 @@ export type McpServerOptions = {
 export type McpSandbox = (typeof mcpSandboxes)[number]
 export const mcpSandboxes = ['workspace', 'off'] as const
 
-/** OAuth settings of an MCP server. What is left out is discovered from the server. */
+/** OAuth settings of an MCP server. Settings that are not given are discovered from the server. */
 export type McpOauthOptions = {
   readonly authUrl?: string
   readonly tokenUrl?: string
@@ -57,7 +63,7 @@ export type McpOauthOptions = {
   readonly clientSecret?: string
   readonly scopes?: readonly string[]
   readonly redirectUri?: string
-  /** A token that exists already; it is sent as it is and never refreshed. */
+  /** An existing token; it is sent unchanged and never refreshed. */
   readonly accessToken?: string
 }
 

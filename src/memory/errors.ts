@@ -11,7 +11,7 @@ export type MemoryErrorCode =
   | 'memory_full'
   | 'memory_failed'
 
-/** Something could not be remembered or recalled; what was remembered before is as it was. */
+/** Thrown when something could not be remembered or recalled; earlier memories are unchanged. */
 export class MemoryError extends CapstanError<MemoryErrorCode> {}
 
 markErrorClass(MemoryError, 'MemoryError')

@@ -2,7 +2,7 @@ import { MemoryError } from './errors.js'
 import { checkMemoryItem, type MemoryItem } from './memory-item.js'
 import type { MemoryStore } from './memory-store.js'
 
-/** Memories that end with the process. Sessions that are given one instance share them. */
+/** Stores memories until the process ends. Sessions that use the same instance share them. */
 export class InProcessMemoryStore implements MemoryStore {
   readonly backend = 'memory'
   readonly #items = new Map<string, MemoryItem>()

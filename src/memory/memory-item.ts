@@ -6,9 +6,9 @@ export const memoryTypes = ['episodic', 'semantic', 'procedural', 'working'] as 
 /** The kind of a memory. */
 export type MemoryType = (typeof memoryTypes)[number]
 
-/** One thing that is remembered. Never changed once it is made: another object takes its place. */
+/** One memory. Items are immutable: a change creates another object. */
 export type MemoryItem = {
-  /** Also the name of its file, where it has one. */
+  /** The id, which is also the name of its file in stores with files. */
   readonly id: string
   readonly content: string
   readonly createdAtMs: number
@@ -27,7 +27,7 @@ export const itemLimits = {
   metadataBytes: 4 * 1024,
 } as const
 
-/** Throws for an item that no store takes, and returns a copy that no other code holds. */
+/** Throws for an item that no store accepts, and returns a copy that no other code references. */
 export function checkMemoryItem(item: MemoryItem): MemoryItem {
   const { id, content, createdAtMs, importance, tags, memoryType } = item
   if (!isMemoryId(id)) throw badId(id)

@@ -4,7 +4,7 @@ export interface RuntimeMemory {
   remember(text: string, tags: readonly string[]): Promise<string>
   /** Returns the notes as quoted data. Undefined when none matches. */
   recall(query: string, limit: number): Promise<string | undefined>
-  /** False when there is no such note that a model saved. */
+  /** Returns false when no note of a model has this id. */
   forget(id: string): Promise<boolean>
 }
 

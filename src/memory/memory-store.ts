@@ -1,22 +1,22 @@
 import type { MemoryItem } from './memory-item.js'
 
 /**
- * Where memories live. Sessions share a store, also across processes; none of them may lose what another wrote.
- * Searching is not its business: the code that recalls has an index of what `list` returns.
+ * Stores memories. Sessions share a store, also across processes; none of them may lose what another wrote. A store
+ * does not search: recall has its own index of what `list` returns.
  */
 export interface MemoryStore {
   readonly backend: string
-  /** Resolves when the item is safe. An id that is taken is refused with `memory_exists`, and what is there stays. */
+  /** Resolves when the item is durable. Rejects with `memory_exists` for an existing id, and changes nothing. */
   add(item: MemoryItem): Promise<void>
   /**
-   * Everything there is, by id, with what others changed meanwhile. An item that did not change is the same object as
-   * before, and so is the map when nothing did: that is what makes recalling cheap.
+   * Returns all items by id, with the changes of other processes. An unchanged item is the same object as before, and
+   * so is an unchanged map: this keeps recall cheap.
    */
   list(): Promise<ReadonlyMap<string, MemoryItem>>
-  /** False when there is no such item. */
+  /** Returns false when there is no such item. */
   delete(id: string): Promise<boolean>
-  /** Looks closely at these items. True when one of them is not what `list` last gave. */
+  /** Reads these items again. Returns true when one of them differs from what `list` last returned. */
   changed?(ids: readonly string[]): Promise<boolean>
-  /** What could not be read, one sentence each. */
+  /** Returns what could not be read, one sentence each. */
   problems?(): readonly string[]
 }

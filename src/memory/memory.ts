@@ -27,10 +27,10 @@ export type MemoryParts = {
   notice(message: string): void
 }
 
-/** An item that was found, and how well it fits: from 0 to 1. */
+/** An item that was found, and how well it matches: from 0 to 1. */
 export type RecalledMemory = MemoryItem & { readonly relevance: number }
 
-/** How many memories there are, in the store and in the lists of this session. */
+/** The number of memories, in the store and in the views of this session. */
 export type MemoryStats = {
   readonly longTermCount: number
   readonly shortTermCount: number

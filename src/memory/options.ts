@@ -5,20 +5,20 @@ import type { RelevanceWeights } from './search/relevance.js'
 
 /** How a session uses its memory store. */
 export type MemoryOptions = {
-  /** What of it the model is offered with a prompt; `false`: nothing. */
+  /** What the model is shown from the memory with a prompt; `false`: nothing. */
   readonly recall?: false | Partial<SectionLimits>
-  /** Whether every run is remembered when it ends. Off by default: what a model said may not be true. */
+  /** Whether every run is remembered when it ends. Off by default, because an answer of a model may not be true. */
   readonly rememberRuns?: boolean
   /**
-   * Gives the model the tools `remember`, `recall` and `forget`. Off by default: a model can be talked into saving what
-   * is not true. Its notes are data in every later prompt, and it can delete only its own.
+   * Gives the model the tools `remember`, `recall` and `forget`. Off by default, because untrusted text can make a
+   * model save what is not true. Its notes are data in every later prompt, and it can delete only its own.
    */
   readonly tools?: boolean | { readonly maxNotes?: number }
-  /** Finds by meaning too. */
+  /** Adds search by meaning to the search by words. */
   readonly embedder?: EmbeddingModel
-  /** How many items the short-term view has. */
+  /** The maximum number of items in the short-term view. */
   readonly maxShortTerm?: number
-  /** How many items the working view has. */
+  /** The maximum number of items in the working view. */
   readonly maxWorking?: number
   readonly relevance?: RelevanceWeights
   readonly prunePolicy?: PrunePolicy

@@ -1,13 +1,13 @@
 import type { MemoryItem } from './memory-item.js'
 import { dayMs, type RelevanceWeights, relevanceOf } from './search/relevance.js'
 
-/** The limits for the removal of memories. Without a policy nothing is. */
+/** The limits for the removal of memories. Without a policy nothing is removed. */
 export type PrunePolicy = {
-  /** Older ones go. */
+  /** Removes memories older than this, in days. */
   readonly maxAgeDays?: number
-  /** Those at least this important stay, whatever their age. */
+  /** Keeps memories of at least this importance, whatever their age. */
   readonly minImportanceToKeep?: number
-  /** How many stay: those that are worth the most, by importance and age. */
+  /** The maximum number of memories: the most valuable ones by importance and age are kept. */
   readonly maxItems?: number
 }
 

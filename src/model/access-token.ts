@@ -1,4 +1,4 @@
-/** A token in place of a key, or what gives the current one. */
+/** A token in place of a key, or a function that returns the current one. */
 export type AccessToken = string | (() => string | Promise<string>)
 
 /** Returns the header of a token. The token is added to what must never be shown. */

@@ -42,7 +42,10 @@ export interface StreamingCompletionModel<Raw = unknown, ModelName extends strin
   streamCompletion(request: CompletionRequest<ModelName>): AsyncIterable<CompletionStreamEvent<Raw>>
 }
 
-/** Only `tool_call` counts; the deltas before it are a preview. `final` is optional. */
+/**
+ * An event of a streaming completion model. Only `tool_call` counts; the deltas before it are a preview. `final` is
+ * optional.
+ */
 export type CompletionStreamEvent<Raw = unknown> =
   | { type: 'text_delta'; delta: string }
   /** `encrypted` and `redacted` pieces go back to the provider with the history, and are not shown. */

@@ -3,8 +3,8 @@ import type { AnswerLimits } from './answer-limits.js'
 import type { RetryTiming } from './retry.js'
 
 /**
- * One language model, as a run sees it. It gets a request, emits what the model writes as events, and returns the
- * whole answer. Code that uses a model does not depend on its provider.
+ * One language model, as a run uses it. It receives a request, emits the output as events, and returns the whole
+ * answer. Code that uses a model does not depend on its provider.
  */
 export interface Model {
   /** The provider's name, such as `openai`. */
@@ -27,11 +27,11 @@ export type ModelFacts = {
   readonly images: boolean
   /** Whether it reads PDF files. */
   readonly documents: boolean
-  /** Whether it takes audio and video. Absent: no. */
+  /** Whether it accepts audio and video. Absent: no. */
   readonly audio?: boolean
   readonly video?: boolean
   readonly reasoning: boolean
-  /** The levels of reasoning that it accepts, from little to much. Absent: not known. */
+  /** The levels of reasoning that it accepts, from low to high. Absent: not known. */
   readonly reasoningLevels?: readonly ReasoningLevel[]
   /** Whether it accepts a temperature. */
   readonly temperature: boolean
@@ -45,8 +45,8 @@ export type ModelFacts = {
 export type ReasoningLevel = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
- * How long a provider retains the beginning of a request for the next one. `off`: requests have no marks for it. A
- * provider that has other times uses the nearest longer one, else its longest.
+ * How long a provider caches the start of a request for the next one. `off`: requests have no cache marks. A provider
+ * with other times uses the nearest longer one, otherwise its longest.
  */
 export type PromptCache = 'off' | '5m' | '1h' | '24h'
 
@@ -78,8 +78,8 @@ export type ModelCall = {
   readonly timeoutMs?: number
   readonly maxAttempts?: number | undefined
   /**
-   * The caller drops what it received when a `retry` event says `restart`. Without it, a request whose answer had
-   * begun is not sent again.
+   * Whether the caller drops what it received when a `retry` event says `restart`. Without it, a request whose answer
+   * had started is not sent again.
    */
   readonly restarts?: boolean | undefined
   /** How the request is retried; overrides the settings of the model. */
@@ -104,11 +104,15 @@ export type ModelEvent =
       readonly delayMs: number
       readonly reason: string
       readonly status?: number
-      /** The failed attempt had begun its answer: everything it emitted is void, and the answer starts again. */
+      /**
+       * Whether the failed attempt had started its answer: everything it emitted is void, and the answer starts again.
+       */
       readonly restart?: true
     }
 
-/** `input` is the JSON text as the model wrote it; `callId` the second id of some providers. */
+/**
+ * A tool call of the model. `input` is the JSON text as the model wrote it; `callId` the second id of some providers.
+ */
 export type ModelToolCall = {
   readonly id: string
   readonly name: string
@@ -119,7 +123,7 @@ export type ModelToolCall = {
 /** The tokens of one request. */
 export type ModelUsage = CompletionUsage & {
   cacheWriteTokens?: number
-  /** The provider sent no usage: these are characters divided by four. */
+  /** Whether the usage is an estimate, because the provider sent none: characters divided by four. */
   estimated?: true
 }
 

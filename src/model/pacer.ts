@@ -4,10 +4,10 @@ import { ModelError } from './errors.js'
 import type { ModelCall } from './model.js'
 import { type RetryTiming, sleepUnlessAborted } from './retry.js'
 
-/** How much a model is asked at most, over all sessions that share it. */
+/** The rate limits for a model, over all sessions that share it. */
 export type RateLimit = {
   readonly requestsPerMinute?: number | undefined
-  /** Tokens of requests and answers. */
+  /** The maximum number of tokens of requests and answers per minute. */
   readonly tokensPerMinute?: number | undefined
 }
 

@@ -49,9 +49,9 @@ export type ModelConfig = {
   readonly vertex?: VertexAccess
   /** The version of the API, for Azure. Absent: its current one. */
   readonly apiVersion?: string
-  /** How long the provider retains the beginning of requests. Default: its own choice. */
+  /** How long the provider caches the start of requests. Default: the provider's choice. */
   readonly promptCache?: PromptCache
-  /** How much the model is asked at most, over all sessions that share it. */
+  /** The rate limits for the model, over all sessions that share it. */
   readonly rateLimit?: RateLimit
   readonly headers?: Readonly<Record<string, string>>
   readonly sessionIdHeader?: string

@@ -12,10 +12,10 @@ import { generateFor } from './generate.js'
 
 /** The options of `generateObject`. */
 export type ObjectOptions = Omit<ObjectRequest, 'schema'> & {
-  /** The JSON Schema of a schema whose library cannot say it. */
+  /** The JSON Schema, for a schema library that cannot produce it. */
   readonly jsonSchema?: JsonSchema
   readonly signal?: AbortSignal
-  /** Called with what is known of the object while it is written, at most ten times a second. */
+  /** Called with the part of the object that has arrived so far, at most ten times a second. */
   readonly onPartial?: (partial: PartialObject) => void
 }
 

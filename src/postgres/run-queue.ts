@@ -35,7 +35,7 @@ import { PostgresMember } from './member.js'
 import { Notices } from './notices.js'
 import { nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
-/** The settings of a {@link PostgresRunQueue}: how it reaches its database. */
+/** The settings of a {@link PostgresRunQueue}: how it connects to its database. */
 export type PostgresRunQueueOptions = PostgresSessionStoreOptions
 
 /**

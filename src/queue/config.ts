@@ -4,42 +4,42 @@ import type { QueueEngine } from './engine.js'
 import { QueueError } from './errors.js'
 import { type LaneHandler, type LaneMode, readHandler, readLane } from './lane.js'
 
-/** What a host may say about the lanes of a session. Everything has a default; `{}` is enough to have them. */
+/** The configuration of the lanes of a session. Everything has a default; `{}` enables them. */
 export type QueueConfig = {
   readonly controlConcurrency?: number
   readonly queryConcurrency?: number
   readonly executeConcurrency?: number
   readonly generateConcurrency?: number
-  /** How many calls may be active in all lanes together. */
+  /** The maximum number of active calls in all lanes together. */
   readonly maxConcurrency?: number
-  /** How long one call may run here. */
+  /** The time limit of one call in this process, in milliseconds. */
   readonly timeoutMs?: number
   readonly laneTimeouts?: { readonly [L in Lane]?: number }
   readonly laneHandlers?: {
     readonly [L in Lane]?: { readonly mode?: LaneMode; readonly timeoutMs?: number }
   }
-  /** Tools that belong to another lane than their kind says, by name. */
+  /** The lanes of tools that do not use the lane of their kind, by name. */
   readonly toolLanes?: Readonly<Record<string, Lane>>
   readonly retryPolicy?: RetryPolicy
   readonly rateLimit?: RateLimit
   readonly laneRateLimits?: { readonly [L in Lane]?: RateLimit }
-  /** After so many milliseconds of waiting a call counts as one step more urgent; 1,000 unless said otherwise. */
+  /** After so many milliseconds of waiting, the priority of a call rises by one step. Default: 1,000. */
   readonly ageingMs?: number
   readonly enableDlq?: boolean
   readonly dlqMaxSize?: number
   readonly enableMetrics?: boolean
   readonly enableAlerts?: boolean
-  /** How many calls wait in a lane when it counts as crowded; twice as many are critical. */
+  /** The number of waiting calls from which a lane counts as crowded; twice as many are critical. */
   readonly pressureThreshold?: number
-  /** Dead letters, metrics, alerts, and 60 calls a minute in the lane `generate`. */
+  /** Enables dead letters, metrics, alerts, and a limit of 60 calls a minute in the lane `generate`. */
   readonly enableAllFeatures?: boolean
-  /** How long a worker may be silent before its task counts as lost; 30,000 unless said otherwise. */
+  /** How long a worker can be silent before its task counts as lost, in milliseconds. Default: 30,000. */
   readonly leaseMs?: number
-  /** In place of the one that comes along, which lives in this process. */
+  /** Replaces the built-in engine, which works in this process. */
   readonly engine?: QueueEngine
 }
 
-/** How calls that failed are tried again. */
+/** How failed calls are retried. */
 export type RetryPolicy = {
   readonly strategy?: 'exponential' | 'fixed' | 'none'
   readonly maxRetries?: number

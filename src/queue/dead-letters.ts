@@ -1,6 +1,6 @@
 import type { Lane } from '../tool/lane.js'
 
-/** A call that failed finally: it is not tried again. */
+/** A call that failed permanently and is not retried. */
 export type DeadLetter = {
   readonly commandId: string
   /** The name of the tool. */
@@ -9,11 +9,11 @@ export type DeadLetter = {
   readonly payload: unknown
   readonly error: string
   readonly attempts: number
-  /** Milliseconds since 1970. */
+  /** When it failed, in milliseconds since 1970. */
   readonly failedAt: number
-  /** Whether it may have done some or all of its work, and would do it a second time. */
+  /** Whether it may have had effects, which a retry would repeat. */
   readonly mayHaveRun: boolean
-  /** It comes from the log of an earlier process; absent: it failed in this one. */
+  /** Whether it comes from the log of an earlier process; absent: it failed in this one. */
   readonly fromLog?: boolean
 }
 

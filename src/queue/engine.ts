@@ -2,11 +2,11 @@ import type { JsonValue } from '../tool/json.js'
 import type { Lane } from '../tool/lane.js'
 
 /**
- * The engine of the lanes: decides which call can start and which worker has which task. The built-in one
- * keeps both in this process; another may keep them in a database that several nodes see. Nothing above it knows which.
+ * Decides which call can start and which worker has which task. The built-in engine keeps both in this process; another
+ * can keep them in a database that several nodes share.
  */
 export interface QueueEngine {
-  /** Waits for room in a lane. Undefined when the signal was aborted first: nothing was taken then. */
+  /** Waits for a free slot in a lane. Returns undefined, without a slot, when the signal was aborted first. */
   enter(entry: LaneEntry): Promise<Room | undefined>
   readonly board: TaskBoard
   depth(lane: Lane): LaneDepth
@@ -42,19 +42,19 @@ export interface TaskBoard {
   pending(): Promise<readonly ExternalTask[]>
 }
 
-/** Work that another process can do. */
+/** Work for another process. */
 export type ExternalTask = {
   readonly taskId: string
   readonly sessionId: string
   readonly lane: Lane
   /** The name of the tool. */
   readonly commandType: string
-  /** Its arguments, as they were judged. */
+  /** Its arguments, as the gate approved them. */
   readonly payload: JsonValue
   readonly timeoutMs: number
-  /** From 1 on. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** Whether it can run again when how far it came is unknown. */
+  /** Whether it can run again when its outcome is unknown. */
   readonly idempotent: boolean
 }
 export type OfferLimits = {

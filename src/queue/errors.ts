@@ -11,7 +11,7 @@ export type QueueErrorCode =
   /** A worker was refused, or its queue is gone. */
   | 'queue_refused'
 
-/** Something about the lanes of a session. */
+/** Thrown for errors of the lanes of a session. */
 export class QueueError extends CapstanError<QueueErrorCode> {}
 
 markErrorClass(QueueError, 'QueueError')

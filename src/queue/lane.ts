@@ -3,13 +3,16 @@ import { type Lane, laneNames } from '../tool/lane.js'
 import { QueueError } from './errors.js'
 
 export const laneModes = ['internal', 'external', 'hybrid'] as const
-/** The executor of a lane: this process, a worker that asks for tasks, or this process with others notified. */
+/**
+ * Where the calls of a lane run: in this process, in a worker that polls for tasks, or in this process with a
+ * notification to others.
+ */
 export type LaneMode = (typeof laneModes)[number]
 
 /** The handler of a lane, and its time limit. */
 export type LaneHandler = {
   readonly mode: LaneMode
-  /** How long a task may be out, from its first offer to its result; 60,000 unless said otherwise. */
+  /** The time limit of a task from its first offer to its result, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number
 }
 

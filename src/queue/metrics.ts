@@ -9,7 +9,7 @@ export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | '
 export type QueueMetrics = {
   readonly counters: Readonly<Record<string, number>>
   readonly gauges: Readonly<Record<string, number>>
-  /** Milliseconds. */
+  /** Durations, in milliseconds. */
   readonly histograms: Readonly<Record<string, HistogramFigures>>
 }
 /** Figures of a distribution. */

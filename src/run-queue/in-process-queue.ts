@@ -34,7 +34,7 @@ import { RunWatchers } from './run-watchers.js'
 
 /** The options of {@link InProcessRunQueue}. */
 export type InProcessRunQueueOptions = {
-  /** Where the queue is stored: a log of its own, next to the sessions. */
+  /** The store of the queue's own log, next to the sessions. */
   readonly store: SessionStore
   readonly now?: (() => number) | undefined
 }

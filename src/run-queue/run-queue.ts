@@ -9,15 +9,15 @@ export type RunSubmission = {
   readonly tenantId?: string | undefined
   /** The name of the tenant's limit in `TenantLimits.tiers`. */
   readonly tier?: string | undefined
-  /** A class of runs that workers serve or not; `default` unless given. */
+  /** A class of runs that workers serve or not. Default: `default`. */
   readonly lane: string
-  /** Higher first; 0 unless given. Runs of one session stay in the order of their submission. */
+  /** Runs with a higher priority start first. Default: 0. Runs of one session stay in the order of their submission. */
   readonly priority: number
   /** The run does not start before this time, in milliseconds since 1970. */
   readonly notBeforeMs?: number | undefined
   /** Further data for the worker. A queue stores it and does not read it. */
   readonly request: JsonObject
-  /** A digest of what was submitted: the same id with another digest is refused. */
+  /** A digest of the submission: the same id with another digest is rejected. */
   readonly digest: string
 }
 
@@ -32,8 +32,8 @@ export const queuedRunStates = [
   'dead',
 ] as const
 /**
- * The state of a run in a queue. `waiting`: it has no slot, because a person must answer first. `dead`: it was taken
- * over too often without progress, and waits for `redrive`.
+ * The state of a run in a queue. `waiting`: it has no slot, because a user must answer first. `dead`: it was taken over
+ * too often without progress, and waits for `redrive`.
  */
 export type QueuedRunState = (typeof queuedRunStates)[number]
 
@@ -47,18 +47,18 @@ export type QueuedRun = RunSubmission & {
   readonly state: QueuedRunState
   readonly submittedAtMs: number
   readonly updatedAtMs: number
-  /** Grows with every claim. Reports about an earlier claim change nothing. */
+  /** Grows with every claim. Reports about an earlier claim have no effect. */
   readonly attempt: number
   /** How often the node of the run ended since the run last made progress. */
   readonly takeovers: number
-  /** How far the log had come at the last claim; a number that only grows with progress. */
+  /** The position of the log at the last claim; a number that only grows with progress. */
   readonly position: number
-  /** How often it was queued again after it had failed or was dead. */
+  /** How often it was queued again after it had failed or died. */
   readonly redrives?: number | undefined
   /** The node that executes it, while it is active. */
   readonly nodeId?: string | undefined
   readonly cancelRequested: boolean
-  /** Why it failed, or is dead. */
+  /** Why it failed, or died. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }
 
@@ -70,9 +70,9 @@ export type RunFilter = TenantScope & {
   readonly sessionId?: string | undefined
   readonly states?: readonly QueuedRunState[] | undefined
   readonly lane?: string | undefined
-  /** The largest number of runs; 100 unless given. */
+  /** The maximum number of runs. Default: 100. */
   readonly limit?: number | undefined
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined
 }
 
@@ -90,7 +90,9 @@ export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
 /** A message to a run: a steering text, an answer to a question. A queue does not read its body. */
 export type RunMessage = { readonly id: string; readonly body: JsonObject }
 
-/** The outcome of posting a message. `known`: one with this id waits already. `ended`: no such run is active. */
+/**
+ * The outcome of posting a message. `known`: a message with this id is already waiting. `ended`: no such run is active.
+ */
 export type PostOutcome = 'posted' | 'known' | 'ended'
 
 /** An event of a run under its sequence number, for readers on other nodes. */
@@ -100,7 +102,7 @@ export type LiveEvent = {
   readonly event: JsonValue
 }
 
-/** How many runs of one tenant are active at once, in the whole cluster. Absent: no limit. */
+/** The maximum number of active runs of one tenant in the whole cluster. Absent: no limit. */
 export type TenantLimits = {
   readonly default?: number | undefined
   readonly tiers?: Readonly<Record<string, number>> | undefined
@@ -138,19 +140,19 @@ export type LaneStatus = {
 export type ClusterStatus = {
   readonly nodes: readonly NodeStatus[]
   readonly lanes: readonly LaneStatus[]
-  /** Runs that wait for a person. */
+  /** The number of runs that wait for a user. */
   readonly waiting: number
   readonly dead: number
-  /** Runs that have ended, as far as the queue still has them. */
+  /** The number of runs that have ended, as far as the queue still has them. */
   readonly ended: Readonly<Record<'completed' | 'failed' | 'cancelled', number>>
   /** How often a run was taken from a node that had ended, since the queue was created. */
   readonly takeovers: number
 }
 
-/** Sums under one name: what a tenant has used in a period. */
+/** Sums under one name: the usage of a tenant in a period. */
 export type CounterTotals = { readonly tokens: number; readonly costUsd: number }
 
-/** The sums that are not to be exceeded. Absent: no limit. */
+/** The sums that must not be exceeded. Absent: no limit. */
 export type CounterLimits = { readonly [Unit in keyof CounterTotals]?: number | undefined }
 
 /** Whether a total has reached its limit. */
@@ -163,14 +165,14 @@ export function isReached(totals: CounterTotals, limits: CounterLimits): boolean
 /** An addition to a counter, which is made once for each id. */
 export type CounterAddition = CounterTotals & { readonly id: string }
 
-/** The outcome of a reservation. `totals`: what was counted before a refusal, or with the reservation. */
+/** The outcome of a reservation. `totals`: the sums before a refusal, or with the reservation. */
 export type Reservation = { readonly isReserved: boolean; readonly totals: CounterTotals }
 
 /** How long a queue stores runs that have ended. */
 export type RunRetention = {
-  /** Runs that ended longer ago are removed, dead ones too. */
+  /** The maximum age of ended runs in milliseconds, also of dead ones. */
   readonly maxAgeMs: number
-  /** Of completed, failed and cancelled runs, only so many stay, the newest ones. */
+  /** The maximum number of completed, failed and cancelled runs; the newest stay. */
   readonly maxRuns: number
 }
 
@@ -188,8 +190,8 @@ export type ClaimOptions = {
 }
 
 /**
- * The end of a claim. `waiting`: the run has no slot until a message that wakes it arrives; one that has arrived
- * already queues it at once. `queued`: the node gives the run back, which is not a takeover.
+ * The end of a claim. `waiting`: the run has no slot until a message that wakes it arrives; one that has already
+ * arrived queues it at once. `queued`: the node releases the run, which is not a takeover.
  */
 export type Settlement = {
   readonly state: Exclude<QueuedRunState, 'active'>
@@ -204,30 +206,31 @@ export type WakeReason = 'work' | 'messages' | 'cancel' | 'drain'
 /** The membership of one node. */
 export interface QueueMember {
   readonly nodeId: string
-  /** Takes runs that can start, in order: at most one of each session, and none beyond the limit of its tenant. */
+  /** Claims runs that can start, in order: at most one of each session, and none beyond the limit of its tenant. */
   claim(options: ClaimOptions): Promise<readonly RunClaim[]>
-  /** Saves how far the log of a run has come and how often it was taken over without progress. */
+  /** Saves the log position of a run and how often it was taken over without progress. */
   mark(claim: RunClaim, mark: { readonly position: number; readonly takeovers: number }): Promise<boolean>
-  /** Ends a claim. False when the run belongs to another claim by now: then nothing has changed. */
+  /** Ends a claim. Returns false, and changes nothing, when the run now belongs to another claim. */
   settle(claim: RunClaim, settlement: Settlement): Promise<boolean>
-  /** The state of a claimed run, undefined when the claim was lost; and its messages that are not acknowledged. */
+  /**
+   * Returns the state of a claimed run, undefined when the claim was lost; and its messages that are not acknowledged.
+   */
   inspect(
     claim: RunClaim,
   ): Promise<{ readonly cancelRequested: boolean; readonly messages: readonly RunMessage[] } | undefined>
-  /** Removes messages that the run has taken. */
+  /** Removes messages that the run has read. */
   acknowledge(claim: RunClaim, messageIds: readonly string[]): Promise<void>
   /** Publishes events of a claimed run to readers on all nodes. They are stored for a short time only. */
   publish(claim: RunClaim, events: readonly LiveEvent[]): Promise<void>
-  /** Calls back when there may be something to do. A queue can miss a call, so callers also look from time to time. */
+  /** Calls back when there may be something to do. A queue can miss a call, so callers also poll. */
   onWake(listener: (reason: WakeReason) => void): () => void
-  /** Leaves. Runs that are still claimed are taken over by other nodes. */
+  /** Leaves the cluster. Runs that are still claimed are taken over by other nodes. */
   leave(): Promise<void>
 }
 
 /**
- * Runs that wait for a worker, and what nodes know of each other. The session's log remains the truth about what a run
- * did; the queue only decides which node executes it, and when. `checkRunQueue` of `capstan/testing` tests an
- * implementation.
+ * Queues runs for workers, and shares the state of nodes. The session's log remains the truth about what a run did; the
+ * queue only decides which node executes it, and when. `checkRunQueue` of `capstan/testing` tests an implementation.
  */
 export interface RunQueue {
   readonly backend: string
@@ -235,7 +238,10 @@ export interface RunQueue {
   submit(submission: RunSubmission): Promise<SubmitOutcome>
   get(runId: string, scope?: TenantScope): Promise<QueuedRun | undefined>
   list(filter?: RunFilter): Promise<RunPage>
-  /** Ends a run that has not started; asks the node of one that has. A waiting run is queued so that a node ends it. */
+  /**
+   * Ends a run that has not started; requests it from the node of one that has. A waiting run is queued so that a node
+   * ends it.
+   */
   cancel(runId: string, scope?: TenantScope): Promise<CancelOutcome>
   /** Adds a message, once for each id. With `wakes`, a waiting run is queued before all others of its lane. */
   post(
@@ -243,9 +249,9 @@ export interface RunQueue {
     message: RunMessage,
     options?: TenantScope & { readonly wakes?: boolean | undefined },
   ): Promise<PostOutcome>
-  /** Queues a dead or failed run again. False when it is neither. */
+  /** Queues a dead or failed run again. Returns false when it is neither. */
   redrive(runId: string, scope?: TenantScope): Promise<boolean>
-  /** The published events of a run after a number, as far as they are still there. */
+  /** Returns the published events of a run after a number, as far as they are still stored. */
   live(runId: string, from: number, scope?: TenantScope): Promise<readonly LiveEvent[]>
   /** Calls back when a run has new events or another state. A queue can miss a call. */
   watch(runId: string, onChange: () => void): () => void
@@ -255,9 +261,8 @@ export interface RunQueue {
    */
   count(name: string, add?: CounterAddition): Promise<CounterTotals>
   /**
-   * Adds to a counter as `count` does, unless one of its totals has reached its limit already. Of any number of
-   * reservations at the same time, whichever nodes make them, none is added after a limit is reached. The same id has
-   * the same outcome.
+   * Adds to a counter as `count` does, unless one of its totals has already reached its limit. Of any number of
+   * concurrent reservations on any nodes, none is added after a limit is reached. The same id has the same outcome.
    */
   reserve(name: string, add: CounterAddition, limits: CounterLimits): Promise<Reservation>
   /**
@@ -266,7 +271,7 @@ export interface RunQueue {
    */
   removeEnded(retention: RunRetention): Promise<number>
   join(node: NodeDescription): Promise<QueueMember>
-  /** Asks a node to take no more runs and to end. False when there is no such node. */
+  /** Requests that a node claims no more runs and ends. Returns false when there is no such node. */
   drain(nodeId: string): Promise<boolean>
   status(): Promise<ClusterStatus>
   close(): Promise<void>

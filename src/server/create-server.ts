@@ -23,20 +23,20 @@ import { sessionRoutes } from './session-routes.js'
 /** A fetch handler, with the life cycle of the server. */
 export interface CapstanServer {
   (request: Request): Promise<Response>
-  /** The same, for runtimes that look for it under this name. */
+  /** The handler itself, for runtimes that expect it under this name. */
   fetch(request: Request): Promise<Response>
   /** The OpenAPI 3.1 document. */
   readonly openapi: Body
   /**
-   * Takes no more runs. Runs that are active can end for `drainMs`; what is left is suspended, and another process can
-   * resume it. The agent stays open.
+   * Accepts no more runs. Active runs can end for `drainMs`; the rest is suspended, and another process can resume it.
+   * The agent stays open.
    */
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
 /**
- * The HTTP API of an agent as a standard fetch handler. It mounts in every framework that takes one, and in `node:http`
- * with `toNodeListener`.
+ * Creates the HTTP API of an agent as a standard fetch handler. It works in every framework that accepts one, and in
+ * `node:http` with `toNodeListener`.
  *
  * @example
  * const server = createServer(agent, { token: process.env.TOKEN, workspaces: ['/srv/project'] })

@@ -8,8 +8,8 @@ import { type ProblemCode, ProblemError, problemResponse } from './problem.js'
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
- * A fetch handler for `node:http`, Express and everything else that calls `(request, response)`. Express must not have
- * read the body before.
+ * Converts a fetch handler for `node:http`, Express and everything else that calls `(request, response)`. Express must
+ * not have read the body before.
  *
  * @example
  * app.use('/agent', toNodeListener(createServer(agent, options)))
@@ -34,7 +34,7 @@ export function toNodeListener(
   }
 }
 
-/** Where a handler is served, and how many connections it has at most. */
+/** The address of a handler, and its maximum number of connections. */
 export type ListenOptions = {
   /** The port; 0 picks a free one. */
   readonly port?: number | undefined
@@ -42,11 +42,11 @@ export type ListenOptions = {
   readonly maxConnections?: number | undefined
 }
 
-/** A server that listens. */
+/** A server that is listening. */
 export type Listening = {
   readonly url: string
   readonly server: Server
-  /** Takes no more connections, and ends those that are open. */
+  /** Accepts no more connections, and closes the open ones. */
   close(): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 
-/** Who sends a request. Sessions of one tenant are invisible to another. */
+/** The sender of a request. Sessions of one tenant are invisible to another. */
 export type Principal = {
   readonly id: string
   readonly tenantId?: string | undefined
@@ -16,7 +16,7 @@ export type Principal = {
   readonly readsOnly?: string | undefined
 }
 
-/** A token that the server accepts, and who has it. */
+/** A token that the server accepts, and its principal. */
 export type ServerToken = { readonly token: string } & Partial<Principal>
 
 /** The facts about a session that `authorize` gets. */
@@ -31,11 +31,11 @@ export type SessionFacts = {
 export type ServerOptions = {
   /** A token, or several with their principals. Required unless `authenticate` is given. */
   readonly token?: string | readonly ServerToken[] | undefined
-  /** Who sends the request; undefined refuses it with 401. Takes the place of tokens. */
+  /** Returns the sender of a request; undefined rejects it with 401. Replaces tokens. */
   readonly authenticate?:
     | ((request: Request) => Principal | undefined | Promise<Principal | undefined>)
     | undefined
-  /** Whether the principal is allowed to do this; `action` is the `operationId` of the route in OpenAPI. */
+  /** Returns whether the principal is allowed to do this; `action` is the `operationId` of the route in OpenAPI. */
   readonly authorize?:
     | ((
         principal: Principal,
@@ -43,22 +43,22 @@ export type ServerOptions = {
         session: SessionFacts | undefined,
       ) => boolean | Promise<boolean>)
     | undefined
-  /** The directories that sessions can work in; the current one unless given. The first is the default. */
+  /** The directories that sessions can work in. Default: the current one. The first is the default workspace. */
   readonly workspaces?: readonly string[] | undefined
-  /** Where sessions are saved; that of the agent's configuration unless given, else the memory of this process. */
+  /** The session store. Default: that of the agent's configuration, otherwise the memory of this process. */
   readonly store?: SessionStore | undefined
   /**
    * Runs are added to this queue, and workers of the cluster execute them; this process executes none. `store` must be
    * that of the workers.
    */
   readonly queue?: RunQueue | undefined
-  /** Signs answers to approvals of queued runs: the key of the workers. */
+  /** The key of the workers, which signs answers to approvals of queued runs. */
   readonly clusterKey?: ClusterKey | undefined
   /** Options of every session. Clients can set only those of `clientOptions`. */
   readonly session?: SessionOptions | undefined
   /** Names of session options that clients can set in addition to the harmless ones. */
   readonly clientOptions?: readonly (keyof SessionOptions & string)[] | undefined
-  /** Names of tools that clients can call directly, without rules and approvals. None unless given. */
+  /** Names of tools that clients can call directly, without rules and approvals. Default: none. */
   readonly hostTools?: readonly string[] | undefined
   /**
    * True: serves the inspector's page under `/inspect/`, and accepts the cookies of browsers that signed in there
@@ -79,9 +79,9 @@ export type ServerOptions = {
    * host; the server never closes them.
    */
   readonly hostSessions?: (() => readonly Session[]) | undefined
-  /** How long a call waits for an approval; 24 hours unless given. */
+  /** How long a call waits for an approval, in milliseconds. Default: 24 hours. */
   readonly approvalTimeoutMs?: number | undefined
-  /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */
+  /** `false`: an interrupted run is resumed only by `POST …/resume`, not by its readers. */
   readonly resumeRuns?: boolean | undefined
   /** Called with errors inside the server. Clients see only the code `internal_error`. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -90,11 +90,11 @@ export type ServerOptions = {
 /** The limits of a server; the defaults are in `defaultLimits`. */
 export type ServerLimits = {
   readonly maxBodyBytes: number
-  /** Requests of one principal in a minute. */
+  /** The maximum number of requests of one principal per minute. */
   readonly maxRequestsPerMinute: number
-  /** Streams of one principal at one time. */
+  /** The maximum number of open streams of one principal. */
   readonly maxStreams: number
-  /** Runs of one principal that are active or wait their turn. */
+  /** The maximum number of active and queued runs of one principal. */
   readonly maxRuns: number
   /** Open sessions without a run, a reader or a request for this long are closed; they are opened again on use. */
   readonly idleMs: number

@@ -10,7 +10,7 @@ export type CompactOptions = {
   readonly focus?: string | undefined
 }
 
-/** How many messages the model saw before and sees after a compaction. */
+/** The number of messages that the model sees before and after a compaction. */
 export type CompactOutcome = { readonly beforeMessages: number; readonly afterMessages: number }
 
 /** Makes the model's view of the session smaller, whatever its size. */

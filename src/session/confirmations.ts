@@ -6,7 +6,7 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import { isExpired } from './journal/questions.js'
 import { pathsOf } from './tool-facts.js'
 
-/** When a call is asked about, and how long an answer is waited for. */
+/** When calls wait for a confirmation, and for how long. */
 export type ConfirmationPolicy = {
   /** Whether calls that need an approval wait for `confirmToolUse`. Without it and `onAsk`, they are refused. */
   readonly enabled?: boolean
@@ -16,7 +16,7 @@ export type ConfirmationPolicy = {
   readonly yoloLanes?: readonly Lane[]
 }
 
-/** A call that waits for a person. */
+/** A call that waits for a user's approval. */
 export type PendingConfirmation = {
   readonly toolId: string
   readonly toolName: string
@@ -24,9 +24,9 @@ export type PendingConfirmation = {
   readonly reasons: readonly string[]
   readonly request: AskRequest
   readonly remainingMs?: number
-  /** What a yes is bound to: tool, arguments, workspace, session and agent. */
+  /** What an approval is bound to: tool, arguments, workspace, session and agent. */
   readonly digest: string
-  /** It was asked by a process that has ended: a yes counts when `resumeRun` makes this very call, once. */
+  /** Whether a process that has ended asked it: an approval is used when `resumeRun` makes exactly this call, once. */
   readonly fromBefore?: true
 }
 

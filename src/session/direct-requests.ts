@@ -24,7 +24,7 @@ export type ProgramRequest = {
   readonly path?: string
   readonly language?: 'javascript' | 'typescript'
   readonly inputs?: unknown
-  /** Absent: every tool but `program`. */
+  /** The tools that the program can call. Absent: every tool except `program`. */
   readonly allowedTools?: readonly string[]
   readonly limits?: {
     readonly timeoutMs?: number

@@ -2,7 +2,7 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 
 export { SessionOptionError } from '../feature/option-error.js'
 
-/** The session, or its agent, was closed; nothing more can be asked of it. */
+/** Thrown when the session, or its agent, was closed. */
 export class SessionClosedError extends CapstanError {
   constructor(sessionId: string) {
     super('session_closed', `Session closed: '${sessionId}' takes no more calls. Open another one.`)
@@ -11,7 +11,7 @@ export class SessionClosedError extends CapstanError {
 
 markErrorClass(SessionClosedError, 'SessionClosedError')
 
-/** A run is active, and the session does not queue runs, or this cannot be done during a run. */
+/** Thrown when a run is active, and the session does not queue runs, or the operation is not possible during a run. */
 export class SessionBusyError extends CapstanError {
   constructor(sessionId: string, doing?: string) {
     const next =
@@ -24,7 +24,7 @@ export class SessionBusyError extends CapstanError {
 
 markErrorClass(SessionBusyError, 'SessionBusyError')
 
-/** The session already has a run of the id that was given for a new one. */
+/** Thrown when the session already has a run with the given id. */
 export class RunExistsError extends CapstanError {
   constructor(sessionId: string, runId: string) {
     super(
@@ -36,7 +36,7 @@ export class RunExistsError extends CapstanError {
 
 markErrorClass(RunExistsError, 'RunExistsError')
 
-/** A direct call that gives text had none to give. */
+/** Thrown when a direct call that returns text failed. */
 export class ToolFailedError extends CapstanError {
   readonly toolName: string
 
@@ -48,7 +48,7 @@ export class ToolFailedError extends CapstanError {
 
 markErrorClass(ToolFailedError, 'ToolFailedError')
 
-/** A run cannot be resumed; the code says whether it may be later. */
+/** Thrown when a run cannot be resumed; the code says whether it can be later. */
 export class ResumeError extends CapstanError<'no_session_store' | 'no_checkpoint'> {}
 
 markErrorClass(ResumeError, 'ResumeError')

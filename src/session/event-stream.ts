@@ -1,9 +1,9 @@
 import type { AgentEvent } from '../loop/events.js'
 
 /**
- * The events of a run, for the caller that started it: take them with `next()` or `for await`. Leaving the loop early
- * cancels the run. Reading slowly holds nothing up: pieces of text that wait are joined, so nothing is lost and memory
- * stays as large as the text.
+ * The events of a run, for the caller that started it: read them with `next()` or `for await`. Leaving the loop early
+ * cancels the run. A slow reader does not delay the run: waiting pieces of text are merged, so nothing is lost and
+ * memory does not exceed the size of the text.
  */
 export class EventStream implements AsyncIterableIterator<AgentEvent, undefined> {
   #waiting: AgentEvent[] = []
@@ -19,12 +19,12 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     this.#leave = leave
   }
 
-  /** The sequence number of the last event that was given: `session.watch(runId, { from })` continues after it. */
+  /** The sequence number of the last event that was returned: `session.watch(runId, { from })` continues after it. */
   get sequence(): number {
     return this.#given
   }
 
-  /** Buffered events are returned before the end. After the end there is only the end. */
+  /** Returns the next event. Buffered events are returned before the end; after the end every call returns the end. */
   next(): Promise<IteratorResult<AgentEvent, undefined>> {
     const event = this.#waiting[this.#at]
     if (event !== undefined) {
@@ -41,7 +41,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     return new Promise((resolve) => this.#readers.push(resolve))
   }
 
-  /** Cancels the run if it still runs; nothing more is given. */
+  /** Cancels the run if it is still active, and ends the stream. */
   return(): Promise<IteratorResult<AgentEvent, undefined>> {
     this.#waiting = []
     this.#at = 0

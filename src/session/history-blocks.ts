@@ -12,7 +12,7 @@ import { toolResultContentToText } from '../tool/content.js'
 import type { JsonValue } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
-/** A piece of a message, as hosts see histories. Which fields are there depends on `type`. */
+/** A part of a message in the history for hosts. Which fields exist depends on `type`. */
 export type ContentBlock = {
   readonly type: 'text' | 'reasoning' | 'tool_use' | 'tool_result' | 'image' | 'document'
   readonly text?: string

@@ -4,7 +4,7 @@ import type { Question, QuestionAnswers } from '../tool/session-services.js'
 
 /** A question of a model that waits for an answer. */
 export type PendingQuestion = {
-  /** The id of the call that asks; another one for a question of a subagent or of an MCP server. */
+  /** The id of the call that asks; a separate id for a question of a subagent or of an MCP server. */
   readonly questionId: string
   readonly questions: readonly Question[]
   readonly askedAtMs: number

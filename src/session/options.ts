@@ -37,25 +37,25 @@ import type { PromptSlots } from './prompt/system-prompt.js'
 import type { SecurityProvider } from './security/index.js'
 import type { ToolSearchMode } from './shown-limits.js'
 
-/** How much a session keeps in memory to look back. A limit that is absent, `null` or `Infinity` means: all of it. */
+/** How much history a session keeps in memory. A limit that is absent, `null` or `Infinity` means no limit. */
 export type RetentionLimits = {
   readonly maxRuns?: number | null
   readonly maxEventsPerRun?: number | null
   readonly maxTraceEvents?: number | null
   readonly maxTerminalSubagentTasks?: number | null
-  /** Messages that no request needs any more; in a session with a store, which has all of them. */
+  /** The messages that no request needs any more, in a session with a store, which has all of them. */
   readonly maxMessages?: number | null
 }
 
-/** When a request to a model that failed is sent again. By default it is, for more than a minute. */
+/** When a failed request to a model is sent again. By default it is retried for more than a minute. */
 export type RetryOptions = {
-  /** How often; 7 by default, 0 turns retries off. */
+  /** The maximum number of retries. Default: 7; 0 turns retries off. */
   readonly maxRetries?: number
-  /** The pause before the first retry; doubled for each further one. 1000 by default. */
+  /** The delay before the first retry in milliseconds; it doubles for each further one. Default: 1,000. */
   readonly baseDelayMs?: number
-  /** The longest pause that retries grow to; 30,000 by default. */
+  /** The maximum delay in milliseconds. Default: 30,000. */
   readonly maxDelayMs?: number
-  /** The longest pause that a provider can ask for; 300,000 by default. */
+  /** The maximum delay that a provider can request, in milliseconds. Default: 300,000. */
   readonly maxRetryAfterMs?: number
 }
 
@@ -74,11 +74,11 @@ export type SessionOptions = PromptSlots &
   GoalFeatureOptions &
   VerifyFeatureOptions & {
     readonly sessionId?: string
-    /** The title of the session in lists; the first words of the first prompt unless given. */
+    /** The title of the session in lists. Default: the first words of the first prompt. */
     readonly title?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
-    /** The models that take a round when `model` cannot (retries used up, or circuit open), in this order. */
+    /** The models that take over a round when `model` fails (retries used up, or circuit open), in this order. */
     readonly fallbackModels?: readonly (string | Model)[]
     /** How failed requests to a model are sent again. */
     readonly retry?: RetryOptions
@@ -95,39 +95,42 @@ export type SessionOptions = PromptSlots &
     readonly confirmationPolicy?: ConfirmationPolicy
     /** Approves or rejects calls that need approval. Without it, and without a confirmation policy, they are denied. */
     readonly onAsk?: AskHandler
-    /** Answers the questions of the model. Absent: the model is asked to decide by itself. */
+    /** Answers the questions of the model. Absent: the model must decide by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
-    /** What the agent asks for in addition to its tools, and its rules; its denies hold whatever other rules say. */
+    /**
+     * The requirements of the agent in addition to those of its tools, and its rules; its denies override all other
+     * rules.
+     */
     readonly manifest?: Manifest
-    /** Files outside the workspace that the user has open: their directories are what `{ad-hoc}` means. */
+    /** Files outside the workspace that the user has open: `{ad-hoc}` expands to their directories. */
     readonly adHocFiles?: readonly string[]
-    /** The host's directory for this user: what `{user-data}` means. */
+    /** The host's directory for this user, to which `{user-data}` expands. */
     readonly userDataDir?: string
-    /** What approval policies and tools find in `run.metadata`; a request can add to it. */
+    /** Metadata that approval policies and tools read as `run.metadata`; a request can add to it. */
     readonly metadata?: JsonObject
-    /** What nothing in this session may exceed. */
+    /** The maximum access of everything in this session. */
     readonly ceiling?: RequirementSet
     readonly mode?: ModeName
     readonly sandbox?: NonNullable<WorkspaceOptions['sandbox']>
-    /** Limits of each command that replace the usual ones; `Infinity` lifts one. */
+    /** Limits of each command that replace the default ones; `Infinity` removes one. */
     readonly commandLimits?: NonNullable<WorkspaceOptions['limits']>
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
     /**
-     * Where the session works, in place of the workspace argument: another directory, or a backend such as
+     * The workspace backend, in place of the workspace argument: another directory, or a backend such as
      * `createMemoryBackend(files)`.
      */
     readonly workspaceBackend?: LocalWorkspaceBackend | WorkspaceBackend
     /** Further directories that belong to the workspace. */
     readonly roots?: readonly string[]
     readonly tools?: readonly AnyTool[] | ToolSet
-    /** The built-in tools that the session has; absent: all of them. */
+    /** The built-in tools of the session; absent: all of them. */
     readonly builtinTools?: readonly string[] | false
-    /** Further tools for code agents: all of them, or those that are named. Default: none. */
+    /** Further tools for coding agents: all of them, or those that are named. Default: none. */
     readonly extensionTools?: boolean | readonly string[]
     /**
-     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, else by
+     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, otherwise by
      * `tool_search`. `always`: by `tool_search`. `never`: directly.
      */
     readonly toolSearch?: ToolSearchMode
@@ -141,28 +144,28 @@ export type SessionOptions = PromptSlots &
     /** Where the session is stored, from the moment it is opened. A stored session with the same id is resumed. */
     readonly sessionStore?: SessionStore
     /**
-     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log
-     * says. Without it a log can only restrict the session, since tools may have written it.
+     * The host trusts the content of its store: a resumed session gets the mode, rules, sandbox and everything else
+     * from its log. Without it a log can only restrict the session, because tools could have written it.
      */
     readonly trustStore?: boolean
     /**
-     * With a store everything is written as it happens, and `save()` waits until it is on disk. `false` has no effect:
-     * `initWarning` says so.
+     * With a store everything is written immediately, and `save()` waits until it is on disk. `false` has no effect,
+     * and `initWarning` says so.
      */
     readonly autoSave?: boolean
-    /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
+    /** When records are on disk. Default: `sync`, before they are acknowledged. */
     readonly durability?: Durability
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number
-    /** False: the model may overwrite a file that changed since it last read or wrote it. */
+    /** `false`: the model can overwrite a file that changed since the model last read or wrote it. */
     readonly staleWriteCheck?: boolean
-    /** True: the model may change a file that exists only after it has read it. */
+    /** `true`: the model can change an existing file only after it has read it. */
     readonly requireReadBeforeWrite?: boolean
     readonly stopWhen?: StopCondition | readonly StopCondition[]
     readonly whenBusy?: 'queue' | 'reject'
-    /** Aborted: the session is closed. */
+    /** Closes the session when it is aborted. */
     readonly signal?: AbortSignal
-    /** Instruction files to look for, the first of each directory counts. */
+    /** The names of instruction files; the first one that exists in a directory is used. */
     readonly instructionFiles?: readonly string[] | false
   }

@@ -1,10 +1,10 @@
 import { emitCluster } from './emit-cluster.js'
 import type { SessionKernel } from './kernel.js'
 
-/** Why and until when a session ends its round before it is suspended. */
+/** The reason and the time limit for ending the round before a session is suspended. */
 export type PassivateOptions = {
   readonly reason: string
-  /** How long the round can take; 30,000 unless given. Afterwards its calls are stopped. */
+  /** How long the round can take, in milliseconds. Default: 30,000. Then its calls are stopped. */
   readonly deadlineMs?: number | undefined
 }
 

@@ -9,12 +9,12 @@ import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
 /** A file, image or recording that is sent with a prompt. */
 export type Attachment = {
-  /** Its bytes, base64 or a URL. Of a text type also the text itself. */
+  /** Its bytes, base64 or a URL. For a text type also the text itself. */
   readonly data: Uint8Array | string
   readonly mediaType: string
   /**
-   * What a string of a text type is: `utf8` the text itself, `base64` its bytes. Default: a string that is base64 of
-   * readable text is decoded, any other is the text itself.
+   * How a string of a text type is encoded: `utf8` is the text itself, `base64` its bytes. Default: a string that is
+   * base64 of readable text is decoded, and any other is the text itself.
    */
   readonly encoding?: 'utf8' | 'base64'
   readonly name?: string
@@ -23,18 +23,18 @@ export type Attachment = {
 /** A prompt with its attachments, history and metadata. */
 export type SendRequest = {
   readonly prompt: string
-  /** Asks on top of this history instead of the session's, which stays as it is. */
+  /** Sends the prompt on this history instead of the session's, which does not change. */
   readonly history?: readonly HistoryMessage[]
   readonly attachments?: readonly Attachment[]
   readonly signal?: AbortSignal
-  /** What approval policies and tools find in `run.metadata`, over that of the session. */
+  /** Metadata that approval policies and tools read as `run.metadata`; it overrides that of the session. */
   readonly metadata?: JsonObject
   /**
-   * The id of the run, 1 to 200 characters; a random one unless given. A session that has a run of this id throws
+   * The id of the run, 1 to 200 characters. Default: a random one. A session that already has a run with this id throws
    * `RunExistsError`, so a caller that is not sure whether its request arrived can send it again.
    */
   readonly runId?: string
-  /** What the run works towards: it ends when the goal is reached, or at a limit of the goal. */
+  /** The goal of the run: the run ends when the goal is reached, or at a limit of the goal. */
   readonly goal?: Goal
 }
 /** Options of one run. */

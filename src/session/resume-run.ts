@@ -56,9 +56,9 @@ export async function resumeRun(
 
 /** Options of a run that is resumed. */
 export type ResumeRunOptions = {
-  /** The id of the run that continues it; a new one unless given. */
+  /** The id of the run that continues it. Default: a new one. */
   readonly newRunId?: string
-  /** Called with that id when the run can be watched. Not called for a run that had given its answer already. */
+  /** Called with that id when the run can be watched. Not called for a run that already had its answer. */
   readonly onStart?: (runId: string) => void
 }
 

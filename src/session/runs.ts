@@ -7,7 +7,7 @@ import type { RetentionLimits } from './options.js'
 import { type RunEvent, RunEvents } from './run-events.js'
 import { usageFrom } from './spending.js'
 
-/** `interrupted`: its process ended before it did. */
+/** The status of a run. `interrupted`: its process ended before it did. */
 export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
 /** The state of a run at one moment. */
@@ -23,7 +23,7 @@ export type RunSnapshot = {
   readonly error?: string
   /** The run that this one resumed. */
   readonly resumedFrom?: string
-  /** What was spent while it was active, once it has ended. */
+  /** The usage while it was active, once it has ended. */
   readonly usage?: Usage
   /** US dollars; absent when no price is known. */
   readonly costUsd?: number

@@ -5,9 +5,9 @@ import { kernelOf } from './session-class.js'
 
 /** Options of serving a session's tools over MCP. */
 export type ServeMcpOptions = {
-  /** The tools to offer; absent: those that a model of the session is shown, without those of other MCP servers. */
+  /** The tools to offer. Default: those that the session's model is shown, without those of other MCP servers. */
   readonly tools?: readonly string[]
-  /** How long active calls can continue when the input has ended (default: 10 seconds; 0: not at all). */
+  /** How long active calls can continue after the input has ended, in milliseconds. Default: 10,000; 0: not at all. */
   readonly drainTimeoutMs?: number
 }
 

@@ -26,11 +26,11 @@ export abstract class SessionHandle {
 // What a host imports as `Session` is this class.
 Object.defineProperty(SessionHandle, 'name', { value: 'Session' })
 
-/** A conversation on a workspace: the object that a host holds. */
+/** A conversation on a workspace. Opened with `agent.session(workspace, options)`. */
 export type Session = OpenSession
 
 /**
- * The class of all sessions, for `instanceof`. Sessions are opened by `agent.session(workspace, options)`; this value
- * loads nothing of what they need.
+ * The class of all sessions, for `instanceof`. Sessions are opened with `agent.session(workspace, options)`; importing
+ * this value loads nothing that sessions need.
  */
 export const Session = SessionHandle as unknown as abstract new (...args: never) => OpenSession

@@ -2,7 +2,7 @@ import { definitionTokens } from '../model/estimate-tokens.js'
 import type { ModelFacts } from '../model/model.js'
 import { type AnyTool, isGovernedTool } from '../tool/contract.js'
 
-/** How tools of servers are offered: shown while they are few, always to be found by searching, or always shown. */
+/** How tools of MCP servers are offered: directly while they are few, always by search, or always directly. */
 export type ToolSearchMode = 'auto' | 'always' | 'never'
 
 /** Decides which tools a model is shown directly. */

@@ -19,7 +19,7 @@ export type Spending = {
   readonly usage: Usage
   /** US dollars, of the models whose price is known; absent when none is. */
   readonly costUsd?: number
-  /** The same for each model. */
+  /** Tokens and cost of each model. */
   readonly models: readonly ModelSpending[]
 }
 

@@ -7,7 +7,7 @@ import type { Subject } from '../tool/subject.js'
 import { toolTitle } from '../tool/tool-title.js'
 import type { SessionKernel } from './kernel.js'
 
-/** A tool of a session: its definition as the model reads it, and what clients choose icons and labels by. */
+/** A tool of a session: its definition for the model, and the data by which clients choose icons and labels. */
 export type ToolInfo = ToolDefinition & { readonly kind: ToolKind; readonly title: string }
 
 export function toolInfo(definition: ToolDefinition, tool: AnyTool | undefined): ToolInfo {

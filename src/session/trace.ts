@@ -5,13 +5,13 @@ import { toToolResult } from '../tool/tool-result.js'
 import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import { type FlatValue, flatten, unflatten } from './flat-value.js'
 
-/** One tool call in the session's trace: that it happened and how it went, without what it said. */
+/** One tool call in the session's trace: its outcome, without its content. */
 export type TraceEvent = SessionLabels & {
   readonly schema: 'capstan.trace_event.v1'
   readonly kind: 'tool_execution'
   readonly name: string
   readonly sessionId: string
-  /** The run whose call it was; `host` for a direct call outside of runs. */
+  /** The run of the call; `host` for a direct call outside of runs. */
   readonly runId: string
   /** When the call ended, by the host's clock. */
   readonly timestampMs: number
@@ -23,7 +23,7 @@ export type TraceEvent = SessionLabels & {
   readonly durationMs: number
   readonly outputBytes: number
   readonly metadataKeys: readonly string[]
-  /** The last step of the gate it reached; `done` when it ran. */
+  /** The last step of the gate that it reached; `done` when it ran. */
   readonly endedAt: CallRecord['endedAt']
   readonly verdict?: string
   readonly approval?: string

@@ -3,13 +3,13 @@ import { isRecord } from '../tool/json.js'
 /** The answers of a chat front end to the approvals at which a response ended, and where the message continues. */
 export type UiApprovals = {
   readonly runId: string
-  /** For `session.watch(runId, { from: sequence })`. */
+  /** The position for `session.watch(runId, { from: sequence })`. */
   readonly sequence: number
   readonly messageId?: string
   readonly answers: readonly UiApprovalAnswer[]
 }
 
-/** `approvalId` is the id that `session.confirmToolUse` takes. */
+/** The answer to one approval. `approvalId` is the id for `session.confirmToolUse`. */
 export type UiApprovalAnswer = {
   readonly approvalId: string
   readonly approved: boolean
@@ -17,8 +17,8 @@ export type UiApprovalAnswer = {
 }
 
 /**
- * Reads the answers from the messages that a chat front end sends. Returns undefined when the last message is not one
- * that a response with `endAtApproval` left waiting, and was answered since.
+ * Reads the answers to approvals from the messages that a chat front end sends. Returns undefined unless the last
+ * message is one that ended at an approval (`endAtApproval`) and was answered since.
  *
  * @example
  * const waiting = readUiApprovals(messages)

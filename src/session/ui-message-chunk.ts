@@ -1,7 +1,6 @@
 /**
- * One piece of a message on its way to a chat front end, in the shapes of the AI SDK's UI message stream (version 6).
- * Only fields that every release of that version takes are used, since the first ones refuse a chunk with a field too
- * many.
+ * One chunk of a message for a chat front end, in the form of the AI SDK's UI message stream (version 6). Only fields
+ * that every release of that version accepts are used, because the first releases reject unknown fields.
  */
 export type UiMessageChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }
@@ -43,7 +42,10 @@ export type UiToolChunk =
     }
   | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
 
-/** Data of our own. With an id, a later chunk takes the place of the earlier; a transient one is shown and not kept. */
+/**
+ * Custom data of Capstan. With an id, a later chunk replaces the earlier one; a transient chunk is shown and not
+ * stored.
+ */
 export type UiDataChunk = {
   readonly type: `data-${string}`
   readonly id?: string

@@ -9,8 +9,8 @@ import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**
- * The events of a run as the chunks that chat front ends of the AI SDK read. A reader that leaves early leaves the
- * source too, at once: the stream that owns its run cancels it, a watched run continues.
+ * Converts the events of a run to the chunks that chat front ends of the AI SDK read. A reader that leaves early also
+ * leaves the source at once: the stream that owns its run cancels it, a watched run continues.
  *
  * @example
  * for await (const chunk of toUiMessageChunks(await session.stream('Fix the tests'))) show(chunk)
@@ -23,8 +23,8 @@ export function toUiMessageChunks(
 }
 
 /**
- * The same as an HTTP response: server-sent events, as `useChat` expects them. A client that goes away cancels the
- * body, and with it the run, provided that the server hands that on to the body.
+ * Converts the events of a run to an HTTP response: server-sent events, as `useChat` expects them. When the client
+ * disconnects and the server cancels the body, the run is cancelled.
  */
 export function toUiMessageResponse(source: UiMessageSource, options: UiMessageOptions = {}): Response {
   const chunks = toUiMessageChunks(source, options)

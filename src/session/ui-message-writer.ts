@@ -6,17 +6,17 @@ import { createUiToolCalls } from './ui-tool-calls.js'
 
 /** Options of a stream of UI message chunks. */
 export type UiMessageOptions = {
-  /** The id of the message; the run's id unless said otherwise. */
+  /** The id of the message. Default: the run's id. */
   readonly messageId?: string
-  /** Whether the front end sees what the model thinks. True unless said otherwise. */
+  /** Whether the front end gets the model's reasoning. Default: true. */
   readonly sendReasoning?: boolean
   /**
-   * Words an error for the user of the front end. Unless given, errors of Capstan are shown as they are, and other
-   * errors only as the fact that there was one: their texts are not written for this reader.
+   * Returns the text of an error for the user of the front end. Default: errors of Capstan are shown with their
+   * message, and other errors without details, because their texts are not written for this reader.
    */
   readonly describeError?: (event: { readonly error: string; readonly code?: string }) => string
   /**
-   * Ends the message when calls wait for an approval, instead of waiting for the answer: the next request carries the
+   * Ends the message when calls wait for an approval, instead of waiting for the answer: the next request has the
    * answer, and continues the message from `session.watch(runId, { from })`. `readUiApprovals` reads both from the
    * messages of that request.
    */

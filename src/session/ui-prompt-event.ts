@@ -3,7 +3,7 @@ import { CapstanError, messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { jsonTextOf } from '../tool/serialize.js'
 
-/** An event of the stream of a built agent's prompt (`agent.prompt(…).stream()`), as far as it is shown. */
+/** An event of the stream of a built agent's prompt (`agent.prompt(…).stream()`) that UI messages can show. */
 export type UiPromptEvent =
   | { readonly type: 'text_delta' | 'reasoning_delta'; readonly turn: number; readonly delta: string }
   | {

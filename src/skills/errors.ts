@@ -1,14 +1,14 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 
-/** A file, or an entry of `inlineSkills`, that is not a skill. */
+/** Thrown when a file, or an entry of `inlineSkills`, is not a valid skill. */
 export class SkillError extends CapstanError {
   constructor(message: string) {
     super('invalid_skill', message)
   }
 }
 
-/** No skill has that name. */
+/** Thrown when no skill has the name. */
 export class SkillNotFoundError extends CapstanError {
   constructor(name: string, known: readonly string[]) {
     const near = nearestNames(name, known)

@@ -1,6 +1,6 @@
 import type { TaskAgent } from '../feature/task.js'
 
-/** Instructions for kinds of work. */
+/** Finds and loads skills, which are instructions for kinds of work. */
 export interface RuntimeSkills {
   /** Returns the skills that match, best first. */
   search(
@@ -15,7 +15,7 @@ export interface RuntimeSkills {
     name: string,
     options?: { readonly reload?: boolean },
   ): Promise<{ readonly text: string; readonly already: boolean }>
-  /** Returns the agent that does this skill on its own. Rejects for an unknown name. */
+  /** Returns the agent that runs this skill in its own session. Rejects for an unknown name. */
   agent(name: string): Promise<TaskAgent>
   /** Reports that this agent has finished. */
   ended(name: string): Promise<void>

@@ -3,7 +3,7 @@ export const skillKinds = ['instruction', 'persona', 'tool'] as const
 /** The kind of a skill: instructions or a persona. */
 export type SkillKind = (typeof skillKinds)[number]
 
-/** Who a skill comes from; of two with one name the earlier in this list counts. */
+/** The origin of a skill; of two with one name the earlier in this list is used. */
 export type SkillSource = 'inline' | 'directory' | 'user' | 'project' | 'builtin'
 
 /** A text that says how a kind of work is done. It gives no authority: what it names can only narrow what there is. */
@@ -29,7 +29,7 @@ export type Skill = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A skill that a host gives as a text. */
+/** A skill that a host provides as text. */
 export type InlineSkill = {
   readonly name: string
   readonly kind?: SkillKind

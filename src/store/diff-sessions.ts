@@ -12,7 +12,7 @@ export type SessionTurn = {
 /** A tool call of a turn, with its result. */
 export type TurnCall = {
   readonly name: string
-  /** As JSON text. */
+  /** The arguments as JSON text. */
   readonly args: string
   readonly result?: string
 }

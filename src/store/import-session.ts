@@ -40,7 +40,7 @@ export type ImportErrorCode = 'import_bad_line' | 'import_too_large' | 'import_e
 
 /** Thrown when the lines are not a session, or the session cannot be imported. Nothing is stored. */
 export class ImportError extends CapstanError<ImportErrorCode> {
-  /** From 1. */
+  /** The line number, from 1. */
   readonly line: number | undefined
 
   constructor(code: ImportErrorCode, message: string, line?: number, cause?: unknown) {

@@ -4,7 +4,7 @@ import type { SessionStore } from './session-store.js'
 
 /** The settings of {@link pruneSession}. */
 export type PruneSessionOptions = {
-  /** The number of latest runs whose events stay. Default: 0. Events of a run that is not over always stay. */
+  /** The number of latest runs whose events stay. Default: 0. Events of a run that has not ended always stay. */
   readonly keepRuns?: number
   now(): number
 }

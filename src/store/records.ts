@@ -73,7 +73,7 @@ export type MessageRow = {
   readonly metadata?: JsonObject
 }
 
-/** One piece of a message, with its position. */
+/** One part of a message, with its position. */
 export type PartRow = {
   readonly id: string
   readonly messageId: string
@@ -300,8 +300,8 @@ export type RunRow = {
   readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
   readonly prompt: string
   /**
-   * The prompt with its attachments, when `prompt` is not all of it: until its message is in the log, a run that waits
-   * its turn can be resumed from here. Large pieces are stored as blobs.
+   * The prompt with its attachments, when `prompt` is not all of it: until its message is in the log, a queued run can
+   * be resumed from here. Large parts are stored as blobs.
    */
   readonly content?: readonly (UserContent | BlobPart)[]
   readonly createdAtMs: number
@@ -314,12 +314,12 @@ export type RunRow = {
   readonly trigger?: RunTrigger
   /** Its span, if it was traced: a run that resumes it links to it. */
   readonly traceparent?: string
-  /** What it works towards, with its limits: a run that resumes it works towards it too. */
+  /** Its goal with its limits, which also apply to a run that resumes it. */
   readonly goal?: JsonObject
   /** The usage in its result: for a resumed run, including what it had used before. */
   readonly usage?: JsonObject
   readonly costUsd?: number
-  /** What it spent itself, per model: `{ model, usage, costUsd? }`. Absent until it has ended. */
+  /** Its own usage, per model: `{ model, usage, costUsd? }`. Absent until it has ended. */
   readonly spending?: readonly JsonObject[]
 }
 

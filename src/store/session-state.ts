@@ -95,11 +95,11 @@ export type SessionState = {
   readonly changes: readonly FileChangeNote[]
   /** Tasks of other agents, each in its last recorded state. */
   readonly tasks: ReadonlyMap<string, TaskNote>
-  /** Absent when the session has had no lane queue, or nothing to remember of it. */
+  /** The state of the lane queue. Absent when the session has had none, or there is nothing to restore. */
   readonly queue?: QueueState | undefined
   /** Verification reports, in the order in which they were recorded. */
   readonly reports: readonly VerificationReport[]
-  /** The checks that the workspace offered before the model's first work, if they were recorded. */
+  /** The checks that the workspace defined before the model's first work, if they were recorded. */
   readonly offered?: readonly JsonObject[] | undefined
   /** Digests of blobs that could not be read; the messages show their stubs. */
   readonly missingBlobs: readonly string[]

@@ -15,7 +15,7 @@ export type SessionInfo = {
   readonly updatedAtMs?: number
   readonly title?: string
   readonly workspaceRoot?: string
-  /** `tenantId`, `principal` and the like, as the session was opened with. */
+  /** Labels such as `tenantId` and `principal`, which the session was opened with. */
   readonly labels?: Readonly<Record<string, string>>
   /** The session that this one was forked from, or whose subagent it is. */
   readonly parentId?: string | undefined
@@ -38,7 +38,7 @@ export type StoredSession = {
   readonly damage?: string | undefined
 }
 
-/** Stores sessions. Small on purpose; `checkSessionStore` of `capstan/testing` tests an implementation. */
+/** Stores sessions. `checkSessionStore` of `capstan/testing` tests an implementation. */
 export interface SessionStore {
   readonly backend: string
   /** Its paths on the disk of this machine. Tools and commands of sessions have no access to them. */
@@ -51,7 +51,7 @@ export interface SessionStore {
   readSync?(sessionId: string): StoredSession | undefined
   /**
    * Returns how many records `read` would return, 0 when there is no session. For stores that know it without reading
-   * them: a process finds out with it whether another one has written.
+   * the records: a process detects with it that another one has written.
    */
   countRecords?(sessionId: string): Promise<number>
   /**
@@ -104,7 +104,7 @@ export interface SessionMailbox {
 /** Returns the new records of a session from the current ones. */
 export type EditRecords = (records: readonly SessionRecord[]) => readonly SessionRecord[]
 
-/** How a log is opened: by whom, with which clock and durability. */
+/** How a log is opened: the holder, the clock and the durability. */
 export type OpenLogOptions = {
   /** The name of the holder, for the message to other processes. */
   readonly holder: string

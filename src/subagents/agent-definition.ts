@@ -8,23 +8,26 @@ import { visibleLine } from '../toolbox/untrusted-text.js'
 export type AgentDefinition = TaskAgent & {
   /** One line for the model or user that chooses among agents. */
   readonly description: string
-  /** Other names it answers to. */
+  /** Other names of the agent. */
   readonly aliases?: readonly string[]
-  /** `primary`: opened by a host; `subagent`: given tasks; `all` (default): both. Decides who sees it, no rights. */
+  /**
+   * `primary`: opened by a host; `subagent`: given tasks; `all` (default): both. It sets where the agent is listed, not
+   * its permissions.
+   */
   readonly mode?: 'primary' | 'subagent' | 'all'
-  /** Left out of lists; a task that names it is still done. */
+  /** Hides the agent in lists; a task that names it is still run. */
   readonly hidden?: boolean
-  /** Whether its session is one that people look at by itself, while it works and later. */
+  /** Whether its session is listed separately for users, while it runs and later. */
   readonly inspectable?: boolean
-  /** `agent`: when it does a task, its prompt says in one line that an agent reads its answer. */
+  /** `agent`: in a task, its prompt says in one line that an agent reads its answer. */
   readonly caller?: 'agent'
-  /** What it declares about itself. */
+  /** The requirements and rules that it declares. */
   readonly manifest?: Manifest
   /** `provider/model` of the configuration; absent: the model of the caller. */
   readonly model?: string
   /**
    * What happens to calls that its own rules ask about: the user of the parent is asked (the default), they are
-   * refused, or allowed. What the parent would have to ask about is still asked about.
+   * refused, or allowed. Calls that the parent's rules ask about are always asked about.
    */
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
 }
@@ -38,7 +41,7 @@ export type UnreadAgent = {
   readonly onlyByName?: boolean
 }
 
-/** No agent has that name. `unread` are the files that may have been meant to be it. */
+/** Thrown when no agent has the name. `unread` lists invalid files that may define it. */
 export class AgentNotFoundError extends CapstanError {
   constructor(name: string, known: readonly string[], unread: readonly UnreadAgent[] = []) {
     const near = nearestNames(name, known)

@@ -12,7 +12,7 @@ export type AgentInfo = Pick<
   AgentDefinition,
   'name' | 'description' | 'model' | 'maxSteps' | 'mode' | 'tools' | 'confirmationInheritance'
 > & {
-  /** Whether it comes with the package. */
+  /** Whether the agent comes with the package. */
   readonly native: boolean
   readonly hidden: boolean
 }

@@ -8,7 +8,7 @@ export const maxTasksAtOnce = 32
 export const defaultTaskTimeoutMs = 600_000
 export const defaultParallelTasks = 8
 
-/** A task that is not begun. */
+/** Thrown when a limit prevents a task from starting. */
 export class TaskLimitError extends CapstanError {
   constructor(message: string) {
     super('task_limit', message)

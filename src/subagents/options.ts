@@ -3,30 +3,30 @@ import type { AskHandler } from '../loop/ask.js'
 import type { ChildMaker } from './child-maker.js'
 import type { WorkerAgentSpec } from './files/worker-spec.js'
 
-/** Limits and rights of the work that a session gives to subagents. */
+/** Limits and permissions of the tasks that a session gives to subagents. */
 export type DelegationOptions = {
-  /** Approvals that a user gave for this session also count for its subagents. */
+  /** Whether approvals that a user gave for this session also count for its subagents. */
   readonly approvals?: boolean
-  /** The variables of `env` that commands of subagents get: all, or those with these names. None by default. */
+  /** The variables of `env` that commands of subagents get: all, or those with these names. Default: none. */
   readonly env?: boolean | readonly string[]
-  /** How many levels of subagents there can be; 5 by default. */
+  /** The maximum depth of subagents. Default: 5. */
   readonly maxDepth?: number
-  /** How many tasks can be unfinished at one time, on all levels together; 64 by default. */
+  /** The maximum number of unfinished tasks, on all levels together. Default: 64. */
   readonly maxTasks?: number
-  /** How long one task can take; ten minutes by default. */
+  /** The time limit of one task, in milliseconds. Default: ten minutes. */
   readonly timeoutMs?: number
 }
 
-/** Agents that are asked before the model is, when a prompt sounds like their work. */
+/** Agents that are consulted before the model when a prompt matches their description. */
 export type AutoDelegation = {
   readonly enabled?: boolean
-  /** Whether several are asked at the same time. */
+  /** Whether several agents run at the same time. */
   readonly autoParallel?: boolean
-  /** False: the model itself cannot give tasks to subagents; there is no `task` and no `parallel_task`. */
+  /** `false`: the model cannot give tasks to subagents; the tools `task` and `parallel_task` are not offered. */
   readonly allowManualDelegation?: boolean
-  /** From 0 to 1; 0.72 by default. */
+  /** The minimum confidence of a match, from 0 to 1. Default: 0.72. */
   readonly minConfidence?: number
-  /** 4 by default. */
+  /** The maximum number of agents. Default: 4. */
   readonly maxTasks?: number
 }
 

@@ -4,21 +4,21 @@ import type { JsonSchema } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { sharedFiles } from './task-text.js'
 
-/** One step of a workflow that a host puts together. */
+/** One step of a workflow of a host. */
 export type StepSpec = {
-  /** The host's own name of the step; its outcome has it, and a workflow is remembered by it. */
+  /** The host's own name of the step. Its outcome has it, and a resumed workflow recognises the step by it. */
   readonly taskId: string
   readonly agent: string
   readonly description?: string
   readonly prompt: string
   readonly maxSteps?: number
-  /** The answer must be JSON that fits; else the step has failed. */
+  /** The JSON Schema of the answer; a step whose answer does not match has failed. */
   readonly outputSchema?: JsonSchema
-  /** `worktree`: the agent works in a checkout of the last commit, and the outcome has its changes. */
+  /** `worktree`: the agent works in its own checkout of the last commit, and the outcome has its changes. */
   readonly isolation?: 'worktree'
 }
 
-/** How a step ended. */
+/** The outcome of a step. */
 export type StepOutcome = {
   readonly taskId: string
   readonly sessionId: string
@@ -26,15 +26,18 @@ export type StepOutcome = {
   readonly output: string
   readonly success: boolean
   readonly error?: string
-  /** The answer as data, where there was a schema. */
+  /** The answer as data, if there was a schema. */
   readonly structured?: unknown
-  /** What was changed in the worktree of the step; absent for a step that works in the workspace. */
+  /** The changes in the worktree of the step; absent for a step that works in the workspace. */
   readonly changes?: TaskChanges
   /** Files that other steps, which ran at the same time, also changed in their worktrees. */
   readonly conflicts?: readonly StepConflict[]
 }
 
-/** A file that several steps changed in their worktrees, with the `taskId` of each: one patch is sure to fit. */
+/**
+ * A file that several steps changed in their worktrees, with the `taskId` of each. Only one of their patches is sure to
+ * apply.
+ */
 export type StepConflict = { readonly path: string; readonly taskIds: readonly string[] }
 
 /** The outcomes of steps that share a budget of tokens. */
@@ -43,7 +46,7 @@ export type ParallelOutcome = {
   readonly budget: { readonly consumedTokens: number; readonly limitTokens: number }
 }
 
-/** Makes the next step of an item from what came before; null ends it there. */
+/** Creates the next step of an item from the outcome before it; null ends the item there. */
 export type PipelineStage<Item> = (context: {
   readonly previous: StepOutcome | null
   readonly item: Item

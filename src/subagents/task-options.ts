@@ -4,16 +4,16 @@ import type { ToolResult } from '../tool/tool-result.js'
 
 /** A task for another agent, as a host gives it. */
 export type TaskOptions = {
-  /** `general` by default. */
+  /** The name of the agent. Default: `general`. */
   readonly agent?: string
   readonly description?: string
   readonly prompt: string
   /** Returns at once; the result is reported to the model with its next round, or with the next prompt. */
   readonly background?: boolean
   readonly maxSteps?: number
-  /** The answer must be JSON that fits; it is in `metadata.structured`. */
+  /** The JSON Schema of the answer, which is then in `metadata.structured`. */
   readonly outputSchema?: JsonSchema
-  /** `worktree`: it works in a checkout of its own; what it changed is in `metadata.changes`. */
+  /** `worktree`: the agent works in its own checkout; its changes are in `metadata.changes`. */
   readonly isolation?: 'worktree'
 }
 

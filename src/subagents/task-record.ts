@@ -3,17 +3,17 @@ import type { TaskCounters } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
-/** `interrupted`: its process ended before it did. */
+/** The status of a task. `interrupted`: its process ended before it did. */
 export type TaskStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
-/** One step that a task has taken. */
+/** One step of a task. */
 export type TaskProgress = {
   readonly atMs: number
   readonly status: string
   readonly counters: TaskCounters
 }
 
-/** A task at one moment. */
+/** The state of a task at one moment. */
 export type SubagentTaskSnapshot = {
   readonly taskId: string
   readonly parentSessionId: string
@@ -21,7 +21,7 @@ export type SubagentTaskSnapshot = {
   readonly agent: string
   readonly description: string
   readonly status: TaskStatus
-  /** The caller does not wait for it: the result is reported to the model later. */
+  /** The caller does not wait for the task: its result is reported to the model later. */
   readonly background: boolean
   readonly startedAtMs: number
   readonly updatedAtMs: number
@@ -31,9 +31,9 @@ export type SubagentTaskSnapshot = {
   readonly error?: string
   readonly structured?: unknown
   readonly counters: TaskCounters
-  /** What it has used, once it has ended, with those it handed work to. */
+  /** The usage of the task and its subagents, once it has ended. */
   readonly usage?: Usage
-  /** The last steps. */
+  /** The last steps, at most 20. */
   readonly progress: readonly TaskProgress[]
 }
 

@@ -16,7 +16,7 @@ export type SupervisionErrorCode =
   | 'supervision_refused'
   | 'supervision_aborted'
 
-/** Something about a supervisor. No message has its token in it. */
+/** Thrown for errors of a supervisor. No message contains its token. */
 export class SupervisionError extends CapstanError<SupervisionErrorCode> {}
 
 markErrorClass(SupervisionError, 'SupervisionError')

@@ -86,7 +86,7 @@ function supervisionOf(session: FeatureContext<SuperviseFeatureOptions>): Superv
 }
 
 function unused(kind: AhpTransport['kind']): SupervisorStatus {
-  const counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0, untold: 0 }
+  const counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0, undelivered: 0 }
   return { kind, connected: false, ...counts }
 }
 

@@ -27,11 +27,11 @@ export type SupervisorParts = {
   notice(message: string): void
 }
 
-/** How the supervision of a session is doing. One that was never asked has guarded nothing so far. */
+/** The state of the supervision of a session. A supervisor that was never asked has not checked anything yet. */
 export type SupervisorStatus = {
   readonly kind: AhpTransport['kind']
   readonly connected: boolean
-  /** The name it gave itself. */
+  /** The name that the supervisor reported. */
   readonly name?: string
   readonly asked: number
   readonly blocked: number
@@ -39,8 +39,8 @@ export type SupervisorStatus = {
   readonly escalated: number
   /** The number of calls that were allowed without it because of `onDisconnect`. */
   readonly unsupervised: number
-  /** Events that it did not receive, because it was away for too long. */
-  readonly untold: number
+  /** The number of events that it did not receive, because it was disconnected for too long. */
+  readonly undelivered: number
   readonly lastError?: string
 }
 
@@ -86,7 +86,7 @@ export class Supervisor {
       connected: this.#connection.isUp,
       ...(name !== undefined && { name: this.#clean(name, 80) }),
       ...this.#counts,
-      untold: this.#outbox.dropped,
+      undelivered: this.#outbox.dropped,
       ...omitUndefined({ lastError: this.#lastError }),
     }
   }

@@ -4,33 +4,41 @@ import { SupervisionError } from './errors.js'
 /** Options of every transport to a supervisor. */
 export type AhpOptions = {
   /**
-   * What becomes of calls and prompts while the supervisor cannot be reached: refused (the default), or let pass as if
-   * there were none. One that was asked and gave no answer has not agreed: that is refused either way.
+   * What happens to calls and prompts while the supervisor cannot be reached: they are refused (the default), or
+   * continue without it. A request that was sent and got no answer is refused in both cases.
    */
   readonly onDisconnect?: 'deny' | 'continue'
-  /** How long connecting, and each answer, may take. Default 10000; the supervisor may ask for less. */
+  /**
+   * The time limit for connecting, and for each answer, in milliseconds. Default: 10,000; the supervisor can request
+   * less.
+   */
   readonly timeoutMs?: number
-  /** How long a decision may be put off in all before a person is asked instead. Default 30000. */
+  /**
+   * How long a decision can be deferred in total before the user is asked instead, in milliseconds. Default: 30,000.
+   */
   readonly maxDeferMs?: number
-  /** The longest message, either way. Default 1048576. */
+  /** The maximum size of a message in both directions, in bytes. Default: 1,048,576. */
   readonly maxMessageBytes?: number
-  /** The first pause before an unreachable supervisor is tried again; it doubles up to 30 seconds. Default 500. */
+  /**
+   * The first pause in milliseconds before an unreachable supervisor is tried again; it doubles up to 30 seconds.
+   * Default: 500.
+   */
   readonly reconnectMs?: number
-  /** How often a sign of life of the session is sent; 0: never. Default 30000. */
+  /** How often the session sends a heartbeat, in milliseconds; 0: never. Default: 30,000. */
   readonly heartbeatMs?: number
 }
 
 /** Options of `StdioTransport`. */
 export type StdioTransportOptions = AhpOptions & {
-  /** Its variables, in addition to a fixed harmless list. Nothing else is inherited. */
+  /** Its variables, in addition to a fixed list of harmless ones. Nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>
-  /** Where it runs; the directory of the host unless said otherwise, never the workspace. */
+  /** Its working directory. Default: that of the host, never the workspace. */
   readonly cwd?: string
 }
 
 export type AhpSettings = Required<AhpOptions>
 
-/** A supervisor that is asked over HTTP: one request for each message. The token is in the `Authorization` header. */
+/** A supervisor over HTTP: one request for each message. The token is in the `Authorization` header. */
 export class HttpTransport {
   readonly kind = 'http'
   readonly url: string
@@ -41,7 +49,7 @@ export class HttpTransport {
   }
 }
 
-/** A supervisor at the other end of a WebSocket. The token is in the `Authorization` header of the first request. */
+/** A supervisor over a WebSocket. The token is in the `Authorization` header of the first request. */
 export class WebSocketTransport {
   readonly kind = 'websocket'
   readonly url: string
@@ -52,7 +60,7 @@ export class WebSocketTransport {
   }
 }
 
-/** A supervisor that is started with the session and ends with it; lines of JSON over its streams. */
+/** A supervisor that is started with the session and ends with it; messages are lines of JSON over its streams. */
 export class StdioTransport {
   readonly kind = 'stdio'
   readonly program: string
@@ -74,7 +82,7 @@ export class StdioTransport {
   }
 }
 
-/** A supervisor that listens on a socket of this machine, talked to in lines of JSON. */
+/** A supervisor on a Unix socket of this machine; messages are lines of JSON. */
 export class UnixSocketTransport {
   readonly kind = 'unix_socket'
   readonly path: string
@@ -86,7 +94,7 @@ export class UnixSocketTransport {
   }
 }
 
-/** A way to a supervisor. */
+/** A transport to a supervisor. */
 export type AhpTransport = HttpTransport | WebSocketTransport | StdioTransport | UnixSocketTransport
 
 export function isTransport(value: unknown): value is AhpTransport {

@@ -15,7 +15,7 @@ export type RunQueueKitOptions = {
    * one before. Absent: checks of restarts are skipped.
    */
   readonly again?: (queue: RunQueue) => RunQueue | Promise<RunQueue>
-  /** Waits until what a node that has ended left is taken over. A queue that does it at once needs none. */
+  /** Waits until the runs of a node that has ended are taken over. Not needed for a queue that does it at once. */
   readonly afterTakeover?: (queue: RunQueue) => Promise<void>
 }
 

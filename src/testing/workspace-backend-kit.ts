@@ -11,7 +11,7 @@ import { openWorkspace, type Workspace, type WorkspacePermit } from '../workspac
 export type WorkspaceBackendKitOptions = {
   /**
    * Creates a symbolic link in the workspace, as a program there would; `path` is relative to its root. Absent: the
-   * backend has no links, and what is promised about them is not checked.
+   * backend has no links, and their behaviour is not checked.
    */
   readonly makeLink?: (backend: CheckedBackend, path: string, target: string) => void | Promise<void>
   /** Whether commands are expected to run. Absent: they are checked if the backend runs them. */

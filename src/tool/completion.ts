@@ -10,7 +10,10 @@ export type TextContent = { type: 'text'; text: string }
 export type ImageContent = { type: 'image'; data: string; mediaType?: string }
 /** A document. `data` is its text, base64 or a URL. */
 export type DocumentContent = { type: 'document'; data: string; mediaType?: string; name?: string }
-/** `text` can be shown. `content` must go back to the provider unchanged; parts of it may be encrypted. */
+/**
+ * The model's reasoning. `text` can be shown. `content` must go back to the provider unchanged; parts of it may be
+ * encrypted.
+ */
 export type ReasoningContent = {
   type: 'reasoning'
   text: string

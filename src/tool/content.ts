@@ -1,6 +1,6 @@
 import { isRecord } from './json.js'
 
-/** A piece of a multimodal tool result. `data` of an image is base64 or a URL. */
+/** A text in a tool result. */
 export type ToolResultText = { type: 'text'; text: string }
 /** An image in a tool result. `data` is base64 or a URL. */
 export type ToolResultImage = { type: 'image'; data: string; mediaType?: string }
@@ -9,7 +9,7 @@ export type ToolResultContent = ToolResultText | ToolResultImage
 
 const defaultImageType = 'image/png'
 
-/** Whether a tool's output is multimodal content: a non-empty array of text and image blocks and nothing else. */
+/** Returns whether a tool's output is multimodal content: a non-empty array of only text and image blocks. */
 export function isToolResultContentArray(value: unknown): value is ToolResultContent[] {
   return Array.isArray(value) && value.length > 0 && value.every(isToolResultContent)
 }

@@ -43,14 +43,16 @@ export function markErrorClass(errorClass: { readonly prototype: object }, name:
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true })
 }
 
-/** A tool threw, or its arguments or output did not fit its schema. The original error is in `cause`. */
+/**
+ * Thrown when a tool threw, or when its arguments or output did not match its schema. The original error is in `cause`.
+ */
 export class ToolCallError extends CapstanError {
   constructor(message: string, cause?: unknown) {
     super('tool_call_failed', message, cause === undefined ? undefined : { cause })
   }
 }
 
-/** The tool set has no tool with that name. */
+/** Thrown when the tool set has no tool with the name. */
 export class ToolNotFoundError extends CapstanError {
   readonly toolName: string
 
@@ -60,7 +62,7 @@ export class ToolNotFoundError extends CapstanError {
   }
 }
 
-/** The arguments were not JSON. The `SyntaxError` with the position is in `cause`. */
+/** Thrown when the arguments were not JSON. The `SyntaxError` with the position is in `cause`. */
 export class ToolJsonError extends CapstanError {
   constructor(message: string, cause?: unknown) {
     super('tool_arguments_malformed', message, cause === undefined ? undefined : { cause })

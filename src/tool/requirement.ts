@@ -7,7 +7,7 @@
 export type PathPattern = string
 /** A host name, `*.example.com`, or `*`. */
 export type HostPattern = string
-/** A power that paths, hosts and commands do not cover, such as `secrets.has`. */
+/** A permission that paths, hosts and commands do not cover, such as `secrets.has`. */
 export type CapabilityName = string
 
 /** One argument of a command: this exact text, any single argument, or an argument that starts with the prefix. */

@@ -15,7 +15,7 @@ export type BatchArgs = {
 
 const name = 'batch'
 
-/** Makes several calls as one. */
+/** Makes several tool calls as one. */
 export const batchTool = builtInTool<BatchArgs>({
   name,
   description:

@@ -14,7 +14,7 @@ import { byteOrderMark, readTextFile } from './text-file.js'
 
 export type EditArgs = { file_path: string; old_string: string; new_string: string; replace_all?: boolean }
 
-/** Replaces a text in a file by another. */
+/** Replaces a text in a file. */
 export const editTool = builtInTool<EditArgs>({
   name: 'edit',
   description:

@@ -22,7 +22,7 @@ export type GenerateObjectArgs = {
   timeout_ms?: number | undefined
 }
 
-/** Has the model write data that fits a schema, apart from the conversation. */
+/** Generates data that matches a schema, outside of the conversation. */
 export const generateObjectTool = builtInTool<GenerateObjectArgs>({
   name: 'generate_object',
   description:

@@ -29,7 +29,7 @@ const namedChanges = 100
 
 const text = (description: string) => ({ type: 'string', description }) as const
 
-/** Looks at the repository of the workspace, and moves about in it. */
+/** Shows the state and history of the workspace's repository, and manages branches, stashes and worktrees. */
 export const gitTool = builtInTool<GitArgs>({
   name: 'git',
   description:

@@ -28,7 +28,7 @@ const spillFactor = 10
 
 const lines = { type: 'integer', minimum: 0 } as const
 
-/** Finds lines by a regular expression. */
+/** Finds lines with a regular expression. */
 export const grepTool = builtInTool<GrepArgs>({
   name: 'grep',
   description:

@@ -11,7 +11,7 @@ export const noUser =
   'No user can answer: this session runs without a user. Decide by your own best judgement, continue, and say in your final ' +
   'answer what you assumed.'
 
-/** The questions could not be asked, or the host returned no valid answer. */
+/** Thrown when the questions could not be asked, or the host returned no valid answer. */
 export class QuestionError extends CapstanError {
   constructor(message: string) {
     super('question_unanswered', message)
@@ -22,7 +22,7 @@ markErrorClass(QuestionError, 'QuestionError')
 
 type QuestionArgs = { questions: Question[] }
 
-/** Puts questions to the user, and waits. */
+/** Asks the user questions, and waits for the answers. */
 export const questionTool = builtInTool<QuestionArgs, { answers: string[][] }>({
   name: 'question',
   description:

@@ -6,7 +6,7 @@ import { objectSchema } from '../tool/object-schema.js'
 import { MissingServiceError, requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 
-/** A list of things to do that cannot be kept as it is. */
+/** Thrown for an invalid task list. */
 export class TodoListError extends CapstanError {
   constructor(message: string) {
     super('todo_list_invalid', message)
@@ -18,7 +18,7 @@ markErrorClass(TodoListError, 'TodoListError')
 const maxTodos = 200
 const maxTodoLength = 1_000
 
-/** Keeps the session's list of things to do, which the host can show. */
+/** Saves the session's task list, which the host can show. */
 export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
   name: 'todo',
   description:

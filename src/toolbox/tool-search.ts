@@ -12,7 +12,7 @@ import { visibleLine } from './untrusted-text.js'
 type FoundTool = { id: string; description: string; parameters?: JsonSchema }
 type ToolSearchOutput = { matches: FoundTool[]; note: string }
 
-/** Finds tools that exist and are not shown, and shows them. */
+/** Finds tools that are not shown to the model, and offers them. */
 export const toolSearchTool = builtInTool<{ query: string; limit?: number }, ToolSearchOutput>({
   name: 'tool_search',
   description:

@@ -19,8 +19,9 @@ import { writeTool } from './write.js'
 export type ToolboxOptions = { readonly webSearch?: WebSearchOptions | undefined }
 
 /**
- * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all
- * sessions, except for web search, which counts. Sessions add `tool_search`; a host makes `think` by `createThinkTool`.
+ * Returns the tools that every session has, in the order in which a model sees them. They are stateless and shared by
+ * all sessions, except for web search, which counts its calls. Sessions add `tool_search`; a host creates `think` with
+ * `createThinkTool`.
  */
 export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
   return [...fixed, options.webSearch === undefined ? noWebSearch : createWebSearchTool(options.webSearch)]

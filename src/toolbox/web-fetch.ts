@@ -13,7 +13,7 @@ import { webHost } from './web-host.js'
 type WebFetchArgs = { url: string; format?: Format; timeout?: number }
 type Format = 'markdown' | 'text' | 'html'
 
-/** A page could not be given as text: the server said no, or sent what is not text. */
+/** Thrown when a page could not be returned as text: the server refused, or its content is not text. */
 export class WebFetchError extends CapstanError {
   constructor(message: string) {
     super('web_fetch_failed', message)
@@ -25,7 +25,7 @@ markErrorClass(WebFetchError, 'WebFetchError')
 const maxRawBytes = 5 * 1024 * 1024
 const usualTimeout = 30
 
-/** Fetches a page and gives the readable part of it. */
+/** Fetches a page and returns its readable part. */
 export const webFetchTool = builtInTool<WebFetchArgs, OutputEnvelope<string>>({
   name: 'web_fetch',
   description:

@@ -12,11 +12,11 @@ import { WebSearchError, type WebSearchProvider, type WebSearchResult } from './
 
 /** Options of `web_search`: its providers and limits. */
 export type WebSearchOptions = {
-  /** Where searches go. With several, each session keeps one of them, chosen by its id. */
+  /** The search providers. With several, each session uses one of them, chosen by its id. */
   readonly providers?: readonly WebSearchProvider[] | undefined
-  /** How many searches a session may make. Default: 25. */
+  /** The maximum number of searches of a session. Default: 25. */
   readonly maxCalls?: number | undefined
-  /** How long one may take. Default: 15 seconds. */
+  /** The time limit of one search, in milliseconds. Default: 15,000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -32,7 +32,7 @@ const parameters = frozenCopy(
 )
 
 /**
- * Makes the tool that searches the web. Without a provider it exists too, and says what is missing.
+ * Creates the tool that searches the web. Without a provider the tool exists too, and reports what is missing.
  *
  * @example
  * const webSearch = createWebSearchTool({ providers: [searxngSearch({ baseUrl: 'https://search.example' })] })

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** The checks or reports that were passed are invalid. */
+/** Thrown when the given checks or reports are invalid. */
 export class VerificationError extends CapstanError {
   constructor(message: string) {
     super('verification_invalid', message)

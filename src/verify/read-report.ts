@@ -10,7 +10,7 @@ import { VerificationError } from './errors.js'
 import { readSubject } from './read-commands.js'
 import { reportOf } from './report.js'
 
-/** A report of checks that ran elsewhere. What is left out is worked out from the checks. */
+/** A report of checks that ran elsewhere. Missing fields are computed from the checks. */
 export type GivenReport = Partial<Omit<VerificationReport, 'checks' | 'subject'>> & {
   readonly subject: string
   readonly checks?: readonly GivenCheck[]

@@ -9,11 +9,11 @@ import { type CheckCommand, readCommands } from './read-commands.js'
 /** The checks that must pass before a run is done. */
 export type VerifyRequirement = {
   readonly commands?: readonly VerificationCommand[]
-  /** The checks that the workspace offers by itself: all (`true`), or those of these presets. */
+  /** The checks that the workspace defines: all (`true`), or those of these presets. */
   readonly presets?: boolean | readonly string[]
-  /** What the report is about; `required checks` when left out. */
+  /** What the report is about. Default: `required checks`. */
   readonly subject?: string
-  /** How often the checks may fail before the run ends as it is; 3 when left out. */
+  /** How often the checks can fail before the run ends with that failure. Default: 3. */
   readonly maxAttempts?: number
   /** Runs every check with the model's permissions, so that rules and approvals apply to it, instead of the host's. */
   readonly asModel?: boolean

@@ -51,7 +51,7 @@ function subjectsOf(reports: readonly VerificationReport[], wanted: Verification
   return [...new Set(reports.filter(({ status }) => status === wanted).map(({ subject }) => subject))]
 }
 
-/** A summary, or the JSON text of one, in a sentence. */
+/** Formats a summary, or the JSON text of one, as a sentence. */
 export function formatVerificationSummary(given: VerificationSummary | string): string {
   const summary = readSummary(given)
   const { residual_risk_count } = summary

@@ -1,6 +1,5 @@
 /**
- * The files of this machine below one directory. Every session works there by itself: giving it says the same as the
- * workspace argument.
+ * The files of this machine below one directory. This is the default backend: it is equal to the workspace argument.
  *
  * @example
  * agent.session('.', { workspaceBackend: new LocalWorkspaceBackend('/srv/project') })

@@ -36,55 +36,57 @@ export type WorkspaceOptions = {
   readonly root: string
   /** Further directories that belong to it. */
   readonly roots?: readonly string[] | undefined
-  /** The directories that `{ad-hoc}` and `{user-data}` mean, at this moment; a new object when that has changed. */
+  /**
+   * The directories that `{ad-hoc}` and `{user-data}` expand to at this moment; a new object when they have changed.
+   */
   readonly places?: (() => OpenPlaces) | undefined
-  /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
+  /** `auto` (the default) confines commands if the machine supports it, and reports once if it does not. */
   readonly sandbox?: SandboxMode | undefined
   readonly sandboxOptions?:
     | Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase' | 'shownAt'>
     | undefined
-  /** Variables passed to commands, in addition to the fixed harmless list. */
+  /** Variables passed to commands, in addition to a fixed list of harmless ones. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
-  /** Limits of each command that replace the usual ones; `Infinity` lifts one. */
+  /** Limits of each command that replace the default ones; `Infinity` removes one. */
   readonly limits?: ResourceLimits | undefined
   /** What commands and tools can do on the network. */
   readonly network?: NetworkOptions | undefined
-  /** Files and directories that no tool and no command may read or change, such as the session store. */
+  /** Files and directories that no tool and no command can read or change, such as the session store. */
   readonly closed?: readonly string[] | undefined
-  /** Directories that the workspace is a copy of: what is denied there is denied here. */
+  /** Directories that the workspace is a copy of: what is denied there is denied here too. */
   readonly copyOf?: readonly string[] | undefined
-  /** Where scratch directories are made. */
+  /** The directory in which scratch directories are created. */
   readonly scratchDir?: string | undefined
-  /** Where this host keeps track of the processes it started. */
+  /** The directory in which this host records the processes it started. */
   readonly ledgerDir?: string | undefined
   readonly onNotice?: ((text: string) => void) | undefined
 }
 
-/** The network access of commands, and the private addresses that commands and tools can reach. */
+/** The network access of commands, and the private addresses that commands and tools can connect to. */
 export type NetworkOptions = Partial<NetworkRules> & {
-  /** All private addresses, or those of the named hosts. */
+  /** All private addresses (`true`), or those of the named hosts. */
   readonly allowPrivate?: AllowPrivate | undefined
 }
 
 /** Directories outside the workspace that a host opened for tools that declare them. Real paths. */
 export type OpenPlaces = { readonly adHoc: readonly string[]; readonly userData: readonly string[] }
 
-/** Checks each access of a call at the moment of use. Returns the reason of a refusal. */
+/** Checks each access of a call at the moment of use. Returns the reason for a refusal. */
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
   command(text: string, cwd: string): string | undefined | Promise<string | undefined>
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
-  /** What a sandbox hides from the call's commands. Absent: nothing. */
+  /** The paths that a sandbox hides from the call's commands. Absent: none. */
   unreadable?(): UnreadablePaths | undefined
-  /** Whether rules deny a host to the call's commands. Absent: none is denied. */
+  /** Returns whether rules deny a host to the call's commands. Absent: none is denied. */
   deniesHost?(host: string, port: number): boolean
   /** Called for each request of the call's commands that reached the proxy of their sandbox. */
   onRequest?(request: NetworkRequest): void
 }
 
-/** A tool tried what its call may not do. */
+/** Thrown when a tool tried something that its call is not allowed to do. */
 export class NotPermittedError extends CapstanError {
   constructor(what: string, why: string) {
     super('not_permitted', `${what}: ${why}`)
@@ -93,40 +95,42 @@ export class NotPermittedError extends CapstanError {
 
 markErrorClass(NotPermittedError, 'NotPermittedError')
 
-/** A workspace with everything that may be done to it: the only door to files, processes and network. */
+/** A workspace with its files, processes and network. Tools have no other access to the machine. */
 export interface Workspace {
-  /** Where it is: `local`, or the kind of its backend. */
+  /** The kind of the workspace: `local`, or the kind of its backend. */
   readonly backend: string
   /** The real path. */
   readonly root: string
-  /** What patterns are relative to; a new object once there is a scratch directory. */
+  /** The directories that patterns are relative to; a new object once there is a scratch directory. */
   readonly scope: Scope
   readonly files: WorkspaceFiles
   readonly shell: WorkspaceShell
   readonly scratch: Scratch
-  /** Real paths that are closed to every tool and command. */
+  /** Real paths that no tool and no command can access. */
   readonly closed: readonly string[]
   /** Resolves all links of a path; undefined when the target is outside the workspace or cannot be determined. */
   realPath(path: string): Promise<string | undefined>
-  /** Where an absolute path leads through every link; `follow: false` leaves a link at its end alone. */
+  /**
+   * Returns the target of an absolute path through every link; with `follow: false` a link at its end is not followed.
+   */
   followLinks(path: string, follow: boolean): Promise<PathFacts>
-  /** The first file below a directory that fits, or a text that says why the search ended early. */
+  /** Returns the first file below a directory that matches, or a text that says why the search ended early. */
   findBelow(directory: string, fits: (path: string) => boolean): Promise<string | undefined>
-  /** The surface for one call, held to its permit and stopped by its signal. */
+  /** Returns the runtime of one call, limited by its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
-  /** Starts a program next to the session, with its own permissions. It ends with `end`, or with the workspace. */
+  /** Starts a program for the session, with its own permissions. It ends with `end`, or with the workspace. */
   startServer(program: ServerProgram): Promise<PipedProcess>
-  /** Proves each denial of the sandbox by trying it. */
+  /** Tests each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>
-  /** Writes what the session changed to where it belongs. Throws where changes are written at once. */
+  /** Writes the session's changes to the underlying files. Throws if changes are written at once. */
   commit(): Promise<CommitOutcome>
-  /** Drops what the session changed and did not commit. Throws where changes are written at once. */
+  /** Drops the session's changes that were not committed. Throws if changes are written at once. */
   discard(): Promise<DiscardOutcome>
   /** Ends every command and job, and removes the scratch directory. */
   close(): Promise<void>
   /**
-   * Whether a new workspace with the same options is the same: nothing was started, and nothing is kept that has to be
-   * closed. Absent: it never is.
+   * Whether it can be replaced by a new workspace with the same options: nothing was started, and nothing has to be
+   * closed. Absent: it never can.
    */
   readonly isUnused?: boolean
 }

@@ -1,7 +1,7 @@
 import type { AgentConfig, McpServerConfig, ModelEntry, ProviderConfig } from './config.js'
 
 /**
- * A configuration as an object. Names are in camelCase; the names of ACL (`api_key`) work, too. Named entries
+ * A configuration as an object. Names are in camelCase; the names of ACL (`api_key`) are accepted too. Named entries
  * (providers, models, servers) are an object by name or a list.
  *
  * ```ts

@@ -25,7 +25,7 @@ export type AgentConfig = {
   readonly circuitBreakerThreshold?: number
   readonly providers: readonly ProviderConfig[]
   readonly storageBackend?: StorageBackend
-  /** A directory, or a URL that the store understands. */
+  /** A directory, or a URL in the form of the store. */
   readonly storageUrl?: string
   readonly sessionsDir?: string
   readonly memoryDir?: string
@@ -40,7 +40,7 @@ export type AgentConfig = {
   readonly sandbox?: SandboxMode
   /** Limits of each command. */
   readonly commandLimits?: CommandLimitsConfig
-  /** What commands can reach on the network. */
+  /** The hosts that commands can connect to. */
   readonly network?: NetworkConfig
   readonly maxParallelTasks?: number
   readonly autoParallel?: boolean
@@ -54,7 +54,7 @@ export type AgentConfig = {
   readonly queue?: QueueConfig
   readonly taskScheduler?: TaskSchedulerConfig
   readonly search?: SearchConfig
-  /** What the runs of every session work towards. */
+  /** The goal of every run of a session. */
   readonly goal?: GoalConfig
   /** Limits of tenants and of what the queue of a cluster stores, for workers. */
   readonly cluster?: ClusterConfig

@@ -16,13 +16,13 @@ export type ScheduleDefinition = {
   readonly name: string
   readonly file: string
   readonly enabled: boolean
-  /** When it fires; absent for one that only other triggers fire. */
+  /** The cron pattern; absent for a schedule with only other triggers. */
   readonly cron?: string
   /** Patterns of files in the workspace whose changes fire it. */
   readonly watch?: readonly string[]
   /** The environment variable with the secret of its webhook; absent: it has none. */
   readonly webhookSecret?: string
-  /** How many wake-ups its model can ask for between two other fires; absent: none. */
+  /** How many wake-ups its model can request between two other fires; absent: none. */
   readonly wakeUps?: number
   /** A name of the time zone database, such as `Europe/Berlin`. */
   readonly timeZone: string

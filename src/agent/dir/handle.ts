@@ -19,15 +19,18 @@ export interface AgentDirHandle {
   /** Fires a schedule now, after its running fires. Rejects if there is no schedule with that name. */
   runNow(schedule: string): Promise<FireReport>
   /**
-   * Answers a request of a webhook, for every framework that takes a fetch handler. The last part of the path is the
-   * name of the schedule.
+   * Answers a webhook request, for every framework that accepts a fetch handler. The last part of the path is the name
+   * of the schedule.
    */
   webhook(request: Request): Promise<Response>
-  /** Reads the directory again. Returns true if something has changed. Rejects if it has problems, unchanged. */
+  /**
+   * Reads the directory again. Returns true if something has changed. Rejects if it has problems, and then changes
+   * nothing.
+   */
   reload(): Promise<boolean>
   /** Starts no further fire, waits up to `drainMs` for running fires, and closes the sessions. */
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }
 
-/** Same as `stop`, with the name that other SDKs use. */
+/** Another name of {@link AgentDirHandle}. */
 export type ServeHandle = AgentDirHandle

@@ -6,7 +6,7 @@ import type { AgentDir } from './agent-dir.js'
 export type LoadAgentDirOptions = {
   /** The variables that `${NAME}` and `env("NAME")` read (default: `process.env`). */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** The workspace. If it is given, the scripts of the tools are checked, too. */
+  /** The workspace. If it is given, the scripts of the tools are checked too. */
   readonly workspace?: string
   /** The time zone of schedules that do not name one (default: UTC). */
   readonly timeZone?: string

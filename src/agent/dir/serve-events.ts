@@ -19,7 +19,7 @@ export type FireReport = {
   readonly sessionId: string
   /** When it was due, in milliseconds since the epoch. */
   readonly firedAtMs: number
-  /** It was started with `runNow`. */
+  /** Whether it was started with `runNow`. */
   readonly manual: boolean
   /** The trigger that fired it, when that was not its cron pattern. */
   readonly source?: 'webhook' | 'file' | 'wake_up'
@@ -65,9 +65,9 @@ export type ServeListener = (event: ServeEvent) => void
 export type ScheduleStatus = {
   readonly name: string
   readonly sessionId: string
-  /** Absent for a schedule that only other triggers fire. */
+  /** Absent for a schedule with only other triggers. */
   readonly cron?: string
-  /** What else fires it. */
+  /** The other triggers of the schedule. */
   readonly triggers: readonly ('webhook' | 'file' | 'wake_up')[]
   readonly timeZone: string
   readonly running: boolean

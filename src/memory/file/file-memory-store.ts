@@ -11,13 +11,13 @@ import { itemText } from './item-text.js'
 
 /** Options of `FileMemoryStore`. */
 export type FileMemoryStoreOptions = {
-  /** The disk. */
+  /** The file system. Default: the disk of this machine. */
   readonly files?: FileLayer
 }
 
 /**
- * Memories in a directory, a Markdown file each, for people to read, edit and delete: what they do is noticed. Any
- * number of sessions and processes may share the directory.
+ * Stores memories in a directory, one Markdown file each, which people can read, edit and delete; changes are noticed.
+ * Any number of sessions and processes can share the directory.
  *
  * ```ts
  * const store = new FileMemoryStore('.capstan/memory')

@@ -1,6 +1,6 @@
 import type { MemoryItem } from '../memory-item.js'
 
-/** How much importance and age count in addition to the words. */
+/** The weights of importance and age in addition to the words. */
 export type RelevanceWeights = {
   /** The number of days after which the weight of recency has fallen to about a third (1/e). */
   readonly decayDays?: number

@@ -13,7 +13,7 @@ export type FromAiSdkOptions = {
   readonly facts?: Partial<ModelFacts>
   readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming
-  /** How much the model is asked at most. */
+  /** The rate limits for the model. */
   readonly rateLimit?: RateLimit
 }
 

@@ -5,7 +5,7 @@ export type AwsAccess = {
   readonly region?: string | undefined
   readonly accessKeyId?: string | undefined
   readonly secretAccessKey?: string | undefined
-  /** Of temporary credentials. */
+  /** The session token of temporary credentials. */
   readonly sessionToken?: string | undefined
 }
 

@@ -12,7 +12,7 @@ export type CatalogueEntry = {
   readonly contextTokens?: number | undefined
   readonly outputTokens?: number | undefined
   readonly images: boolean
-  /** Whether it reads PDF files; assumed of models that take images where it is not known. */
+  /** Whether it reads PDF files; assumed for models that accept images if it is not known. */
   readonly documents: boolean
   readonly audio: boolean
   readonly video: boolean

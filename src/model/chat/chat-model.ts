@@ -30,7 +30,7 @@ export type ChatModelOptions = ConnectionOptions & {
   /** Differences of this server, which override what its name implies. */
   readonly dialect?: ChatDialect | undefined
   readonly promptCache?: PromptCache | undefined
-  /** How much the model is asked at most. Without it, only what its responses say. */
+  /** The rate limits for the model. Without it, only those that its responses state. */
   readonly rateLimit?: RateLimit | undefined
   /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
   readonly accessToken?: AccessToken | undefined

@@ -24,7 +24,9 @@ export type ObjectErrorFacts = {
   readonly truncated?: boolean
 }
 
-/** Thrown when a model returned no object that fits. The message contains the problems of the last answer. */
+/**
+ * Thrown when a model returned no object that matches the schema. The message contains the problems of the last answer.
+ */
 export class ObjectGenerationError extends CapstanError<ObjectErrorCode> {
   readonly issues: readonly ObjectIssue[]
   readonly mode: 'native' | 'tool' | 'prompt' | undefined

@@ -12,9 +12,9 @@ export type ObjectRequest = {
   readonly system?: string
   /** `auto` uses the best mode that the model supports. */
   readonly mode?: 'auto' | 'tool' | 'prompt'
-  /** How often an answer that does not fit is sent back to the model. Default: 2; at most 5. */
+  /** How often an answer that does not match is sent back to the model. Default: 2; at most 5. */
   readonly maxRepairAttempts?: number
-  /** For all attempts together. Default: two minutes. */
+  /** The time limit of all attempts together, in milliseconds. Default: 120,000. */
   readonly timeoutMs?: number
 }
 
@@ -35,7 +35,7 @@ export type PartialObject = { readonly value: unknown; readonly repairAttempt: n
 
 /** Asks the session's model for data. Its usage counts for the session. */
 export interface RuntimeObjects {
-  /** Generates an object. Rejects when no answer fits in the end, with the problems. */
+  /** Generates an object. Rejects with the problems when no answer matches after all repairs. */
   generate(
     request: ObjectRequest,
     options?: { readonly signal?: AbortSignal; onPartial?(partial: PartialObject): void },

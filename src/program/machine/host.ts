@@ -7,7 +7,7 @@ export type TextRequest = {
   readonly file_path: string
   readonly offset?: number
   readonly limit?: number
-  /** Only the first bytes are needed. */
+  /** The number of bytes that are needed, from the start. */
   readonly max_bytes?: number
 }
 /** A request for the paths that match a pattern. */

@@ -16,7 +16,7 @@ export type ProgramToolCall = {
   readonly success: boolean
   readonly exit_code: number
   readonly output_bytes: number
-  /** The program received only the beginning. */
+  /** Whether the program received only the start of the result. */
   readonly truncated?: true
   readonly metadata: JsonObject
 }

@@ -21,7 +21,7 @@ export type ProgramStep =
       readonly text: string
       /** The guest's clock from then on. */
       readonly at: number
-      /** Absent for what is not a tool call. */
+      /** The tool call. Absent for steps that are not one. */
       readonly call?: ProgramToolCall
     }
 

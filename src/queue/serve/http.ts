@@ -9,19 +9,19 @@ import { answerWorker } from './worker-protocol.js'
 
 /** Options of `session.serveQueue`. */
 export type ServeQueueOptions = {
-  /** The secret that workers send; at least 16 characters that cannot be guessed. */
+  /** The secret that workers send: at least 16 characters, not guessable. */
   readonly token: string
-  /** 0, the default: any that is free. */
+  /** The port. Default: 0, any free port. */
   readonly port?: number
-  /** `127.0.0.1` unless said otherwise. Any other address needs `allowRemote`. */
+  /** The address to listen on. Default: `127.0.0.1`. Any other address needs `allowRemote`. */
   readonly host?: string
-  /** Lets other machines in. What they send is not encrypted: put something before it that does so. */
+  /** Allows other machines to connect. The connection is not encrypted: use a TLS proxy in front of it. */
   readonly allowRemote?: boolean
-  /** The longest result; 8 MB unless said otherwise. */
+  /** The maximum size of a result, in bytes. Default: 8 MB. */
   readonly maxBodyBytes?: number
 }
 
-/** A door for workers. */
+/** A running HTTP endpoint for workers. */
 export interface QueueDoor {
   readonly url: string
   close(): Promise<void>

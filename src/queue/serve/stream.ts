@@ -7,7 +7,7 @@ import type { StreamLike } from '../../tool/stream-like.js'
 import type { TaskBoard } from '../engine.js'
 import { answerWorker } from './worker-protocol.js'
 
-/** The two ends of a worker: what it writes and what it reads, such as a child process's `stdout` and `stdin`. */
+/** The streams of a worker: what it writes and what it reads, such as a child process's `stdout` and `stdin`. */
 export type WorkerStreams = { readonly input: StreamLike; readonly output: StreamLike }
 
 const maxLineLength = 8 * 1024 * 1024

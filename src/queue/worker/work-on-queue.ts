@@ -7,26 +7,26 @@ import { QueueError } from '../errors.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { Queue } from './ask-queue.js'
 
-/** Does one task. Returns the output of the tool; when it throws, the task may be tried again. */
+/** Runs one task. Returns the output of the tool; when it throws, the task can be retried. */
 export type TaskHandler = (
   payload: JsonObject,
   context: {
     readonly task: ClaimedTask
-    /** Aborted when the task is no longer this worker's: what it gives then is not taken. */
+    /** Aborted when the task is no longer assigned to this worker: a later result is rejected. */
     readonly signal: AbortSignal
   },
 ) => unknown
 
 /** Options of `workOnQueue`. */
 export type QueueWorkerOptions = {
-  /** By the name of the tool; only these tasks are asked for. */
+  /** The handlers by the name of the tool; only tasks for these tools are requested. */
   readonly handlers: Readonly<Record<string, TaskHandler>>
   readonly lanes?: readonly Lane[]
-  /** How many tasks at once; 1 unless said otherwise. */
+  /** How many tasks run at once. Default: 1. */
   readonly concurrency?: number
-  /** For people who look at tasks. */
+  /** The name of the worker, shown to people who look at tasks. */
   readonly name?: string
-  /** Aborted: no further task is taken, and active ones are finished. */
+  /** When it is aborted, no further task is taken, and active ones are finished. */
   readonly signal?: AbortSignal
 } & (
   | { readonly url: string; readonly token: string }
@@ -35,8 +35,8 @@ export type QueueWorkerOptions = {
 )
 
 /**
- * Works on the tasks of a queue until the signal is aborted, or the streams end. Sends signs of life to the queue while
- * it works, and begins nothing that is no longer its own.
+ * Works on the tasks of a queue until the signal is aborted, or the streams end. Sends heartbeats to the queue while it
+ * works, and starts no task that is no longer its own.
  *
  * ```ts
  * await workOnQueue({ url, token, handlers: { bash: async ({ command }) => run(command) } })

@@ -8,7 +8,7 @@ export type HistoryErrorCode =
   | 'nothing_to_undo'
   | 'fork_point'
 
-/** A session cannot be gone back in, forked or undone that way; nothing was changed. */
+/** Thrown when a session cannot be rewound, forked or undone as requested; nothing was changed. */
 export class HistoryError extends CapstanError<HistoryErrorCode> {}
 
 markErrorClass(HistoryError, 'HistoryError')

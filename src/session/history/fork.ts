@@ -12,9 +12,9 @@ import { HistoryError } from './errors.js'
 
 /** Where a session is forked: after a message, or before one. Absent: at its end. */
 export type ForkPoint = {
-  /** The last message that is copied. The results of its calls come with it. */
+  /** The last message that is copied, together with the results of its calls. */
   readonly fromMessageId?: string
-  /** The first message that is not copied: to ask something else in its place. */
+  /** The first message that is not copied, to send another one in its place. */
   readonly beforeMessageId?: string
 }
 

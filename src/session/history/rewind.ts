@@ -7,7 +7,7 @@ import { isShown } from '../journal/recorded-conversation.js'
 import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 
-/** One message of a session, to be picked by a person or a program. */
+/** One message of a session, in a list to choose from. */
 export type MessageInfo = {
   readonly id: string
   readonly role: Message['role']
@@ -19,9 +19,9 @@ export type MessageInfo = {
 
 /** The outcome of a rewind. */
 export type RewindOutcome = {
-  /** The message that was gone back to, to be edited and sent again. */
+  /** The message that the session was rewound to, to be edited and sent again. */
   readonly prompt: string
-  /** How many messages are hidden, that one included. */
+  /** How many messages are hidden, including that one. */
   readonly hidden: number
 }
 

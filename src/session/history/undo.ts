@@ -13,25 +13,25 @@ import { isLink, maxImageBytes, noteChange, type WatchedPlace } from './watched-
 export type FileChangeInfo = {
   readonly path: string
   readonly kind: 'created' | 'modified' | 'removed' | 'unknown'
-  /** Lines that came and went; absent for what is not text, or is not any more what the run left. */
+  /** The number of added and removed lines; absent for binary files, and for files that changed after the run. */
   readonly added?: number
   readonly removed?: number
-  /** A unified diff from before the run to now, when it was asked for and both are text. */
+  /** A unified diff from before the run to now, if it was requested and both are text. */
   readonly diff?: string
-  /** It was put back. */
+  /** Whether the change was undone. */
   readonly undone: boolean
-  /** Why it cannot be put back as things are; absent: it can. */
+  /** Why the change cannot be undone now; absent: it can. */
   readonly whyNot?: string
 }
 
 /** The outcome of an undo, file by file. */
 export type UndoOutcome = {
-  /** The undo itself, which can be undone under this id. */
+  /** The id of the undo itself, with which it can be undone. */
   readonly undoId: string
-  /** The run, or the undo, that was taken back. */
+  /** The run, or the undo, that was undone. */
   readonly runId: string
   readonly restored: readonly string[]
-  /** Left as they are, each with the reason. */
+  /** The files that were not changed, each with the reason. */
   readonly refused: readonly { readonly path: string; readonly why: string }[]
 }
 

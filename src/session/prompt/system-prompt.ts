@@ -1,6 +1,6 @@
 import type { InstructionFile } from '../../workspace/instructions/read-instructions.js'
 
-/** The parts of the instructions that a host may word. None of them can take away what every session holds to. */
+/** The parts of the system prompt that a host can set. They cannot remove the rules that every session has. */
 export type PromptSlots = {
   readonly role?: string
   readonly guidelines?: string

@@ -3,21 +3,21 @@ import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 
-/** Where a replay stopped being what was recorded. */
+/** The first difference between a replay and its recording. */
 export type ReplayDifference = {
-  /** The place of the message, from 0. */
+  /** The position of the message, from 0. */
   readonly position: number
-  /** The id of the recorded message, where there is one. */
+  /** The id of the recorded message, if there is one. */
   readonly messageId?: string
-  /** Absent: nothing was recorded there. */
+  /** The recorded message. Absent: nothing was recorded there. */
   readonly expected?: Message
-  /** Absent: nothing came. */
+  /** The message of the replay. Absent: there was none. */
   readonly found?: Message
-  /** The same in words, with the very place inside the message. */
+  /** The difference as a sentence, with the exact position inside the message. */
   readonly words: string
 }
 
-/** A recorded model was asked something else than it was when it was recorded. */
+/** Thrown when a recorded model gets another request than the recorded one. */
 export class ReplayError extends CapstanError {
   readonly difference: ReplayDifference
 

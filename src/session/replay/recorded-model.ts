@@ -8,14 +8,14 @@ import { noAnswer, type RecordedSource, recordedAnswer, recordedFacts, recording
 
 /** Options of {@link recordedModel}. */
 export type RecordedModelOptions = {
-  /** False: answers in order whatever it is asked. */
+  /** `false`: answers in order, whatever the requests are. */
   readonly check?: boolean
   readonly facts?: Partial<ModelFacts>
 }
 
 /**
- * A model that answers with what was recorded, in order. It is asked what it was asked then, or rejects with a {@link
- * ReplayError} that says where the first message differs: also when a tool gave another result than it did then.
+ * Creates a model that answers with the recorded answers, in order. A request that differs from the recorded one, also
+ * because a tool returned another result, rejects with a {@link ReplayError} that names the first difference.
  *
  * @example
  * const state = foldSession((await store.read(id))?.records ?? [])

@@ -7,7 +7,7 @@ import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 
-/** A session from its log, or the messages of one. */
+/** A session from its log, or its messages. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
 /** What was said and not taken back, with compactions. Throws for what is neither a session nor a list of messages. */

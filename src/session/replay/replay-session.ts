@@ -9,35 +9,35 @@ import { stepByStep } from './step-by-step.js'
 
 /** Options of a replay. */
 export type ReplayOptions = {
-  /** Who answers: the recording (the default), or a model that is held against it. Tools are never run either way. */
+  /** The model that answers: the recording (the default), or a model that is compared with it. Tools are never run. */
   readonly model?: 'recorded' | Model
-  /** The message of the user to begin with; those before it are taken as they are. */
+  /** The user message to start with; earlier messages are used as they were recorded. */
   readonly from?: string
-  /** The instructions of a model other than the recording. */
+  /** The system prompt for a model other than the recording. */
   readonly instructions?: string
   readonly tools?: readonly ToolDefinition[]
   readonly signal?: AbortSignal
 }
 
-/** What a replay gives: every message as it comes, and at the end whether all of it was the same. */
+/** A step of a replay: each message, and at the end whether everything was the same. */
 export type ReplayStep =
   | {
       readonly type: 'message'
-      /** From 0. */
+      /** The position of the message, from 0. */
       readonly position: number
       readonly messageId: string
       readonly runId?: string
       readonly message: Message
-      /** For results of tools: the envelope of each, as it was recorded. */
+      /** For tool results: the recorded envelope of each. */
       readonly envelopes?: readonly (Envelope | undefined)[]
     }
   | { readonly type: 'difference'; readonly difference: ReplayDifference }
   | { readonly type: 'end'; readonly messages: number }
 
 /**
- * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It
- * goes step by step as it is read, and the last step is its end or the first difference. Nothing is touched and nothing
- * is written. Throws for a source that is not a recording.
+ * Replays a recorded session offline: in the same loop, with the answers and results of its log. It advances as it is
+ * read, and the last step is its end or the first difference. It has no effects and writes nothing. Throws for a source
+ * that is not a recording.
  *
  * @example
  * for await (const step of replaySession(state)) if (step.type === 'difference') console.log(step.difference.words)

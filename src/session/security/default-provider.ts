@@ -17,20 +17,23 @@ import { createWordFinder, type WordFinder } from './word-finder.js'
 
 /** Options of {@link DefaultSecurityProvider}. */
 export type SecurityOptions = {
-  /** What is found by its form. Default: the secrets; `'personal'` and `'all'` stand for several. */
+  /** The kinds that are found by their form. Default: the secrets; `'personal'` and `'all'` include several kinds. */
   readonly kinds?: readonly (RedactionKind | 'secrets' | 'personal' | 'all')[]
-  /** Other kinds for what goes to one place. */
+  /** Other kinds for one target. */
   readonly kindsFor?: Partial<Readonly<Record<TextTarget, SecurityOptions['kinds']>>>
-  /** Values that must show up nowhere, in none of their usual forms. Each has at least 8 characters. */
+  /** Values that must appear nowhere, in none of their usual forms. Each has at least 8 characters. */
   readonly secrets?: readonly string[]
-  /** Tokens of your own: everything with this prefix that is long enough. */
+  /** Your own kinds of tokens: every text with this prefix that is long enough. */
   readonly tokens?: readonly TokenShape[]
 }
 
-/** `{ name: 'ACME', prefix: 'acme_', minLength: 20 }`: at least 20 letters, digits, `_` or `-` after `acme_`. */
+/**
+ * A kind of token: `{ name: 'ACME', prefix: 'acme_', minLength: 20 }` matches at least 20 letters, digits, `_` or `-`
+ * after `acme_`.
+ */
 export type TokenShape = { readonly name: string; readonly prefix: string; readonly minLength?: number }
 
-/** A setting of the provider that cannot be used. */
+/** Thrown when a setting of the provider is invalid. */
 export class SecurityOptionsError extends CapstanError {
   constructor(message: string) {
     super('invalid_security_options', message)
@@ -46,9 +49,9 @@ markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
 let isClean: (provider: DefaultSecurityProvider, json: string, target: TextTarget) => boolean
 
 /**
- * Takes secrets out of texts, and reports texts from outside that try to give orders. Named secrets are replaced
- * everywhere, in each of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a
- * model that edits a file must see what is in it.
+ * Redacts secrets in texts, and reports texts from outside that look like instructions. Named secrets are replaced
+ * everywhere, in each of their forms, and so is text that looks like a key. Personal data is kept unless its redaction
+ * is configured, because a model that edits a file must see its content.
  *
  * @example
  * const security = new DefaultSecurityProvider({ secrets: ['correct-horse-battery'] })
@@ -101,7 +104,7 @@ export class DefaultSecurityProvider implements SecurityProvider {
     return redactShapes(own, this.#kinds[target])
   }
 
-  /** Named secrets only: what has a form is known when it is whole. */
+  /** Redacts named secrets only: secrets that are found by their form need the complete text. */
   redactStream(): TextStream {
     return createRedactingStream(this.#words() ?? createWordFinder([]), secretMark)
   }

@@ -1,27 +1,27 @@
-/** Where a text is going: into the model's context, out to the host (events, results), or into the session's log. */
+/** The target of a text: the model's context, the host (events, results), or the session's log. */
 export type TextTarget = 'model' | 'host' | 'record'
 
-/** Something in a text that tries to be more than data. It is reported, and decides nothing. */
+/** A part of a text that looks like instructions. It is reported, and has no effect on permissions. */
 export type SecurityFinding = {
   readonly kind: string
-  /** Where it begins. */
+  /** The position where it starts. */
   readonly at: number
-  /** The words, short and with everything invisible made visible. */
+  /** A short excerpt, with invisible characters made visible. */
   readonly excerpt: string
 }
 
 /** A provider that redacts and inspects texts of a session. */
 export interface SecurityProvider {
   readonly kind: string
-  /** The text without what must not go there. */
+  /** Returns the text without what must not reach this target. */
   redactOutput?(text: string, target: TextTarget): string
-  /** The same for a text that comes in pieces. */
+  /** Redacts a text that arrives in pieces. */
   redactStream?(): TextStream
-  /** What is suspicious about a text that came from outside. */
+  /** Returns suspicious parts of a text that came from outside. */
   inspectInput?(text: string): { readonly findings: readonly SecurityFinding[] }
 }
 
-/** A text in pieces: what may be passed on now; `end` gives the rest. */
+/** Redacts a text in pieces: each call returns what can be passed on now, and `end` returns the rest. */
 export type TextStream = {
   push(piece: string): string
   end(): string

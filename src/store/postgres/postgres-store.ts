@@ -26,11 +26,11 @@ import { decodeText, encodeId, encodeText } from './text.js'
 
 /** The settings of a {@link PostgresSessionStore}. */
 export type PostgresSessionStoreOptions = {
-  /** The database: `postgres://user:password@host:5432/name`. */
+  /** The address of the database: `postgres://user:password@host:5432/name`. */
   readonly url: string
   /**
    * The same database without a pooler in between, for notifications and to show that this process runs. Needed when
-   * `url` leads to PgBouncer in transaction mode; else a process that ended is noticed only after 15 s.
+   * `url` is PgBouncer in transaction mode; without it a process that ended is detected only after 15 s.
    */
   readonly directUrl?: string | undefined
   /** The schema of the tables. Default: `capstan`. */

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** A file, or a specification, that is not an agent. */
+/** Thrown when a file, or a specification, is not a valid agent. */
 export class AgentFileError extends CapstanError {
   constructor(message: string) {
     super('invalid_agent', message)

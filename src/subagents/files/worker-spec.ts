@@ -17,16 +17,16 @@ import {
 import { AgentFileError } from './errors.js'
 
 export const workerKinds = ['read_only', 'planner', 'implementer', 'verifier', 'reviewer', 'custom'] as const
-/** The kind of a worker, which gives it a prompt and permissions. */
+/** The kind of a worker, which sets its prompt and permissions. */
 export type WorkerKind = (typeof workerKinds)[number]
 
 export const confirmationInheritances = ['auto_approve', 'deny_on_ask', 'inherit_parent'] as const
 
-/** An agent in a few words: a kind of worker, and how it differs from others of its kind. */
+/** A short definition of an agent: a kind of worker, and its differences. */
 export type WorkerAgentSpec = {
   readonly name: string
   readonly description: string
-  /** `custom` by default: it has the permissions that its rules give, or all of the caller's. */
+  /** Default: `custom`, which has the permissions of its rules, or all of the caller's. */
   readonly kind?: WorkerKind
   readonly hidden?: boolean
   readonly permissions?: PermissionPolicy
@@ -36,7 +36,7 @@ export type WorkerAgentSpec = {
   readonly maxSteps?: number
   /** Its tasks always run in a separate worktree. */
   readonly isolation?: 'worktree'
-  /** How calls are handled that need approval by its own rules; denied unless given. */
+  /** What happens to calls that need approval by its own rules. Default: they are denied. */
   readonly confirmationInheritance?: (typeof confirmationInheritances)[number]
 }
 

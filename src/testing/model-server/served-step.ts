@@ -36,7 +36,7 @@ export type ServedStep = ModelStep & {
 /** A request as it reached the server. */
 export type ServedRequest = {
   readonly method: string
-  /** Including the query. */
+  /** The path, including the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Parsed JSON, or the text when it is not JSON. */

@@ -5,7 +5,7 @@ import { type PatchArgs, patchTool } from '../patch.js'
 
 export type ApplyPatchArgs = { patch?: string; diff?: string }
 
-/** The tool `patch` under the name that code agents know. */
+/** The tool `patch` under the name that other coding agents use. */
 export const applyPatchTool = builtInTool<ApplyPatchArgs>({
   name: 'apply_patch',
   description:

@@ -14,7 +14,7 @@ const tools: Readonly<Record<ExtensionToolName, AnyGovernedTool>> = {
   plan_exit: planExitTool,
 }
 
-/** The extension tools of a choice; `true`: all of them. */
+/** Returns the named extension tools; `true`: all of them. */
 export function extensionTools(chosen: boolean | readonly string[] = false): readonly AnyGovernedTool[] {
   if (chosen === false) return []
   return extensionToolNames.flatMap((name) => (chosen === true || chosen.includes(name) ? [tools[name]] : []))

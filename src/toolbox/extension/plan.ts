@@ -6,7 +6,7 @@ import { CapstanError } from '../../tool/errors.js'
 import { objectSchema } from '../../tool/object-schema.js'
 import { MissingServiceError, requireService } from '../require-service.js'
 
-/** Puts the session into the mode `plan`, which only ever takes permissions away. */
+/** Sets the mode `plan`, which only removes permissions. */
 export const planTool = builtInTool<{ reason?: string }>({
   name: 'plan',
   description:
@@ -22,7 +22,7 @@ export const planTool = builtInTool<{ reason?: string }>({
   },
 })
 
-/** Shows a plan to the user; a yes ends the mode `plan`. */
+/** Shows a plan to the user; an approval ends the mode `plan`. */
 export const planExitTool = builtInTool<{ plan: string }>({
   name: 'plan_exit',
   description:

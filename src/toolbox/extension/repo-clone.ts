@@ -16,7 +16,7 @@ const maxUrl = 2_000
 
 /**
  * Clones a repository over HTTP(S) into a new directory of the workspace. Git starts no hook, filter, helper or other
- * transport; it sends no credentials. The guarded network looks first whether there is a repository, so that private
+ * transport, and sends no credentials. The guarded network first checks that there is a repository, so that private
  * addresses, redirects to other hosts and hosts that a rule denies are refused before git runs.
  */
 export const repoCloneTool = builtInTool<RepoCloneArgs>({

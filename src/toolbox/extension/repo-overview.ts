@@ -16,7 +16,7 @@ const maxMeasured = 5_000
 const maxTreeLines = 400
 const defaultDepth = 3
 
-/** The tree of a directory and the languages in it, without the files that the session may not read or git ignores. */
+/** Returns the tree of a directory and its languages, without files that are denied or that git ignores. */
 export const repoOverviewTool = builtInTool<RepoOverviewArgs>({
   name: 'repo_overview',
   description:

@@ -6,8 +6,8 @@ const turnedAway =
   'it refuses automated queries for now. Try again later, or configure a provider that has an API.'
 
 /**
- * Searches with DuckDuckGo's page for browsers without scripts. It needs no key and guarantees nothing: it refuses
- * frequent requests, and its form may change.
+ * Searches with DuckDuckGo's page for browsers without scripts. It needs no key and has no guarantees: it refuses
+ * frequent requests, and its format can change.
  */
 export function duckDuckGoSearch({
   baseUrl = 'https://html.duckduckgo.com',

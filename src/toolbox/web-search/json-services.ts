@@ -8,7 +8,7 @@ export type KeyedService = { readonly apiKey: string; readonly baseUrl?: string 
 /** The services with this limit give no more in one request. */
 const maxAllowedResults = 20
 
-/** Brave Search, by its web search API. At most 20 results a call. */
+/** Searches with the web search API of Brave. At most 20 results per call. */
 export function braveSearch({
   apiKey,
   baseUrl = 'https://api.search.brave.com',
@@ -27,7 +27,7 @@ export function braveSearch({
   })
 }
 
-/** Exa, by its search API. */
+/** Searches with the API of Exa. */
 export function exaSearch({ apiKey, baseUrl = 'https://api.exa.ai' }: KeyedService): WebSearchProvider {
   const key = checkKey('exa', apiKey)
   return jsonService('exa', baseUrl, '/search', {
@@ -40,7 +40,7 @@ export function exaSearch({ apiKey, baseUrl = 'https://api.exa.ai' }: KeyedServi
 /** How much of each page to ask for: a snippet is made of it. */
 const snippetLength = { maxCharacters: 500 }
 
-/** Tavily, by its search API. At most 20 results a call. */
+/** Searches with the API of Tavily. At most 20 results per call. */
 export function tavilySearch({
   apiKey,
   baseUrl = 'https://api.tavily.com',
@@ -53,7 +53,10 @@ export function tavilySearch({
   })
 }
 
-/** A SearXNG instance. One on a private address must be in the session's `network.allowPrivate`, as `host:port`. */
+/**
+ * Searches with a SearXNG instance. One on a private address must be in the session's `network.allowPrivate`, as
+ * `host:port`.
+ */
 export function searxngSearch({ baseUrl }: { readonly baseUrl: string }): WebSearchProvider {
   return jsonService('searxng', baseUrl, '/search', {
     snippet: ['content'],

@@ -8,14 +8,14 @@ export type WebSearchResult = { readonly title: string; readonly url: string; re
 export type WebSearchRequest = {
   readonly query: string
   readonly maxResults: number
-  /** Aborted when the time of the call is up, or the run stops. */
+  /** Aborted at the time limit of the call, or when the run stops. */
   readonly signal: AbortSignal
-  /** The session's guarded network, on which the provider's `hosts` can be reached. */
+  /** The session's guarded network, which allows the provider's `hosts`. */
   readonly fetch: RuntimeNet['fetch']
 }
 
 /**
- * Where web searches go. Ones that need a key or their own client are a host's to write:
+ * A provider of web searches. A host can write its own:
  *
  * @example
  * const wiki: WebSearchProvider = {
@@ -26,12 +26,12 @@ export type WebSearchRequest = {
  */
 export interface WebSearchProvider {
   readonly name: string
-  /** The hosts it reaches through `fetch`, each with its port; what is not listed is refused there. */
+  /** The hosts that it connects to through `fetch`, each with its port; others are refused. */
   readonly hosts?: readonly string[] | undefined
   search(request: WebSearchRequest): Promise<readonly WebSearchResult[]>
 }
 
-/** A search that was refused or failed, in words that name the provider and never its key. */
+/** Thrown when a search was refused or failed. The message names the provider and never its key. */
 export class WebSearchError extends CapstanError {
   constructor(message: string) {
     super('web_search_failed', message)

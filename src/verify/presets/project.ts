@@ -6,7 +6,7 @@ export interface Listing {
   text(path: string, maxBytes: number): string | undefined
 }
 
-/** Checks that a project offers by itself. */
+/** Checks that a project defines, such as its scripts. */
 export type VerificationPreset = {
   readonly id: string
   readonly name: string

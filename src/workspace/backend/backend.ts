@@ -2,9 +2,8 @@ import type { WorkspaceFileSystem } from '../files/file-system.js'
 import type { LocalWorkspaceBackend } from '../local-backend.js'
 
 /**
- * A place that a session works in other than a directory of this machine: a file system, and a way to run commands if
- * it has one. It provides operations; paths, rules, versions and limits are checked outside of it, in the same way for
- * every backend.
+ * A workspace other than a directory of this machine: a file system, and a way to run commands if it has one. It
+ * provides operations; paths, rules, versions and limits are checked outside of it, in the same way for every backend.
  */
 export interface WorkspaceBackend {
   /** Names the kind of backend in messages and logs: lower-case letters, digits and `-`. */
@@ -12,7 +11,7 @@ export interface WorkspaceBackend {
   /** The absolute path of the workspace on the backend. */
   readonly root: string
   /**
-   * The directory of this machine that the workspace begins with. Instructions, rules, skills and agents of the project
+   * The directory of this machine that the workspace starts from. Instructions, rules, skills and agents of the project
    * are read there. Absent: the project has none on this machine.
    */
   readonly localRoot?: string | undefined
@@ -33,18 +32,20 @@ export type OpenBackend = {
   readonly fileSystem: WorkspaceFileSystem
   /** Equal for all users of the same files, so that their writes to one file run one after the other. */
   readonly id: string
-  /** Without it, and without `copiedCommands`, commands are refused with the code `commands_unavailable`. */
+  /**
+   * Runs commands. Without it, and without `copiedCommands`, commands are refused with the code `commands_unavailable`.
+   */
   readonly commands?: WorkspaceCommands | undefined
   /**
-   * Commands run in the sandbox of this machine, on a private copy of the files. What they change is written back
-   * through the file system. Without a sandbox they are refused. Ignored where `commands` is there.
+   * Commands run in the sandbox of this machine, on a private copy of the files. Their changes are written back through
+   * the file system. Without a sandbox they are refused. Ignored if `commands` is given.
    */
   readonly copiedCommands?: CopiedCommands | undefined
-  /** What `~` means in a command. Absent: the home directory of this process. */
+  /** The directory that `~` means in a command. Absent: the home directory of this process. */
   readonly home?: string | undefined
-  /** Writes what the session changed to where it belongs. Absent: changes are written at once. */
+  /** Writes the session's changes to the underlying files. Absent: changes are written at once. */
   commit?(): Promise<CommitOutcome>
-  /** Drops what the session changed and did not commit. */
+  /** Drops the session's changes that were not committed. */
   discard?(): Promise<DiscardOutcome>
   /** Ends the session's use of the backend. */
   close(): Promise<void>
@@ -58,13 +59,13 @@ export type DiscardOutcome = { readonly discarded: readonly string[] }
 
 /** Limits of the private copy that the commands of a backend run on. */
 export type CopiedCommands = {
-  /** How large the copy can be, in bytes; 4 GiB by default. */
+  /** The maximum size of the copy, in bytes. Default: 4 GiB. */
   readonly maxBytes?: number | undefined
-  /** How many files, directories and links it can have; 250,000 by default. */
+  /** The maximum number of files, directories and links. Default: 250,000. */
   readonly maxPaths?: number | undefined
 }
 
-/** Runs commands where the files of a backend are. */
+/** Runs commands on the machine that has the files of a backend. */
 export interface WorkspaceCommands {
   /**
    * What confines each command to the workspace, for the outcome of commands: the name of a container or virtual
@@ -74,9 +75,9 @@ export interface WorkspaceCommands {
   start(command: BackendCommand): Promise<BackendProcess>
 }
 
-/** A command that rules and grants have admitted. */
+/** A command that rules and grants have allowed. */
 export type BackendCommand = {
-  /** The words of the command. No shell reads them. */
+  /** The words of the command. They are not parsed by a shell. */
   readonly argv: readonly [string, ...string[]]
   /** A directory inside the workspace, as a real path. */
   readonly cwd: string
@@ -86,11 +87,11 @@ export type BackendCommand = {
 
 /** A running command of a backend. */
 export interface BackendProcess {
-  /** What it prints, both streams together. Ends when the command has ended. */
+  /** The output, both streams together. Ends when the command has ended. */
   readonly output: AsyncIterable<Uint8Array>
-  /** How it ended. Rejects when that cannot be known, for example because a connection broke. */
+  /** The exit code. Rejects when it cannot be known, for example because a connection broke. */
   readonly exit: Promise<{ readonly exitCode: number | null; readonly signal?: string | undefined }>
-  /** Ends the command and every process that it started. Resolves when they are gone. */
+  /** Ends the command and every process that it started. Resolves when they have ended. */
   end(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ export type WorkspaceBackendErrorCode =
   | 'backend_invalid'
   | 'overlay_full'
 
-/** The backend of a workspace cannot do what was asked, or cannot be reached. */
+/** Thrown when the backend of a workspace cannot do an operation, or cannot be reached. */
 export class WorkspaceBackendError extends CapstanError<WorkspaceBackendErrorCode> {
   constructor(code: WorkspaceBackendErrorCode, message: string, cause?: unknown) {
     super(code, message, cause === undefined ? undefined : { cause })

@@ -2,8 +2,8 @@ import type { MemoryFiles } from '../files/memory-files.js'
 import type { WorkspaceBackend } from './backend.js'
 
 /**
- * A workspace in memory, for tests and for agents that work on documents: a session reads, writes and searches these
- * files. Commands run in the sandbox, on a private copy of them.
+ * Creates a workspace in memory, for tests and for agents that work on documents: a session reads, writes and searches
+ * these files. Commands run in the sandbox, on a private copy of them.
  *
  * @example
  * const files = createMemoryFiles({ files: { 'notes.md': '# Notes\n' } })

@@ -9,16 +9,16 @@ import { createOverlayFileSystem, type OverlayChange, type OverlayFileSystem } f
 
 /** Options of {@link createOverlayBackend}. */
 export type OverlayBackendOptions = {
-  /** How many bytes of changed files are held in memory; 256 MiB by default. */
+  /** The maximum size of changed files in memory, in bytes. Default: 256 MiB. */
   readonly maxBytes?: number | undefined
-  /** How many paths can differ from the directory; 100,000 by default. Removed ones count too. */
+  /** The maximum number of paths that differ from the directory, including removed ones. Default: 100,000. */
   readonly maxPaths?: number | undefined
 }
 
 /**
- * A directory of this machine whose changes stay in memory until they are committed: `session.commit()` writes them all
- * or none, `session.discard()` drops them. Commands run in the sandbox, on a private copy of the directory with the
- * changes; what they change stays in memory too.
+ * Creates a workspace on a directory of this machine whose changes stay in memory until they are committed:
+ * `session.commit()` writes them all or none, `session.discard()` drops them. Commands run in the sandbox, on a private
+ * copy of the directory with the changes; their changes stay in memory too.
  *
  * @example
  * const session = agent.session('.', { workspaceBackend: createOverlayBackend('/srv/project') })

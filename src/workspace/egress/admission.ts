@@ -4,7 +4,7 @@ import { type BoundSecret, bindSecrets, secretsFor } from './host-secrets.js'
 import type { NetworkRules } from './network-options.js'
 import type { Refusal } from './network-request.js'
 
-/** Resolves a host and gives the address to connect to; throws when the host must not be reached. */
+/** Resolves a host and returns the address to connect to; throws when connecting to the host is not allowed. */
 export type CheckHost = (
   host: string,
   port: number,

@@ -10,7 +10,7 @@ import { commandCertificates } from './trusted-certificates.js'
 
 /** The network of the commands in a sandbox. */
 export type SandboxNetwork = NetworkRules & {
-  /** Resolves a host and refuses private addresses; the connection goes to the address it gives. */
+  /** Resolves a host and refuses private addresses; the connection goes to the returned address. */
   readonly checkHost: CheckHost
 }
 

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** An entry of `network.secrets` that cannot be used. Its message never holds the value. */
+/** Thrown for an invalid entry of `network.secrets`. The message never contains the value. */
 export class HostSecretError extends CapstanError {
   constructor(host: unknown, why: string) {
     super('host_secret_malformed', `The entry of network.secrets for ${JSON.stringify(host)} ${why}.`)

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** An entry of an allow-list of hosts that cannot be one. */
+/** Thrown for an invalid entry in an allow-list of hosts. */
 export class HostPatternError extends CapstanError {
   constructor(pattern: string) {
     super(

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 
 /** The network access of sandboxed commands. */
 export type NetworkRules = {
-  /** `example.com`, `*.example.com`, `example.com:8443`; none means no network. */
+  /** The allowed hosts: `example.com`, `*.example.com`, `example.com:8443`. Absent or empty: no network. */
   readonly allowHosts: readonly string[]
-  /** Only GET and HEAD: for all hosts (`true`), or for those that are named. */
+  /** Allows only GET and HEAD: for all hosts (`true`), or for those that are named. */
   readonly readOnly?: boolean | readonly string[] | undefined
-  /** Lets `git fetch` and `git clone` read from read-only hosts, which they do with POST. */
+  /** Allows `git fetch` and `git clone` to read from read-only hosts, for which they use POST. */
   readonly gitFetch?: boolean | undefined
   /** Headers that the proxy adds for single hosts, so that commands never see them. */
   readonly secrets?: readonly HostSecret[] | undefined
   readonly limits?: NetworkLimits | undefined
-  /** Further certificate authorities that servers of inspected hosts can have, as PEM. */
+  /** Additional certificate authorities for inspected hosts, as PEM. */
   readonly certificates?: string | undefined
 }
 
@@ -28,23 +28,23 @@ export type HostSecret = {
    * breaks around it are removed, and no tool and no command can open it.
    */
   readonly file?: string | undefined
-  /** What is sent in front of the content of `file`, such as `Bearer `. */
+  /** The text that is sent before the content of `file`, such as `Bearer `. */
   readonly prefix?: string | undefined
-  /** Sends it over plain http too. */
+  /** Sends the secret over plain http too. */
   readonly plainHttp?: boolean | undefined
 }
 
 /** Limits of the network for one command. */
 export type NetworkLimits = {
-  /** Connections at the same time; 256 by default. */
+  /** The maximum number of concurrent connections. Default: 256. */
   readonly maxConnections?: number | undefined
-  /** How long a connection can be silent, in milliseconds; 120,000 by default. */
+  /** How long a connection can be silent, in milliseconds. Default: 120,000. */
   readonly idleMs?: number | undefined
-  /** How long a connection can last, in milliseconds; 3,600,000 by default. */
+  /** How long a connection can last, in milliseconds. Default: 3,600,000. */
   readonly maxMs?: number | undefined
-  /** Bytes that a command can send in all; 1 GiB by default. */
+  /** How many bytes a command can send in total. Default: 1 GiB. */
   readonly maxUploadBytes?: number | undefined
-  /** Bytes that a command can receive in all; 16 GiB by default. */
+  /** How many bytes a command can receive in total. Default: 16 GiB. */
   readonly maxDownloadBytes?: number | undefined
 }
 

@@ -1,4 +1,6 @@
-/** A request of a sandboxed command that reached the proxy: what was asked, whether it was allowed, how it ended. */
+/**
+ * A request of a sandboxed command that reached the proxy: what was requested, whether it was allowed, how it ended.
+ */
 export type NetworkRequest = {
   /** `CONNECT` for a connection whose content the proxy does not see. */
   readonly method: string
@@ -18,7 +20,7 @@ export type NetworkRequest = {
   readonly durationMs: number
   /** The name of the header that the proxy added from `secrets`. */
   readonly secretHeader?: string | undefined
-  /** How many requests this one sums up, where a command sends very many. Absent: one. */
+  /** The number of requests that this one sums up, when a command sends very many. Absent: one. */
   readonly count?: number | undefined
 }
 

@@ -5,7 +5,7 @@ import { PathNotPermittedError, PathOutsideError, PathProtectedError } from './e
 import type { OpenMethod } from './open-directory.js'
 import { type Protection, protectedBelow, protectedBy } from './protected-path.js'
 
-/** Judges a real path at the moment of use: why it is refused, or nothing when it may be used. */
+/** Checks a real path at the moment of use. Returns the reason for a refusal, or nothing when it is allowed. */
 export type Permit = (kind: 'read' | 'write', realPath: string) => string | undefined
 
 /** What one user of the files may do. */

@@ -3,14 +3,16 @@ import { shownPath } from './shown-path.js'
 
 // Every message names the path as its caller wrote it: the real place may be one that the model must not learn of.
 
-/** The text can be no path here: empty, a NUL byte, too long, a name the platform reserves. */
+/**
+ * Thrown for a text that is not a valid path: empty, with a NUL byte, too long, or a name that the platform reserves.
+ */
 export class PathInvalidError extends CapstanError {
   constructor(path: string, problem: string) {
     super('path_invalid', `Path ${shownPath(path)} cannot be used: ${problem}.`)
   }
 }
 
-/** The path leads out of the workspace, by its text or through a link. */
+/** Thrown when the path leads out of the workspace, by its text or through a link. */
 export class PathOutsideError extends CapstanError {
   constructor(path: string, how = 'is outside the workspace') {
     super(
@@ -20,7 +22,7 @@ export class PathOutsideError extends CapstanError {
   }
 }
 
-/** The path is closed to every tool's writing, whatever the rules say. */
+/** Thrown when the path is protected: no tool can write it, whatever the rules say. */
 export class PathProtectedError extends CapstanError {
   constructor(path: string, protectedName: string) {
     super(
@@ -31,14 +33,14 @@ export class PathProtectedError extends CapstanError {
   }
 }
 
-/** The call's grant does not cover the real place of this path. */
+/** Thrown when the call's grant does not cover the real path. */
 export class PathNotPermittedError extends CapstanError {
   constructor(path: string, kind: 'read' | 'write', refusal: string) {
     super('path_not_permitted', `May not ${kind} ${shownPath(path)}: ${refusal}`)
   }
 }
 
-/** The links on the way lead round in a circle, or through more links than the system follows. */
+/** Thrown when the links of a path form a loop, or are more than the system follows. */
 export class LinkLoopError extends CapstanError {
   constructor(path: string) {
     super(
@@ -49,7 +51,7 @@ export class LinkLoopError extends CapstanError {
   }
 }
 
-/** Another process replaced parts of the path again and again while it was used. */
+/** Thrown when another process replaced parts of the path repeatedly while it was used. */
 export class PathUnstableError extends CapstanError {
   constructor(path: string) {
     super(
@@ -59,7 +61,7 @@ export class PathUnstableError extends CapstanError {
   }
 }
 
-/** There is nothing at the path. */
+/** Thrown when nothing exists at the path. */
 export class FileNotFoundError extends CapstanError {
   constructor(path: string) {
     super(
@@ -69,7 +71,7 @@ export class FileNotFoundError extends CapstanError {
   }
 }
 
-/** There is already something at the path. */
+/** Thrown when something already exists at the path. */
 export class FileExistsError extends CapstanError {
   constructor(path: string) {
     super(
@@ -79,14 +81,14 @@ export class FileExistsError extends CapstanError {
   }
 }
 
-/** It is there, but it is of the wrong kind for this: a directory, a pipe, a device. */
+/** Thrown when the entry at the path has the wrong kind: a directory, a pipe, a device. */
 export class FileKindError extends CapstanError {
   constructor(path: string, problem: string) {
     super('file_kind', `${shownPath(path)} ${problem}.`)
   }
 }
 
-/** One bound holds for reading and writing alike; past it this error, never "not found". */
+/** Thrown when a file is larger than the limit, which is the same for reading and writing. */
 export class FileTooLargeError extends CapstanError {
   readonly limit: number
 
@@ -100,7 +102,7 @@ export class FileTooLargeError extends CapstanError {
   }
 }
 
-/** The directory has more entries than are listed. */
+/** Thrown when the directory has more entries than the limit. */
 export class DirectoryTooLargeError extends CapstanError {
   constructor(path: string, limit: number) {
     super(
@@ -110,9 +112,9 @@ export class DirectoryTooLargeError extends CapstanError {
   }
 }
 
-/** The file is not the one that was read: changed, removed or created meanwhile. */
+/** Thrown when the file was changed, removed or created since it was read. */
 export class FileChangedError extends CapstanError {
-  /** The version it has now; undefined: there is no file. */
+  /** The current version; undefined: there is no file. */
   readonly version: string | undefined
 
   constructor(path: string, expected: string | null, version: string | undefined) {
@@ -127,10 +129,13 @@ export class FileChangedError extends CapstanError {
 /** A path that could not be undone, and the reason. */
 export type Left = { readonly path: string; readonly why: string }
 
-/** One of several changes failed: none was made, or those in `left` could not be undone. `cause`: the first error. */
+/**
+ * Thrown when one of several changes failed: none was made, or those in `left` could not be undone. `cause`: the first
+ * error.
+ */
 export class FilesNotChangedError extends CapstanError {
   readonly path: string
-  /** How many changes had been made before. */
+  /** How many changes had been made before the failure. */
   readonly done: number
   readonly left: readonly Left[]
 
@@ -146,7 +151,7 @@ export class FilesNotChangedError extends CapstanError {
   }
 }
 
-/** The file is not text in UTF-8. */
+/** Thrown when the file is not UTF-8 text. */
 export class FileNotTextError extends CapstanError {
   constructor(path: string) {
     super(
@@ -157,7 +162,10 @@ export class FileNotTextError extends CapstanError {
   }
 }
 
-/** No owner-write bit. A replacement would succeed by renaming, which is not what its owner meant by the mode. */
+/**
+ * Thrown when the file has no owner-write bit. Replacing it by a rename would succeed, against the intention of its
+ * owner.
+ */
 export class FileReadOnlyError extends CapstanError {
   constructor(path: string) {
     super(
@@ -167,7 +175,7 @@ export class FileReadOnlyError extends CapstanError {
   }
 }
 
-/** The call was cancelled before the file was read or written. */
+/** Thrown when the call was cancelled before the file was read or written. */
 export class FileAbortedError extends CapstanError {
   constructor(path: string) {
     super(
@@ -177,7 +185,10 @@ export class FileAbortedError extends CapstanError {
   }
 }
 
-/** The system refused. `errno` is its name for the reason; its message is left out, since it holds host paths. */
+/**
+ * Thrown when the system refused an operation. `errno` is the system's name of the reason; its message is omitted,
+ * because it contains host paths.
+ */
 export class FileSystemError extends CapstanError {
   readonly errno: string
 

@@ -4,7 +4,7 @@ import type { DirectoryEntry, FileStat } from '../../tool/runtime.js'
 export type FileSystemStat = FileStat & {
   /** The number of names (hard links) of the file. Absent: unknown. */
   readonly hardLinks?: number | undefined
-  /** Equal for all names of one file that has several, and for no other file. Absent: unknown, or one name. */
+  /** Equal for all hard links of one file, and different for other files. Absent: unknown, or only one link. */
   readonly sameFile?: string | undefined
   /** When the file last changed, by a clock that no program can set. Absent: unknown. */
   readonly changedAtMs?: number | undefined
@@ -16,25 +16,30 @@ export type FileSystemStat = FileStat & {
  * failure is an error whose `code` is the name that POSIX has for it (`EACCES`, `ENOSPC`, …).
  */
 export interface WorkspaceFileSystem {
-  /** What is at a path, a link as a link; undefined when there is nothing, also when a file is on the way. */
+  /**
+   * Returns the entry at a path, without following a link; undefined when there is nothing, also when a parent is a
+   * file.
+   */
   lstat(path: string): Promise<FileSystemStat | undefined>
-  /** Where the link at a path points to, as it is written there. */
+  /** Returns the target of the link at a path, as it is stored. */
   readLink(path: string): Promise<string>
-  /** The entries of a directory in any order, links as links. More than `limit` need not be read. */
+  /**
+   * Returns the entries of a directory in any order, without following links. Entries beyond `limit` need not be read.
+   */
   list(path: string, limit: number): Promise<DirectoryEntry[]>
-  /** The bytes of a file from `start` to `end` (exclusive), fewer where it ends earlier. */
+  /** Returns the bytes of a file from `start` to `end` (exclusive), fewer if it ends earlier. */
   read(path: string, start: number, end: number): Promise<Uint8Array>
-  /** Creates or replaces a file in a directory that exists. A reader sees the old bytes or the new ones. */
+  /** Creates or replaces a file in an existing directory. A reader sees the old bytes or the new ones. */
   write(path: string, bytes: Uint8Array, mode: number): Promise<void>
-  /** Creates a directory in one that exists. Another one that is there already is not an error. */
+  /** Creates a directory in an existing one. A directory that already exists is not an error. */
   makeDirectory(path: string): Promise<void>
   /** Removes a file, a link or an empty directory. */
   remove(path: string): Promise<void>
-  /** Moves a file, a link or a directory to a path where nothing is, in a directory that exists. */
+  /** Moves a file, a link or a directory to a path where nothing is, in an existing directory. */
   move(from: string, to: string): Promise<void>
   /**
-   * Where a path leads through all links, in one step, for backends where each look costs a round trip; undefined when
-   * that cannot be said. Absent: `lstat` and `readLink` are called for each name.
+   * Resolves all links of a path in one step, for backends where each call costs a round trip; undefined when it cannot
+   * be determined. Absent: `lstat` and `readLink` are called for each name.
    */
   realPath?(path: string): Promise<string | undefined>
 }

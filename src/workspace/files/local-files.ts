@@ -42,7 +42,7 @@ export type LocalFilesOptions = {
   /** The maximum size of a file that is read or written as a whole. */
   readonly maxFileBytes?: number | undefined
   readonly maxEntries?: number | undefined
-  /** False: a write is acknowledged before it is on the disk. */
+  /** `false`: a write is acknowledged before it is on disk. */
   readonly durable?: boolean | undefined
   /** For tests: the method that other platforms use. */
   readonly method?: OpenMethod | undefined
@@ -55,7 +55,7 @@ export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal 
 export type ModeWriteOptions = WriteOptions & {
   /** The mode of a new file. */
   readonly mode?: number
-  /** True: a file that exists gets `mode` too. */
+  /** `true`: an existing file gets `mode` too. */
   readonly changeMode?: boolean
 }
 

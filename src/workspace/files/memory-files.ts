@@ -16,21 +16,21 @@ export type MemoryFilesOptions = {
   readonly permit?: Permit | undefined
   readonly maxFileBytes?: number | undefined
   readonly maxEntries?: number | undefined
-  /** The time of a change; without it each change is one millisecond after the last. */
+  /** Returns the time of a change. Default: each change is one millisecond after the last. */
   readonly clock?: (() => number) | undefined
 }
 
 /** Files that exist only in memory. */
 export interface MemoryFiles extends WorkspaceFiles {
-  /** The file system below these files, without their checks: what a workspace backend is made of. */
+  /** The file system below these files, without their checks, for a workspace backend. */
   readonly fileSystem: WorkspaceFileSystem
   /** Distinguishes these files from all others in memory. */
   readonly lockName: string
 }
 
 /**
- * The files of a workspace that exists only in memory, for tests and for hosts without a disk. Same answers and
- * refusals as on a disk; there are no links. A session uses them through {@link createMemoryBackend}.
+ * Creates the files of a workspace in memory, for tests and for hosts without a disk. They behave as on a disk, without
+ * links. A session uses them through {@link createMemoryBackend}.
  *
  * @example
  * const files = createMemoryFiles({ files: { 'readme.md': '# Hello\n' } })

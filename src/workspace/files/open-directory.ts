@@ -6,11 +6,11 @@ import { promisify } from 'node:util'
 /**
  * How the gap between checking a path and using it is closed.
  *
- * `handle`: a directory is opened first and its real path asked of the open handle (`/proc/self/fd`); all that follows
- * goes through that handle, so that no link put in its place afterwards can matter. Linux.
+ * `handle`: a directory is opened first and its real path read from the open handle (`/proc/self/fd`); everything else
+ * uses that handle, so that a link that replaces the directory later has no effect. Linux.
  *
- * `compare`: the real path is computed, used, and computed again afterwards. A swap in between is noticed, but for an
- * effect such as a rename only after it happened. Everywhere else, since Node has no `openat`.
+ * `compare`: the real path is computed, used, and computed again afterwards. A swap in between is detected, but for an
+ * effect such as a rename only after it happened. Used elsewhere, because Node has no `openat`.
  */
 export type OpenMethod = 'handle' | 'compare'
 

@@ -1,17 +1,17 @@
 import { availableParallelism, totalmem } from 'node:os'
 
-/** Limits of one command with all its processes. What is left out is as the host has it. */
+/** Limits of one command with all its processes. Limits that are not given are those of the host. */
 export type ResourceLimits = {
   readonly memoryBytes?: number | undefined
-  /** Processes and threads at the same time. */
+  /** The maximum number of processes and threads at the same time. */
   readonly processes?: number | undefined
-  /** Time of processors, added up. */
+  /** The maximum processor time of all processes together, in seconds. */
   readonly cpuSeconds?: number | undefined
-  /** How much a command can add to the disk. */
+  /** How many bytes a command can add to the disk. */
   readonly diskBytes?: number | undefined
-  /** The size of a single file. */
+  /** The maximum size of a single file, in bytes. */
   readonly fileBytes?: number | undefined
-  /** Open files of each process. */
+  /** The maximum number of open files of each process. */
   readonly openFiles?: number | undefined
 }
 

@@ -14,7 +14,7 @@ export type NetErrorCode =
   /** The server answered, and the answer cannot be used: cut off, malformed, or in an encoding we do not read. */
   | 'net_bad_response'
 
-/** A request that was refused or failed. `net_refused` is final: the same request is refused again. */
+/** Thrown when a request was refused or failed. `net_refused` is final: the same request is refused again. */
 export class NetError extends CapstanError<NetErrorCode> {}
 
 markErrorClass(NetError, 'NetError')

@@ -36,14 +36,17 @@ export interface RuleFiles {
   readonly workspaceFile: string
   load(scope: Scope): Promise<LoadedRules>
   /**
-   * Adds a rule that the user agreed to permanently. Throws {@link RuleFileError}, and writes nothing, when the file
-   * would then contain anything but what it contained before and this rule. The examples of the rules are tried in
-   * `scope`; absent: the workspace itself.
+   * Adds a rule that the user approved permanently. Throws {@link RuleFileError}, and writes nothing, when the file
+   * would then contain anything but its old content and this rule. The examples of the rules are checked in `scope`;
+   * absent: the workspace itself.
    */
   add(rule: Rule, scope?: Scope): Promise<void>
-  /** Removes the rules of the user's own file that `isRemoved` picks, and returns them. All other lines stay. */
+  /**
+   * Removes the rules of the user's own file for which `isRemoved` returns true, and returns them. All other lines
+   * stay.
+   */
   remove(isRemoved: (rule: Rule) => boolean, scope?: Scope): Promise<Rule[]>
-  /** The user has read the workspace's file as it is now, and its rules count from here on. */
+  /** Confirms the current text of the workspace's file for the user: its rules apply from now on. */
   confirm(confirmation: string): Promise<void>
 }
 
@@ -54,7 +57,7 @@ export type LoadedRules = {
   readonly workspace?: ProjectRules | undefined
 }
 
-/** A rule file that cannot be read; nothing runs on rules that are only half known. */
+/** Thrown when a rule file cannot be parsed; no call runs with incomplete rules. */
 export class RuleFileError extends CapstanError {
   constructor(file: string, cause: unknown) {
     super('rule_file_unreadable', `The rule file ${file} cannot be used: ${messageOf(cause)}`, { cause })

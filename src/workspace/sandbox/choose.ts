@@ -11,24 +11,27 @@ import { checkRoot, hiddenPaths } from './hidden-paths.js'
 import { rootOnlyFiles } from './root-only-files.js'
 
 /**
- * `required`: no sandbox, no command. The name of a backend: no other sandbox will do. `auto`: a sandbox where there is
- * one, and a notice where there is none.
+ * `required`: without a sandbox no command runs. The name of a backend: only that sandbox is used. `auto`: a sandbox if
+ * there is one, and a notice if there is none.
  */
 export type SandboxMode = 'auto' | 'required' | 'off' | SandboxBackend
 
 /** Paths that commands in the sandbox can see and write in addition to the workspace. */
 export type SandboxOptions = {
-  /** Places shown read-only although they lie in a hidden one, such as toolchains in a home directory. */
+  /** Paths shown read-only although they are in a hidden directory, such as toolchains in a home directory. */
   readonly readOnly?: readonly string[] | undefined
   readonly writable?: readonly string[] | undefined
   /** Paths to hide in addition to home directories, `/run`, `/tmp` and the like. */
   readonly hidden?: readonly string[] | undefined
   /**
-   * The session's own scratch directory, once there is one: writable, at its real path. Asked at the start of each
-   * command; one that is made later is seen by the next command.
+   * Returns the session's own scratch directory, once it exists: it is writable, at its real path. Called at the start
+   * of each command; a directory that is created later is visible to the next command.
    */
   readonly scratch?: () => string | undefined
-  /** The directory of all scratch directories, which is hidden. Made if missing, to be hidden from the start. */
+  /**
+   * The directory of all scratch directories, which is hidden. Created if it is missing, so that it is hidden from the
+   * start.
+   */
   readonly scratchBase?: string | undefined
   /**
    * Names in the workspace to protect in addition to `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the
@@ -40,9 +43,9 @@ export type SandboxOptions = {
    * hides that directory instead.
    */
   readonly shownAt?: string | undefined
-  /** Only this sandbox. Absent: the first of bubblewrap, Landlock and Seatbelt that holds on this machine. */
+  /** Uses only this sandbox. Absent: the first of bubblewrap, Landlock and Seatbelt that works on this machine. */
   readonly backend?: SandboxBackend | undefined
-  /** Where bubblewrap is, when it is not in one of the usual places. */
+  /** The path of bubblewrap, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined
   /** Absent: no network at all. */
   readonly network?: SandboxNetwork | undefined

@@ -13,14 +13,17 @@ import { newToken } from '../shell/run-marker.js'
 import { deniedName, escapeScript, secret } from './escape-script.js'
 import { rootOnlyFiles } from './root-only-files.js'
 
+/** The result of one escape attempt of the doctor. */
 export type DoctorCheck = {
   readonly check: string
-  /** The wall held: what was tried did not succeed. */
+  /** Whether the attempt was blocked. */
   readonly held: boolean
   readonly detail: string
-  /** The sandbox of this machine does not have what was to be tried: `detail` says why, and `held` is true. */
+  /**
+   * False when the sandbox of this machine does not have what was to be tried: `detail` says why, and `held` is true.
+   */
   readonly applies?: false | undefined
-  /** The sandbox was written without a machine to try it on. */
+  /** Whether the sandbox was written without a machine to test it on. */
   readonly unproven?: true | undefined
 }
 

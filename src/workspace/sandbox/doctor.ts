@@ -30,7 +30,7 @@ import { seatbeltChecks } from './seatbelt/seatbelt-checks.js'
 
 export type { DoctorCheck }
 
-/** Tries to break out of the sandbox in every way we know, from inside, and reports what held. */
+/** Tries every known way to escape from the sandbox, from inside, and reports which attempts were blocked. */
 export async function doctor(options: DetectOptions = {}): Promise<DoctorCheck[]> {
   const detection = await detectSandbox(options)
   if (detection.kind === 'none') {

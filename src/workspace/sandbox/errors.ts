@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** A sandbox is required, and this machine cannot give one. */
+/** Thrown when a sandbox is required, and none works on this machine. */
 export class SandboxUnavailableError extends CapstanError {
   constructor(reason: string, advice: string) {
     super(
@@ -10,7 +10,7 @@ export class SandboxUnavailableError extends CapstanError {
   }
 }
 
-/** The workspace is a directory that cannot be kept apart from the rest of the machine. */
+/** Thrown when the workspace is a directory that cannot be isolated from the rest of the machine. */
 export class SandboxRootError extends CapstanError {
   constructor(root: string, why: string) {
     super(
@@ -20,7 +20,7 @@ export class SandboxRootError extends CapstanError {
   }
 }
 
-/** A directory has more in it than can be checked before each command. */
+/** Thrown when a directory has more entries than can be checked before each command. */
 export class TreeTooLargeError extends CapstanError {
   constructor(root: string, directories: number) {
     super(
@@ -30,7 +30,7 @@ export class TreeTooLargeError extends CapstanError {
   }
 }
 
-/** More places have to be hidden than a sandbox can have mounts. */
+/** Thrown when more paths must be hidden than a sandbox can have mounts. */
 export class TooManyMasksError extends CapstanError {
   constructor(count: number, most: number) {
     super(

@@ -11,13 +11,13 @@ import { sandboxExec } from './seatbelt/seatbelt-checks.js'
 
 /** Options of {@link detectSandbox}. */
 export type DetectOptions = {
-  /** Only this one. Absent: the first that works. */
+  /** Tries only this one. Absent: the first that works. */
   readonly backend?: SandboxBackend | undefined
-  /** Where bubblewrap is, when it is not in one of the usual places. */
+  /** The path of bubblewrap, when it is not in one of the usual places. */
   readonly bubblewrap?: string | undefined
-  /** The system to look for a sandbox of. Absent: this one. */
+  /** The operating system. Absent: that of this machine. */
   readonly platform?: string | undefined
-  /** Where `sandbox-exec` of macOS is, when it is not in its usual place. */
+  /** The path of `sandbox-exec` of macOS, when it is not in its usual place. */
   readonly sandboxExec?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export type SandboxDetection =
       readonly kind: 'bubblewrap'
       readonly path: string
       readonly version: string
-      /** Why missing control files are held by placeholders in the workspace; absent where the guard works. */
+      /** Why missing control files are protected by placeholders in the workspace; absent when the guard works. */
       readonly unguarded?: string | undefined
     }
   | {
@@ -37,7 +37,7 @@ export type SandboxDetection =
     }
   | {
       readonly kind: 'seatbelt'
-      /** Where `sandbox-exec` is. */
+      /** The path of `sandbox-exec`. */
       readonly path: string
     }
   | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
@@ -48,7 +48,7 @@ const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/cu
 const install =
   'Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), or set sandbox to "off" to run commands without one.'
 
-/** Finds out which sandbox this machine can give. Each is tried, since being installed says little. */
+/** Detects which sandbox works on this machine. Each is tried, because being installed is not enough. */
 export async function detectSandbox(options: DetectOptions = {}): Promise<SandboxDetection> {
   return firstWorking(options, (backend) => detectBackend(backend, options))
 }

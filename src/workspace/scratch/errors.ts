@@ -10,7 +10,7 @@ export class ScratchUnsafeError extends CapstanError {
   }
 }
 
-/** The session's scratch directory has reached its limit. */
+/** Thrown when the session's scratch directory has reached its limit. */
 export class ScratchFullError extends CapstanError {
   constructor(bytes: number, limit: number) {
     super(
@@ -20,14 +20,14 @@ export class ScratchFullError extends CapstanError {
   }
 }
 
-/** The scratch directory was deleted when its session closed. */
+/** Thrown when the scratch directory was deleted because its session closed. */
 export class ScratchClosedError extends CapstanError {
   constructor() {
     super('scratch_closed', 'The scratch directory was closed with its session; open a new session.')
   }
 }
 
-/** The scratch directory was replaced by another file or directory, which was not touched. */
+/** Thrown when the scratch directory was replaced by another file or directory, which was not touched. */
 export class ScratchForeignError extends CapstanError {
   constructor() {
     super(

@@ -9,7 +9,7 @@ export type SearchErrorCode =
   | 'search_unavailable'
   | 'search_failed'
 
-/** A search that could not be started or completed. */
+/** Thrown when a search could not be started or completed. */
 export class SearchError extends CapstanError<SearchErrorCode> {}
 
 markErrorClass(SearchError, 'SearchError')

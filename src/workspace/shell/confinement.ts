@@ -33,33 +33,33 @@ export type ConfinedCommand = {
 }
 
 /**
- * The permissions of one command, derived from the grant of its call. Only a sandbox can
- * hold a command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
+ * The confinement of one command, derived from the grant of its call. Only a sandbox can enforce it: without one
+ * (`sandbox: 'none'` in the outcome) all of it is ignored.
  */
 export type CallConfinement = {
   /**
-   * Hosts this command may reach, written like the shell's `allowHosts` and never more than those. None: no network.
-   * Absent: all of `allowHosts`.
+   * The hosts that this command can connect to, in the form of the shell's `allowHosts` and never more than those.
+   * Empty: no network. Absent: all of `allowHosts`.
    */
   readonly hosts?: readonly string[] | undefined
-  /** Hosts among those that rules deny, asked for each connection. Absent: none. */
+  /** Returns whether rules deny one of these hosts; called for each connection. Absent: none is denied. */
   readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   /** Called for each request of the command that reached the proxy of its sandbox. */
   readonly onRequest?: ((request: NetworkRequest) => void) | undefined
   /**
-   * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads
-   * elsewhere, is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either
-   * way.
+   * Real directories inside the workspace that stay writable; the rest of it is read-only. Directories that are
+   * missing, or lead elsewhere, are ignored. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay
+   * writable in any case.
    */
   readonly writable?: readonly string[] | undefined
   /**
-   * Real paths to hide: a file cannot be opened, a directory looks empty, and neither takes writes. Other hard links of
+   * Real paths to hide: a file cannot be opened, a directory looks empty, and neither is writable. Other hard links of
    * a hidden file in the workspace are hidden too. A copy of it, such as an object in `.git`, is not found.
    */
   readonly masked?: readonly string[] | undefined
-  /** Which files to hide in the same way, wherever they are in the workspace; looked for before each command. */
+  /** Which files to hide in the same way, anywhere in the workspace; they are searched for before each command. */
   readonly unreadable?: UnreadablePaths | undefined
-  /** What a command that only runs git may change in its repositories. Absent: every git directory is read-only. */
+  /** What a command that only runs git can change in its repositories. Absent: every git directory is read-only. */
   readonly git?: GitWork | undefined
 }
 
@@ -67,9 +67,9 @@ export type CallConfinement = {
 export type UnreadablePaths = {
   /** The same object as long as the answers are the same. */
   readonly key: object
-  /** Takes a real path. True for a directory: all of it. */
+  /** Returns whether a real path is denied. For a directory: whether all of it is. */
   denies(path: string): boolean
-  /** Places outside the workspace to look in. */
+  /** Directories outside the workspace to search. */
   readonly outside?: readonly string[] | undefined
 }
 

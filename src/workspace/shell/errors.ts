@@ -1,27 +1,27 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** The command could not be started at all. The system's own error is in `cause`. */
+/** Thrown when the command could not be started at all. The system's own error is in `cause`. */
 export class ShellStartError extends CapstanError {
   constructor(message: string, cause?: unknown) {
     super('shell_start_failed', message, cause === undefined ? undefined : { cause })
   }
 }
 
-/** The working directory that was asked for is not a directory inside the workspace. */
+/** Thrown when the requested working directory is not a directory inside the workspace. */
 export class ShellDirectoryError extends CapstanError {
   constructor(message: string) {
     super('shell_directory_refused', message)
   }
 }
 
-/** A variable that the host named for commands cannot be passed on. */
+/** Thrown when a variable that the host named for commands cannot be passed on. */
 export class ShellEnvironmentError extends CapstanError {
   constructor(message: string) {
     super('shell_environment_refused', message)
   }
 }
 
-/** There is no background job of that name. */
+/** Thrown when no background job has the id. */
 export class ShellJobError extends CapstanError {
   constructor(id: string, known: readonly string[]) {
     super(
@@ -33,7 +33,7 @@ export class ShellJobError extends CapstanError {
   }
 }
 
-/** The shell was closed: nothing can be started any more. */
+/** Thrown when the shell was closed. */
 export class ShellClosedError extends CapstanError {
   constructor() {
     super('shell_closed', 'This shell was closed, so it starts no more commands. Open a new session.')

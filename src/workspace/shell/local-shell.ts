@@ -26,27 +26,29 @@ import { directoryAt, directoryInside } from './working-directory.js'
 
 /** Options of {@link createLocalShell}. */
 export type LocalShellOptions = {
-  /** The workspace: where commands run and, in a sandbox, all they can write to. */
+  /** The workspace: commands run there and, in a sandbox, can write only there. */
   readonly root: string
-  /** Further directories of the workspace: writable and protected like `root`, and a command may run in them. */
+  /** Further directories of the workspace: writable and protected like `root`, and usable as working directories. */
   readonly roots?: readonly string[] | undefined
-  /** Where this host keeps track of its processes; the same directory for every session of the host. */
+  /** The directory in which this host records its processes; the same for every session of the host. */
   readonly ledgerDir: string
   readonly sandbox: SandboxMode
   readonly sandboxOptions?: SandboxOptions | undefined
-  /** Variables passed to commands, in addition to the fixed harmless list. */
+  /** Variables passed to commands, in addition to a fixed list of harmless ones. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Where programs are looked for; a fixed list when absent. */
+  /** The search path for programs. Default: a fixed list. */
   readonly path?: string | undefined
-  /** All limits of each command; absent: those of `defaultLimits`. */
+  /** All limits of each command. Default: `defaultLimits`. */
   readonly limits?: ResourceLimits | undefined
-  /** False: limits are not enforced by control groups but measured, as on a machine without them. */
+  /** `false`: limits are not enforced by control groups but measured, as on a machine without them. */
   readonly controlGroups?: boolean | undefined
-  /** With the sandbox `off`: programs have the environment of the user, and `open` takes any working directory. */
+  /** With the sandbox `off`: programs have the environment of the user, and `open` accepts any working directory. */
   readonly asUser?: boolean | undefined
-  /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
+  /**
+   * Creates a new private file for a long output and returns its path. Default: a file that is removed with the shell.
+   */
   readonly scratchFile?: ((label: string) => Promise<string>) | undefined
-  /** Called once when there is no sandbox although one was wanted. */
+  /** Called once when there is no sandbox although one was requested. */
   readonly onNotice?: ((text: string) => void) | undefined
   readonly now?: (() => number) | undefined
   readonly graceMs?: number | undefined
@@ -59,15 +61,15 @@ export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfi
 export interface WorkspaceShell extends RuntimeShell {
   run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
   start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>
-  /** Ends every command and job and removes what the shell made. */
+  /** Ends every command and job, and removes the files of the shell. */
   close(): Promise<void>
 }
 
-/** Runs commands on this machine, in a sandbox where there is one. */
+/** Runs commands on this machine, in a sandbox if there is one. */
 export interface LocalShell extends WorkspaceShell {
-  /** Whether it has run nothing, so that nothing of it has to be closed. */
+  /** Whether no command was run, so that nothing has to be closed. */
   readonly isUnused: boolean
-  /** Starts a program by its words, without a shell; it is talked to over its streams until it ends. */
+  /** Starts a program without a shell; the caller communicates with it over its streams until it ends. */
   open(
     argv: readonly string[],
     options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
@@ -79,7 +81,7 @@ const fileBytes = 512 * 1024 * 1024
 const killMs = 2000
 
 /**
- * Commands on this machine, each in a fresh `/bin/bash` that reads no start-up file.
+ * Creates a shell that runs commands on this machine, each in a new `/bin/bash` that reads no start-up file.
  *
  * ```ts
  * const ledgerDir = '/home/me/.capstan/processes'

@@ -19,15 +19,18 @@ export interface ProcessInput extends ProcessStream {
   end(): unknown
 }
 
-/** A program that is talked to over its streams. */
+/** A running program with its standard streams. */
 export type PipedProcess = {
   readonly stdin: ProcessInput
   readonly stdout: ProcessOutput
   readonly stderr: ProcessOutput
-  /** What confines it: the name of the sandbox, or `none`. */
+  /** The name of the sandbox that confines it, or `none`. */
   readonly sandbox: string
-  /** The program itself is gone; what it started may not be. */
+  /** Resolves when the program itself has ended; processes that it started may still run. */
   readonly exit: Promise<{ readonly exitCode: number | null; readonly signal?: string }>
-  /** Closes its input; if it does not end by itself, ends it and all it started. Every caller gets the same end. */
+  /**
+   * Closes its input; if the program does not end by itself, ends it and all processes that it started. Every caller
+   * gets the same promise.
+   */
   end(): Promise<void>
 }

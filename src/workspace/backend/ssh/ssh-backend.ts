@@ -8,7 +8,7 @@ import { openConnection, type SshConnection } from './ssh-connection.js'
 
 /** Options of {@link createSshBackend}. */
 export type SshBackendOptions = {
-  /** The host, or its name in the configuration of ssh; `user@host` also. */
+  /** The host, or its name in the configuration of ssh; `user@host` is accepted too. */
   readonly host: string
   /** The absolute path of the workspace on the host. */
   readonly root: string
@@ -22,7 +22,7 @@ export type SshBackendOptions = {
 }
 
 /**
- * A workspace on another machine, through the system's `ssh`. The host needs an SSH server with SFTP, bash and
+ * Creates a workspace on another machine, through the system's `ssh`. The host needs an SSH server with SFTP, bash and
  * `setsid`, and nothing of Capstan. Commands run with all permissions of the account there.
  *
  * @example
