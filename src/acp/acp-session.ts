@@ -63,7 +63,7 @@ export class AcpSession {
     })
     this.#shown.title = this.session.title ?? ''
     this.#writer = new UpdateWriter({
-      contextSize: () => kernelOf(this.session).model().facts.contextTokens,
+      contextSize: () => kernelOf(this.session).models.current().facts.contextTokens,
       costUsd: () => this.session.spending().costUsd,
       changesOf: (toolId) => this.#changes.get(toolId) ?? [],
       now: () => host.options.now(),
@@ -207,7 +207,7 @@ export class AcpSession {
       mode: await this.session.mode(),
       model: this.session.modelName(),
       models: this.place.models,
-      thoughtLevel: kernelOf(this.session).model().facts.reasoning ? this.#thoughtLevel : undefined,
+      thoughtLevel: kernelOf(this.session).models.current().facts.reasoning ? this.#thoughtLevel : undefined,
     }
   }
 

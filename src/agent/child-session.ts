@@ -39,7 +39,7 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
           for await (const event of run.stream) onEvent(event)
           return run.result
         },
-        usage: () => kernelOf(session).spending.usage,
+        usage: () => kernelOf(session).spending.total.usage,
         close: () => session.close(),
       }
     },
@@ -89,7 +89,7 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
   return {
     ...inherited(options),
     role: agent.prompt,
-    model: agent.model ?? parent.model(),
+    model: agent.model ?? parent.models.current(),
     maxToolRounds: steps,
     maxExecutionTimeMs: Math.min(task.timeoutMs, options.maxExecutionTimeMs ?? task.timeoutMs),
     permissionPolicy: inTree(parent, task, ownRules(agent)),
@@ -99,12 +99,12 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
     ...omitUndefined({
       extra: agent.caller === 'agent' ? callerLine : undefined,
       manifest: manifestFor(options, agent),
-      metadata: parent.identity().metadata,
+      metadata: parent.queue.active?.metadata ?? options.metadata,
       onAsk: agent.confirmationInheritance === 'deny_on_ask' ? undefined : task.onAsk,
       onQuestion: task.onQuestion,
     }),
     hostEnv: omitUndefined({
-      clock: parent.clock,
+      clock: options.hostEnv?.clock,
       random: options.hostEnv?.random,
       // Subagents that run at the same time take ids in no fixed order, so each has its own generator.
       idGenerator: options.hostEnv?.idGenerator && new SequentialIdGenerator(task.taskId),

@@ -35,7 +35,7 @@ export async function openRunSession(
     const state = await load(options.store, run.sessionId)
     const session = await open(options, run, state, onQuestion)
     try {
-      await kernelOf(session).recorder?.open()
+      await kernelOf(session).log.recorder?.open()
       return { session, state }
     } catch (error) {
       await session.close()

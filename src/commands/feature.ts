@@ -43,27 +43,27 @@ function commandSession(session: FeatureContext): CommandSession {
   const servers = session.service('servers')
   return {
     context: () => {
-      const { provider, id } = session.model()
-      const { usage, costUsd } = session.spending
+      const { provider, id } = session.models.current()
+      const { usage, costUsd } = session.spending.total
       return {
         sessionId: session.sessionId,
         workspace: session.root,
         model: `${provider}/${id}`,
-        historyLen: session.conversation.trimmed + session.conversation.messages.length,
+        historyLen: session.log.conversation.trimmed + session.log.conversation.messages.length,
         totalTokens: usage.totalTokens,
         ...omitUndefined({ totalCost: costUsd }),
         toolNames: session.tools.names(),
         mcpServers: servers?.connected() ?? [],
       }
     },
-    usage: () => session.spending.usage,
-    models: () => session.spending.models,
+    usage: () => session.spending.total.usage,
+    models: () => session.spending.total.models,
     mcpServers: async (signal) => (await servers?.list(signal)) ?? [],
     isBuiltinTool: (name) => session.isBuiltinTool(name),
-    setModel: (name) => session.setModel(name),
+    setModel: (name) => session.models.set(name),
     compact: (signal, options) => session.compact(signal, options),
     goals: session.service('goals'),
     contextUsage: (signal) => session.contextUsage(signal),
-    clearHistory: () => session.conversation.clear(),
+    clearHistory: () => session.log.conversation.clear(),
   }
 }

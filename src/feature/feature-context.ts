@@ -40,19 +40,17 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly parent: ParentSession | undefined
 
   readonly tools: SessionTools
-  readonly conversation: SessionConversation
+  readonly log: FeatureLog
   readonly confirmations: SessionConfirmations
   readonly questions: SessionQuestions
   readonly redactor: TextRedactor
-  /** The value without the keys of the configuration: for the conversation and for hooks. */
-  withoutKeys<Value>(value: Value): Value
-  /** Tokens and cost of everything that the session has asked of models. */
   readonly spending: SessionSpending
-  readonly budget: Budget
-  /** Absent without a store. */
-  readonly recorder: FeatureRecorder | undefined
   /** The active run. */
   readonly activeRunId: string | undefined
+  readonly queue: {
+    /** False when no such run is queued or active. */
+    cancel(runId: string, reason: string): boolean
+  }
 
   /** Aborted when the session is closed. */
   readonly signal: AbortSignal
@@ -74,18 +72,18 @@ export interface FeatureContext<Options = object, Setup = object> {
   observe(event: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<void>
 
   /** The workspace, the rules and the gate, opened with the first use. */
-  engine(): Promise<Engine>
+  readonly engine: { open(): Promise<Engine> }
   /** A direct call of the host: it takes the path of every call, with the host's privileges. */
   callTool(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult>
-  /** Whether this is one of the tools that only a host calls. */
-  isHostTool(tool: AnyTool): boolean
   /** Whether a tool of this name comes with the package. */
   isBuiltinTool(name: string): boolean
 
-  model(): Model
-  setModel(name: string): Promise<void>
+  readonly models: {
+    current(): Model
+    set(name: string): Promise<void>
+  }
   /** The system prompt: created once and the same from then on. */
-  instructions(): Promise<string>
+  readonly prompt: { text(): Promise<string> }
   /** What a run of the loop needs, for a conversation of its own or the session's. */
   loopParts(signal: AbortSignal, conversation: Conversation): Promise<RunParts>
   /** Replaces old messages by a summary. Undefined when there was nothing to do. */
@@ -95,12 +93,6 @@ export interface FeatureContext<Options = object, Setup = object> {
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
   /** What fills the context window of the model. */
   contextUsage(signal: AbortSignal): Promise<ContextUsage>
-  /** Writes the spending of requests outside of runs to the log. */
-  saveSpending(): Promise<void>
-  /** The run that file changes of the work at this moment belong to. */
-  changesOwner(): string
-  /** False when no such run is queued or active. */
-  cancelRun(runId: string, reason: string): boolean
 }
 
 /** The parts of a session that touch the world: opened when they are first needed, closed with the session. */
@@ -127,6 +119,17 @@ export interface SessionTools {
   offer(names: readonly string[]): void
   addAll(tools: readonly AnyTool[]): void
   remove(name: string): boolean
+  /** Whether this is one of the tools that only a host calls. */
+  isHostTool(tool: AnyTool): boolean
+}
+
+/** What a session has on record. */
+export interface FeatureLog {
+  readonly conversation: SessionConversation
+  /** Absent without a store. */
+  readonly recorder: FeatureRecorder | undefined
+  /** The run that file changes of the work at this moment belong to. */
+  changesOwner(): string
 }
 
 /** A conversation whose messages have ids. */
@@ -168,14 +171,23 @@ export interface TextRedactor {
   tokens(text: string, target: 'model' | 'record'): string
   /** For the events of one run: text that comes in pieces is checked across their borders. */
   events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
+  /** Takes the keys of the configuration out of a value, for the conversation and for hooks; absent without keys. */
+  readonly withoutKeys?: <Value>(value: Value) => Value
 }
 
+/** What a session spends, and the budget that it is held to. */
 export interface SessionSpending {
-  readonly usage: Usage
-  readonly costUsd: number | undefined
-  readonly models: readonly {
-    readonly model: string
+  /** Tokens and cost of everything that the session has asked of models. */
+  readonly total: {
     readonly usage: Usage
-    readonly costUsd?: number
-  }[]
+    readonly costUsd: number | undefined
+    readonly models: readonly {
+      readonly model: string
+      readonly usage: Usage
+      readonly costUsd?: number
+    }[]
+  }
+  readonly budget: Budget
+  /** Writes the spending of requests outside of runs to the log. */
+  save(): Promise<void>
 }

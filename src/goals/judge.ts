@@ -32,7 +32,7 @@ export async function judgeGoal(
         schema: verdictSchema,
         schemaName: 'verdict',
         system: instructions,
-        prompt: `The goal:\n${description}\n\nThe end of the transcript:\n\n${endOf(session.conversation.view)}`,
+        prompt: `The goal:\n${description}\n\nThe end of the transcript:\n\n${endOf(session.log.conversation.view)}`,
       },
       { signal, model },
     )

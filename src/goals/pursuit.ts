@@ -39,7 +39,7 @@ export class Pursuit {
     this.#before = spentBy(session)
     this.#earlierCost = earlier?.totals.costUsd ?? 0
     const { maxCostUsd, maxRounds, maxTimeMs, description } = goal
-    if (Number.isFinite(maxCostUsd) && session.model().facts.price === undefined)
+    if (Number.isFinite(maxCostUsd) && session.models.current().facts.price === undefined)
       throw new GoalError(
         'goal.maxCostUsd needs the price of the model, which is not known. Declare the model with its cost in the configuration, or leave the limit out.',
       )
@@ -156,10 +156,10 @@ export class Pursuit {
 
 type Spent = { readonly costUsd: number | undefined; readonly unpricedTokens: number }
 
-function spentBy({ spending }: GoalSession): Spent {
-  const unpriced = spending.models.filter(({ costUsd }) => costUsd === undefined)
+function spentBy({ spending: { total } }: GoalSession): Spent {
+  const unpriced = total.models.filter(({ costUsd }) => costUsd === undefined)
   return {
-    costUsd: spending.costUsd,
+    costUsd: total.costUsd,
     unpricedTokens: unpriced.reduce((sum, { usage }) => sum + usage.totalTokens, 0),
   }
 }

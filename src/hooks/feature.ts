@@ -100,7 +100,7 @@ function createSessionHooks(session: HookSession): Hooks {
     createHooks({
       session: place,
       now: () => session.now(),
-      clean: (payload) => session.withoutKeys(payload),
+      ...omitUndefined({ clean: session.redactor.withoutKeys }),
       onNotice: ({ hookId, message }) => session.emit({ type: 'notice', source: `hook ${hookId}`, message }),
     })
   for (const one of options.hooks ?? []) register(hooks, one)
@@ -127,8 +127,9 @@ async function promptThroughHooks(
   if (hooks.has('pre_prompt')) {
     const payload = {
       prompt,
-      system_prompt: await session.instructions(),
-      message_count: history?.length ?? session.conversation.trimmed + session.conversation.messages.length,
+      system_prompt: await session.prompt.text(),
+      message_count:
+        history?.length ?? session.log.conversation.trimmed + session.log.conversation.messages.length,
     }
     prompt = promptOf(await hooks.run('pre_prompt', payload, { signal }))
   }

@@ -266,7 +266,7 @@ export class SessionServers {
     return {
       name,
       roots: [root, ...(options.roots ?? [])],
-      startServer: async (program) => (await session.engine()).workspace.startServer(program),
+      startServer: async (program) => (await session.engine.open()).workspace.startServer(program),
       // The PATH of the user is not a secret, and most servers are started through a program that is found there.
       path,
       ...(ask !== undefined && {

@@ -67,7 +67,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     const query = textOf(message)
     const guard = session.service('recallGuard')
     if (guard !== undefined && !(await guard.mayRecall(query, signal))) return message
-    const shown = shownIn(history ?? session.conversation.view)
+    const shown = shownIn(history ?? session.log.conversation.view)
     const offered = session.use(memoryFeature).then((memory) => memory.offer(query, shown))
     const section = await unlessAborted(offered, signal)
     if (section === undefined) return message

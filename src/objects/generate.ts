@@ -24,7 +24,7 @@ export async function generateFor<Value = unknown>(
   let costUsd: number | undefined
   const made = await generateObject<Value>(request, {
     ...options,
-    facts: (model ?? session.model()).facts,
+    facts: (model ?? session.models.current()).facts,
     signal: options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]),
     now: () => session.now(),
     ask: async (asked, signal, onPiece) => {
@@ -32,7 +32,7 @@ export async function generateFor<Value = unknown>(
       if (cost !== undefined) costUsd = (costUsd ?? 0) + cost
       return answer
     },
-  }).finally(() => session.saveSpending())
+  }).finally(() => session.spending.save())
   return { ...made, ...omitUndefined({ costUsd }) }
 }
 

@@ -131,7 +131,7 @@ class SessionQueue {
     if (sessionTools.has(tool.name)) return run()
     const queue = this.#queue ?? (await this.#load())
     const lane = queue.toolLanes.get(tool.name) ?? laneOfKind(tool.kind)
-    const staysHere = tool.mcp !== undefined || this.#session.isHostTool(tool)
+    const staysHere = tool.mcp !== undefined || this.#session.tools.isHostTool(tool)
     const urgency = laneNames.indexOf(lane)
     return queue.pass(
       {
@@ -267,7 +267,8 @@ class SessionQueue {
       import('./local-engine.js'),
       import('./queue-log.js'),
     ])
-    const { sessionId, recorder, redactor, options } = session
+    const { sessionId, redactor, options } = session
+    const { recorder } = session.log
     const settings = readQueueConfig(options.queueConfig ?? {})
     const log = recorder && new QueueLog({ note: (note) => recorder.note(note), redact: redactor.record })
     const engine = settings.engine ?? new LocalEngine(settings, () => session.newId(), log)
@@ -293,7 +294,8 @@ class SessionQueue {
 
   /** The tasks of an earlier process. */
   async #restore({ board }: LocalEngine): Promise<RestoredTasks | undefined> {
-    const { sessionId, restored, conversation } = this.#session
+    const { sessionId, restored } = this.#session
+    const { conversation } = this.#session.log
     if (restored?.queue === undefined) return undefined
     const { RestoredTasks } = await import('./restored-tasks.js')
     const lastMessageId = conversation.kept.at(-1)?.id

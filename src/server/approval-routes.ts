@@ -183,7 +183,7 @@ async function shownApproval(
 
 /** What a call would do to files, as a user of the terminal sees it too. A file that rules deny is not shown. */
 async function previewOf(toolName: string, args: unknown, session: Session): Promise<string | undefined> {
-  const { workspace } = await kernelOf(session).engine()
+  const { workspace } = await kernelOf(session).engine.open()
   const preview = await previewEdits(toolName, args, workspace.files)
   if (preview === undefined || 'whyNot' in preview) return undefined
   const isUnreadable = await unreadableFor(session)

@@ -21,14 +21,14 @@ export const historyRoutes: readonly Route[] = [
     tag: 'history',
     responses: listResponse('The messages.', 'history', 'HistoryMessage'),
     handle: async ({ session }) =>
-      json(200, { history: historyOf(await kernelOf(session).conversation.readAll()) }),
+      json(200, { history: historyOf(await kernelOf(session).log.conversation.readAll()) }),
   }),
   sessionRoute('GET', '/messages', 'listMessages', {
     summary: 'The messages with their ids, roles and first words.',
     tag: 'history',
     responses: listResponse('The messages.', 'messages', 'Message'),
     handle: async ({ session }) =>
-      json(200, { messages: listMessages(await kernelOf(session).conversation.readAll()) }),
+      json(200, { messages: listMessages(await kernelOf(session).log.conversation.readAll()) }),
   }),
   sessionRoute('POST', '/rewind', 'rewindSession', {
     summary: 'Hide a message of the user and everything after it.',

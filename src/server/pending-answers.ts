@@ -106,7 +106,7 @@ export class PendingAnswers {
 
 /** Whether a call of this id has put a question, in a process that has ended. */
 function hasAsked(session: Session, callId: string): boolean {
-  return kernelOf(session).conversation.messages.some(
+  return kernelOf(session).log.conversation.messages.some(
     ({ role, content }) =>
       role === 'assistant' &&
       content.some(

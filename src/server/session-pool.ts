@@ -148,7 +148,7 @@ export class SessionPool {
 
   /** Closes a session that this process has for writing; it is opened again on use. */
   async release(session: Session): Promise<void> {
-    if (kernelOf(session).recorder?.isHeld === true) await this.close(session.sessionId)
+    if (kernelOf(session).log.recorder?.isHeld === true) await this.close(session.sessionId)
   }
 
   /** Closes all sessions here and leaves their runs for another process. */
@@ -170,7 +170,7 @@ export class SessionPool {
 
   /** Whether another living process has the session open for writing. */
   async isElsewhere(session: Session): Promise<boolean> {
-    if (kernelOf(session).recorder?.isHeld === true) return false
+    if (kernelOf(session).log.recorder?.isHeld === true) return false
     return isHeld(this.store, session.sessionId, this.#now)
   }
 
@@ -183,7 +183,7 @@ export class SessionPool {
     known.usedAtMs = this.#now()
     const session = await known.opening
     // A session that another process has written to since is read again.
-    if ((await kernelOf(session).recorder?.isStale()) !== true) return session
+    if ((await kernelOf(session).log.recorder?.isStale()) !== true) return session
     if (this.#entries.get(sessionId) === known) {
       this.#entries.delete(sessionId)
       void session.suspend()

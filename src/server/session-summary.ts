@@ -1,6 +1,6 @@
 import { load } from '../session/journal/restore.js'
 import type { Session } from '../session/session.js'
-import { SpendingAccount } from '../session/spending.js'
+import { restoredSpending } from '../session/spending.js'
 import { isHeld } from '../store/is-held.js'
 import type { RunRow } from '../store/records.js'
 import type { SessionInfo } from '../store/session-store.js'
@@ -54,7 +54,7 @@ export class SessionSummaries {
     const state = await load(this.#pool.store, info.id).catch(() => undefined)
     if (state === undefined) return undefined
     const runs = [...state.runs.values()]
-    const { usage, costUsd } = new SpendingAccount(state).total.total()
+    const { usage, costUsd } = restoredSpending(state).total.list()
     const { agent, task } = state.session ?? {}
     const model =
       state.messages.findLast(({ row }) => row.model !== undefined)?.row.model ?? state.session?.model

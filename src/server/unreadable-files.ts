@@ -8,7 +8,7 @@ import { kernelOf } from '../session/session-class.js'
  * may show it the text of such a file.
  */
 export async function unreadableFor(session: Session): Promise<(path: string) => Promise<boolean>> {
-  const { authority, workspace } = await kernelOf(session).engine()
+  const { authority, workspace } = await kernelOf(session).engine.open()
   const unreadable = unreadableFiles(authority.agent())
   return async (path) => {
     if (unreadable === undefined) return false

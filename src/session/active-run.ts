@@ -4,6 +4,7 @@ import { isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { RunTotals } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
+import type { UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { AgentResult } from './agent-result.js'
@@ -24,6 +25,8 @@ export class ActiveRun {
   readonly #controller = new AbortController()
   /** Whether the model will still read what is said to it meanwhile. */
   steerable = false
+  /** Messages of the user that the model has not read yet. */
+  readonly steering: UserMessage[] = []
   /** What approval policies and tools find in `run.metadata`. */
   metadata: JsonObject | undefined
   readonly #pass: (event: AgentEvent) => void

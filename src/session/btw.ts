@@ -24,7 +24,7 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
   const parts = await partsFor(
     kernel,
     kernel.signal,
-    createConversation({ messages: kernel.conversation.view }),
+    createConversation({ messages: kernel.log.conversation.view }),
   )
   let prompt = question
   for (const feature of featuresWith('rewriteSideQuestion'))
@@ -41,7 +41,7 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
     },
     { role: 'user', content: [{ type: 'text', text: prompt }] },
   )
-  await kernel.saveSpending()
+  await kernel.spending.save()
   return {
     question,
     answer: kernel.redactor.text(text),

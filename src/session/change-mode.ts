@@ -7,13 +7,13 @@ const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()
 
 /** Sets the mode of a session: it applies from the next call on, and is recorded and emitted. */
 export async function changeMode(
-  { recorder, emit }: Pick<SessionKernel, 'recorder' | 'emit'>,
+  { log, emit }: SessionKernel,
   authority: SessionAuthority,
   mode: ModeName | undefined,
 ): Promise<void> {
   beforePlan.delete(authority)
   authority.setMode(mode)
-  await recorder?.session({ mode: mode ?? null })
+  await log.recorder?.session({ mode: mode ?? null })
   emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
 }
 

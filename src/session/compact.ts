@@ -20,16 +20,16 @@ export async function compactNow(
   { focus }: CompactOptions = {},
 ): Promise<CompactOutcome | undefined> {
   checkFocus(focus)
-  const beforeMessages = kernel.conversation.view.length
+  const beforeMessages = kernel.log.conversation.view.length
   if (beforeMessages === 0) return undefined
-  const parts = { ...(await partsFor(kernel, signal, kernel.conversation)), emit: kernel.emit }
+  const parts = { ...(await partsFor(kernel, signal, kernel.log.conversation)), emit: kernel.emit }
   const clock = startClock(parts)
   try {
     const changed = await compactConversation(beginRun(parts, clock, undefined), run, {
       asked: true,
       focus: focus?.trim() || undefined,
     })
-    return changed ? { beforeMessages, afterMessages: kernel.conversation.view.length } : undefined
+    return changed ? { beforeMessages, afterMessages: kernel.log.conversation.view.length } : undefined
   } finally {
     clock.stop()
   }
@@ -42,9 +42,9 @@ export async function compactForHost(
 ): Promise<CompactOutcome | null> {
   checkFocus(options.focus)
   return kernel.alone('compact', async () => {
-    await kernel.recorder?.open()
+    await kernel.log.recorder?.open()
     const done = await compactNow(kernel, kernel.signal, options)
-    await kernel.saveSpending()
+    await kernel.spending.save()
     return done ?? null
   })
 }

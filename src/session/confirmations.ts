@@ -1,9 +1,10 @@
 import { type AskAnswer, type AskHandler, type AskRequest, readAnswer, rejectionText } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { ToolQuestion } from '../store/records.js'
-import type { Lane } from '../tool/lane.js'
+import { type Lane, laneOfKind } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import { isExpired } from './journal/questions.js'
+import { isExpired, waitingQuestions } from './journal/questions.js'
+import type { SessionKernel } from './kernel.js'
 import { pathsOf } from './tool-facts.js'
 
 /** When calls wait for a confirmation, and for how long. */
@@ -50,6 +51,32 @@ export type ConfirmationOptions = {
   readonly kept?: SavedQuestions | undefined
   emit(event: AgentEvent): void
   now(): number
+}
+
+/** The calls of a session that wait for an approval. */
+export function openConfirmations(kernel: SessionKernel): Confirmations {
+  const { options, root } = kernel
+  return new Confirmations({
+    policy: options.confirmationPolicy ?? {},
+    onAsk: options.onAsk,
+    laneOf: (toolName) => laneOfKind(kernel.tools.get(toolName)?.kind ?? 'other'),
+    root,
+    kept: savedQuestions(kernel),
+    emit: kernel.emit,
+    now: () => kernel.now(),
+  })
+}
+
+/** Questions to the user that outlive the process. */
+function savedQuestions({ restored, log: { recorder } }: SessionKernel): SavedQuestions | undefined {
+  return (
+    recorder && {
+      waiting: restored === undefined ? [] : waitingQuestions(restored, recorder.conversation),
+      asked: (request, expiresAtMs) => recorder.asked(request, expiresAtMs),
+      refused: (callId, message) => recorder.refused(callId, message),
+      isSame: (saved, request) => recorder.isSame(saved, request),
+    }
+  )
 }
 
 const usualTimeoutMs = 30_000

@@ -11,12 +11,12 @@ import { partsFor } from './loop-parts.js'
 
 /** Measures what the next request of the session consists of. Sends nothing to a model. */
 export async function contextUsage(kernel: SessionKernel, signal: AbortSignal): Promise<ContextUsage> {
-  const parts = await partsFor(kernel, signal, kernel.conversation)
-  const { view } = kernel.conversation
-  const instructions = await kernel.instructions()
+  const parts = await partsFor(kernel, signal, kernel.log.conversation)
+  const { view } = kernel.log.conversation
+  const instructions = await kernel.prompt.text()
   const tools = (await parts.tools?.('', 0)) ?? []
-  const model = kernel.model()
-  const gauge = gaugeOf(kernel.conversation)
+  const model = kernel.models.current()
+  const gauge = gaugeOf(kernel.log.conversation)
   const fixed = estimateTokens({ chatHistory: [], tools: [...tools], instructions })
   const estimated = fixed + estimateTokens({ chatHistory: [...view] })
   const usedTokens = tokensUsed(gauge, view, fixed)

@@ -11,7 +11,7 @@ export async function callTool(
   given?: AbortSignal,
 ): Promise<ToolResult> {
   kernel.assertOpen()
-  const engine = kernel.engine()
+  const engine = kernel.engine.open()
   await kernel.start(kernel.signal)
   const { gate } = await engine
   if (kernel.tools.get(name) === undefined)

@@ -10,7 +10,7 @@ import { createGate, type Gate } from '../loop/gate.js'
 import type { GateParts, HookVerdict, RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
-import type { AnyTool } from '../tool/contract.js'
+import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { RuntimeNet, ToolRuntime } from '../tool/runtime.js'
 import type { RuntimeSession } from '../tool/session-services.js'
@@ -35,13 +35,15 @@ import { restoredRules } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
 import { limitConcurrency } from './limit-concurrency.js'
 import { sessionServices } from './services.js'
+import { backendOf } from './setup.js'
 
 /** Opens the parts of a session that touch the world: the workspace, the rules and the gate. */
 export function startEngine(kernel: SessionKernel): Promise<Engine> {
   const { projectRoot: root, userDir, options } = kernel
   // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
   // real paths come first.
-  const isPlain = kernel.rules === undefined && options.roots === undefined && copiedBy(kernel).length === 0
+  const isPlain =
+    kernel.engine.rules === undefined && options.roots === undefined && copiedBy(kernel).length === 0
   const rules = isPlain && root !== undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
   return limitConcurrency(() => openEngine(kernel, rules))
 }
@@ -52,16 +54,17 @@ async function openEngine(
 ): Promise<Engine> {
   const { options, root, userDir } = kernel
   const workspace = await openWorkspaceOf(kernel)
-  const { backend, projectRoot } = kernel
+  const { projectRoot } = kernel
+  const backend = backendOf(kernel.setup)
   const place =
     backend !== undefined && projectRoot === undefined
       ? { root: backendAddress(backend), userDir, isRemote: true }
       : { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
-  const isFirst = kernel.rules === undefined
+  const isFirst = kernel.engine.rules === undefined
   // The rules of a session are those that it began with, however often its engine is opened.
-  kernel.rules ??= await (expected && early ? early : rulesAt(place, workspace.scope))
-  const { ruleFiles, loaded } = kernel.rules
+  kernel.engine.rules ??= await (expected && early ? early : rulesAt(place, workspace.scope))
+  const { ruleFiles, loaded } = kernel.engine.rules
   const authority = createSessionAuthority({
     scope: () => workspace.scope,
     tools: () => kernel.tools.all(),
@@ -74,7 +77,7 @@ async function openEngine(
     parent: kernel.parent?.authority,
     delegateApprovals: options.delegation?.approvals === true,
   })
-  if (isFirst) reportRules(kernel, kernel.rules, authority)
+  if (isFirst) reportRules(kernel, kernel.engine.rules, authority)
   const gate = gateFor(kernel, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
 }
@@ -95,7 +98,8 @@ function reportRules(
 }
 
 async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
-  const { options, root, backend } = kernel
+  const { options, root } = kernel
+  const backend = backendOf(kernel.setup)
   const common = {
     onNotice: (message: string) => kernel.emit({ type: 'notice', source: 'workspace', message }),
     sandbox: options.sandbox,
@@ -112,7 +116,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     ...common,
     root,
     roots: options.roots,
-    places: kernel.places.current,
+    places: kernel.engine.places.current,
     copyOf: copiedBy(kernel),
   })
 }
@@ -169,9 +173,10 @@ function gateFor(
   authority: SessionAuthority,
   ruleFiles: RuleFiles,
 ): Gate {
-  const { options, tools, recorder } = kernel
+  const { options, tools } = kernel
+  const { recorder } = kernel.log
   const features = gateFeatures(kernel)
-  const { seen } = kernel
+  const { seen } = kernel.engine
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
   const mode = modeServices(kernel, authority, asks)
   const gate = createGate({
@@ -182,7 +187,7 @@ function gateFor(
       },
       names: () => tools.names(),
     },
-    authorityFor: (tool) => (kernel.isHostTool(tool) ? authority.forHost(tool) : authority.for(tool)),
+    authorityFor: (tool) => (kernel.tools.isHostTool(tool) ? authority.forHost(tool) : authority.for(tool)),
     realPath: workspace.realPath,
     followLinks: workspace.followLinks,
     findBelow: workspace.findBelow,
@@ -213,7 +218,7 @@ function gateFor(
     after: features.after,
     // Hooks, guard and watchdog each have a time limit of their own with an error of their own.
     guardTimeoutMs: maxGuardMs,
-    budget: ({ toolName }) => kernel.budget.beforeTool(toolName),
+    budget: ({ toolName }) => kernel.spending.budget.beforeTool(toolName),
     writes: new WriteOrder(),
     lane: features.lane,
     runtimeFor: (request) => runtimeFor(kernel, workspace, seen, request, () => gate, mode),
@@ -223,12 +228,17 @@ function gateFor(
       kernel.trace.add(record)
       for (const feature of featuresWith('callEnded')) feature.callEnded(kernel, record)
     },
-    run: () => kernel.identity(),
+    run: () => identityOf(kernel),
     toolTimeoutMs: options.toolTimeoutMs,
     now: () => kernel.now(),
     newId: () => kernel.newId(),
   })
   return gate
+}
+
+function identityOf({ agentId, sessionId, activeRunId, queue, options }: SessionKernel): RunIdentity {
+  const metadata = queue.active?.metadata ?? options.metadata
+  return { agentId, sessionId, runId: activeRunId ?? 'host', ...omitUndefined({ metadata }) }
 }
 
 function runtimeFor(
@@ -247,7 +257,7 @@ function runtimeFor(
   const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
   const owner = { id: kernel.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
-  const files = runtime.files && watchFiles(runtime.files, place, kernel.changes, owner)
+  const files = runtime.files && watchFiles(runtime.files, place, kernel.log.changes, owner)
   const session = sessionServices(kernel, request, gate, mode)
   return {
     ...runtime,

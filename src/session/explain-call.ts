@@ -32,7 +32,7 @@ export async function explainCall(
   supposed?: SupposedRules | undefined,
 ): Promise<ExplainedCall> {
   const kernel = kernelOf(session)
-  const { authority: own, workspace } = await kernel.engine()
+  const { authority: own, workspace } = await kernel.engine.open()
   const authority = supposed === undefined ? own : own.supposing(supposed)
   const known = kernel.tools.get(name)
   if (known === undefined) throw new TypeError(describeUnknownTool(name, kernel.tools.names()))

@@ -21,7 +21,8 @@ export class InterruptedCalls {
 
   /** Answers them with what is known, before anything else is added to the conversation. */
   async close(): Promise<void> {
-    const { restored, conversation, confirmations } = this.#kernel
+    const { restored, confirmations } = this.#kernel
+    const { conversation } = this.#kernel.log
     if (restored === undefined || this.#closed) return
     this.#closed = true
     confirmations.forgetSaved()
@@ -32,7 +33,8 @@ export class InterruptedCalls {
 
   /** The last answer of these runs, when calls of it can be made now that an earlier process did not make. */
   unfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
-    const { restored, conversation } = this.#kernel
+    const { restored } = this.#kernel
+    const { conversation } = this.#kernel.log
     if (restored === undefined || this.#closed) return undefined
     const last = conversation.kept.at(-1)
     const own = last?.row.runId !== undefined && family.has(last.row.runId)

@@ -15,7 +15,7 @@ export async function partsFor(
   kernel: SessionKernel,
   signal: AbortSignal,
   conversation: RunParts['conversation'],
-  engine: Promise<Engine> = kernel.engine(),
+  engine: Promise<Engine> = kernel.engine.open(),
 ): Promise<RunParts> {
   const { options, sessionId } = kernel
   kernel.prompt.lookAhead()
@@ -24,12 +24,12 @@ export async function partsFor(
   const { stopWhen } = options
   const plans = options.planningMode === 'enabled' && kernel.tools.isShown('todo')
   return {
-    model: () => kernel.model(),
+    model: () => kernel.models.current(),
     fallbacks: () => kernel.models.fallbacks(),
     circuits: kernel.setup.circuits,
     retry: retryOf(kernel),
     conversation,
-    instructions: () => kernel.instructions(),
+    instructions: () => kernel.prompt.text(),
     tools: () =>
       kernel.tools.definitions((message) => kernel.emit({ type: 'notice', source: 'tools', message })),
     gate,
@@ -40,27 +40,29 @@ export async function partsFor(
     },
     firstRequest: plans ? { toolChoice: { type: 'tool', name: 'todo' } } : undefined,
     middleware: options.middleware,
-    budget: kernel.budget,
+    budget: kernel.spending.budget,
     compaction: {
       auto: options.autoCompact ?? defaultCompaction.auto,
       threshold: options.autoCompactThreshold ?? defaultCompaction.threshold,
     },
     stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen,
     takeSteering: () => [
-      ...kernel.steering.splice(0),
-      ...(conversation === kernel.conversation ? takeMessages(kernel) : []),
+      ...(kernel.queue.active?.steering.splice(0) ?? []),
+      ...(conversation === kernel.log.conversation ? takeMessages(kernel) : []),
     ],
     // Messages on top of another history are not in the log, so that nothing could be resumed from them.
-    ...(conversation === kernel.conversation && {
-      callEnded: (callId, envelope) => kernel.recorder?.ended(callId, envelope),
+    ...(conversation === kernel.log.conversation && {
+      callEnded: (callId, envelope) => kernel.log.recorder?.ended(callId, envelope),
       roundDone: async (done) => {
-        const { active, recorder } = kernel
-        if (active !== undefined) await recorder?.checkpoint(active.id, { ...done, ...active.spent })
+        const { active } = kernel.queue
+        if (active !== undefined)
+          await kernel.log.recorder?.checkpoint(active.id, { ...done, ...active.spent })
         kernel.passivation?.roundDone()
       },
     }),
     watchRequest: (model, request) => watchRequest(kernel, model, request),
-    isObserved: (event) => kernel.isObserved(event),
+    isObserved: (event) =>
+      featuresWith('observe').some((feature) => feature.observes?.(kernel, event) ?? true),
     observe: (event, payload) => kernel.observe(event, payload, signal),
     emit: kernel.emit,
     signal,
@@ -105,14 +107,14 @@ export function takeMessages(kernel: SessionKernel): readonly UserMessage[] {
 }
 
 /** The options as a model takes them, with the host's own time and randomness. */
-function retryOf({ clock, options }: SessionKernel): RetryTiming {
+function retryOf({ options }: SessionKernel): RetryTiming {
   const { maxRetries, ...timing } = options.retry ?? {}
-  const { sleep } = clock
+  const { clock, random } = options.hostEnv ?? {}
   return {
     ...timing,
     ...(maxRetries !== undefined && { maxAttempts: maxRetries + 1 }),
-    ...(sleep !== undefined && { sleep: (ms, signal) => sleep.call(clock, ms, signal) }),
-    ...(options.hostEnv?.random !== undefined && { random: options.hostEnv.random }),
+    ...(clock?.sleep !== undefined && { sleep: clock.sleep.bind(clock) }),
+    ...omitUndefined({ random }),
   }
 }
 

@@ -35,9 +35,9 @@ function start(
     end = resolve
   })
   const timer = setTimeout(end, deadlineMs)
-  if (kernel.active === undefined || isWaitingForUser(kernel)) end()
+  if (kernel.queue.active === undefined || isWaitingForUser(kernel)) end()
   // A run that ends by itself needs no further round.
-  else void kernel.active.result.then(end, end)
+  else void kernel.queue.active.result.then(end, end)
   const emitted = emitCluster(kernel, { type: 'passivation_requested', reason, deadlineMs })
   const done = Promise.all([safePoint, emitted]).then(() => {
     clearTimeout(timer)
@@ -55,8 +55,9 @@ function start(
 
 /** Whether every call of the round has ended or waits for a user, and at least one waits. */
 export function isWaitingForUser(kernel: SessionKernel): boolean {
-  const { active, recorder, conversation, confirmations, questions } = kernel
-  if (active === undefined || recorder === undefined) return false
+  const { confirmations, questions } = kernel
+  const { recorder, conversation } = kernel.log
+  if (kernel.queue.active === undefined || recorder === undefined) return false
   const waiting = new Set([
     ...confirmations.pending().flatMap(({ toolId, fromBefore }) => (fromBefore === true ? [] : [toolId])),
     ...questions.calls(),

@@ -285,7 +285,7 @@ describe('secrets of hosts that are read for each request', () => {
       redactor.text(text),
       redactor.forModel(text),
       redactor.record?.(text),
-      redactor.keys?.(text),
+      redactor.withoutKeys?.(text),
     ])
       expect(clean).not.toMatch(/-value-of-the|value-of-the-function/)
   })

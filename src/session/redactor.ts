@@ -3,6 +3,7 @@ import type { TextRedactor } from '../feature/feature-context.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { type AgentMiddleware, forEveryOutput } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
+import { hiddenTexts, valueNow } from '../workspace/egress/network-options.js'
 import { isClean } from './security/default-provider.js'
 import {
   DefaultSecurityProvider,
@@ -11,6 +12,7 @@ import {
   type TextStream,
   type TextTarget,
 } from './security/index.js'
+import type { SessionSetup } from './setup.js'
 
 /** Takes secrets out of the texts of a session. Without a provider, texts are passed on as they are. */
 export interface Redactor extends TextRedactor {
@@ -18,13 +20,27 @@ export interface Redactor extends TextRedactor {
   readonly middleware: readonly AgentMiddleware[]
   /** Denies writing a mark such as `[REDACTED:SECRET]` in the place of the secret. */
   readonly watchdogs: readonly Watchdog[]
-  /** Takes out the keys of the configuration alone; absent when there are none. */
-  readonly keys?: (text: string) => string
   /** Whether `record` would change no text inside a JSON text. False: it may. Absent: only `record` can tell. */
   readonly isCleanRecord?: (json: string) => boolean
   /** Takes these texts out from now on, everywhere. */
   hide(texts: readonly string[]): void
 }
+
+/** Hides the keys of the configuration, and what the proxy of the sandbox adds to requests. */
+export function redactorOf(
+  { secrets = noSecrets, options }: SessionSetup,
+  emit: (event: AgentEvent) => void,
+): Redactor {
+  const ofHosts = options.network?.secrets ?? []
+  // The same list for every session that adds nothing: what finds secrets is made once for each list.
+  const hidden =
+    ofHosts.length === 0
+      ? secrets
+      : [...secrets, ...ofHosts.flatMap((secret) => hiddenTexts(valueNow(secret) ?? ''))]
+  return createRedactor(options.securityProvider, hidden, emit, ofHosts.length > 0)
+}
+
+const noSecrets: readonly string[] = []
 
 /**
  * The keys of the configuration are taken out everywhere, with a provider of the host's own or without. `grows`: `hide`
@@ -47,7 +63,9 @@ export function createRedactor(
     middleware: [redactResults(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
-    ...((secrets.length > 0 || grows) && { keys: (text: string) => redacted(known, text, 'host') }),
+    ...((secrets.length > 0 || grows) && {
+      withoutKeys: <Value>(value: Value) => redactValue(value, (text) => redacted(known, text, 'host')),
+    }),
     hide(texts) {
       for (const text of texts) {
         if (hidden.has(text)) continue

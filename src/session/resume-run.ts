@@ -19,15 +19,15 @@ export async function resumeRun(
   { newRunId, onStart }: ResumeRunOptions = {},
 ): Promise<AgentResult> {
   kernel.assertOpen()
-  if (kernel.recorder === undefined)
+  if (kernel.log.recorder === undefined)
     throw new ResumeError('no_session_store', 'resume_run requires a session_store')
-  const state = kernel.queue.has(runId) ? undefined : await kernel.recorder.state()
+  const state = kernel.queue.has(runId) ? undefined : await kernel.log.recorder.state()
   const run = state?.runs.get(runId)
   if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
   const family = familyOf(state, runId)
   const checkpoint = lastCheckpoint(state, family)
   const start = startOf(kernel, state, family, checkpoint)
-  const prompt = start === 'prompt' ? await kernel.recorder.promptOf(run) : undefined
+  const prompt = start === 'prompt' ? await kernel.log.recorder.promptOf(run) : undefined
   if (start === undefined || (start === 'prompt' && prompt === undefined)) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
@@ -78,7 +78,7 @@ function startOf(
     return at?.hidden ? undefined : 'conversation'
   }
   // A question that was put to a person is a place to resume from as well.
-  if (kernel.interrupted.unfinishedRound(family) !== undefined) return 'conversation'
+  if (kernel.log.interrupted.unfinishedRound(family) !== undefined) return 'conversation'
   const own = state.messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   if (own.length > 0) return own.some(({ hidden }) => !hidden) ? 'conversation' : undefined
   return 'prompt'
@@ -110,13 +110,13 @@ function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): A
 async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise<void> {
   const record = kernel.runs.get(runId)
   if (record === undefined || record.status === 'completed') return
-  await kernel.recorder?.open()
+  await kernel.log.recorder?.open()
   record.complete(text, kernel.now())
-  await kernel.recorder?.run(record.snapshot())
+  await kernel.log.recorder?.run(record.snapshot())
 }
 
 /** A model cannot continue its own answer: if the last one was cut off, or is another run's, the task is repeated. */
-function reminder({ conversation }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
+function reminder({ log: { conversation } }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
   const text = `You were interrupted in this, and it is not finished. Continue it:\n${prompt}`

@@ -65,14 +65,16 @@ describe('the runs of a session', () => {
   })
 
   it('apply the limits to those of a log too, and count the dropped ones', () => {
-    const runs = new Runs({ maxRuns: 2, maxEventsPerRun: 1 })
     const row = { sessionId: 's', status: 'completed', prompt: '', createdAtMs: 0, updatedAtMs: 0 } as const
     const event = { runId: 'b', timestampMs: 0, event: { type: 'turn_start', turn: 1 } }
-    runs.restore({
-      runs: new Map(['a', 'b', 'c'].map((id) => [id, { ...row, id }])),
-      events: new Map([['b', [{ ...event, sequence: 7 }]]]),
-      messages: [],
-    })
+    const runs = new Runs(
+      { maxRuns: 2, maxEventsPerRun: 1 },
+      {
+        runs: new Map(['a', 'b', 'c'].map((id) => [id, { ...row, id }])),
+        events: new Map([['b', [{ ...event, sequence: 7 }]]]),
+        messages: [],
+      },
+    )
     expect(runs.list().map(({ id, eventCount }) => [id, eventCount])).toEqual([
       ['b', 7],
       ['c', 0],

@@ -146,9 +146,14 @@ export class Runs {
   readonly #maxEvents: number
   readonly #runs = new Map<string, RunRecord>()
 
-  constructor(limits: RetentionLimits = {}) {
+  /** `restored` has the runs of earlier processes. */
+  constructor(limits: RetentionLimits = {}, restored?: RunsOfLog) {
     this.#maxRuns = limits.maxRuns ?? Number.POSITIVE_INFINITY
     this.#maxEvents = limits.maxEventsPerRun ?? Number.POSITIVE_INFINITY
+    if (restored === undefined) return
+    for (const row of restored.runs.values())
+      this.#runs.set(row.id, RunRecord.restored(row, restored, this.#maxEvents))
+    this.#forgetOldest()
   }
 
   create(id: string, sessionId: string, prompt: string, now: number, resumedFrom?: string): RunRecord {
@@ -156,13 +161,6 @@ export class Runs {
     this.#runs.set(id, run)
     this.#forgetOldest()
     return run
-  }
-
-  /** The runs of earlier processes, from the log. */
-  restore(state: RunsOfLog): void {
-    for (const row of state.runs.values())
-      this.#runs.set(row.id, RunRecord.restored(row, state, this.#maxEvents))
-    this.#forgetOldest()
   }
 
   get(id: string): RunRecord | undefined {

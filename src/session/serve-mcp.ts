@@ -27,7 +27,7 @@ export async function serveMcp(
   const kernel = kernelOf(session)
   kernel.assertOpen()
   const { serveTools } = await import('../mcp/serve.js')
-  const { gate } = await kernel.engine()
+  const { gate } = await kernel.engine.open()
   await kernel.start(kernel.signal)
   const isOffered = (name: string): boolean =>
     options.tools === undefined

@@ -32,7 +32,7 @@ export function sessionServices(
       list: () => kernel.plan.list(),
       replace: (todos) => {
         kernel.plan.replace(todos, kernel.emit)
-        return kernel.recorder?.session({ todos })
+        return kernel.log.recorder?.session({ todos })
       },
     },
     ...(ask !== undefined && {
@@ -115,7 +115,7 @@ export type AskedStep = { readonly questions: readonly Question[]; readonly aske
 type Resumable = { readonly steps?: () => CallSteps; readonly toolCallId?: string }
 
 /** Only a call of the model can be resumed: it is in the log. */
-function stepServices({ recorder }: SessionKernel, { request }: RuntimeRequest): Resumable {
+function stepServices({ log: { recorder } }: SessionKernel, { request }: RuntimeRequest): Resumable {
   const { toolCallId, origin } = request
   if (recorder === undefined || toolCallId === undefined || origin !== 'model') return {}
   return { steps: () => recorder.stepsOf(toolCallId), toolCallId }

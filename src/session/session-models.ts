@@ -1,40 +1,38 @@
 import type { Model } from '../model/model.js'
 import { optionsToKeep } from './journal/restore.js'
-import type { SessionRecorder } from './journal/session-recorder.js'
-import type { SessionSetup } from './setup.js'
+import type { SessionKernel } from './kernel.js'
 
 /** The model of a session and its fallbacks, resolved with the first use. */
 export class SessionModels {
-  readonly #setup: SessionSetup
+  readonly #kernel: SessionKernel
   #current: Model | undefined
 
-  constructor(setup: SessionSetup) {
-    this.#setup = setup
+  constructor(kernel: SessionKernel) {
+    this.#kernel = kernel
   }
 
   current(): Model {
-    const { options } = this.#setup
-    this.#current ??= this.#resolve(options.model)
+    this.#current ??= this.#resolve(this.#kernel.options.model)
     return this.#current
   }
 
   /** The models that are asked when the current one cannot answer. */
   fallbacks(): readonly Model[] {
     const current = this.current()
-    const given = this.#setup.options.fallbackModels ?? []
+    const given = this.#kernel.options.fallbackModels ?? []
     return given.map((model) => this.#resolve(model)).filter((model) => model !== current)
   }
 
-  async set(model: string | Model, recorder: SessionRecorder | undefined): Promise<void> {
+  async set(model: string | Model): Promise<void> {
     this.#current = this.#resolve(model)
     const { provider, id } = this.#current
-    await recorder?.session({
+    await this.#kernel.log.recorder?.session({
       model: { provider, id },
-      options: optionsToKeep({ ...this.#setup.options, model }),
+      options: optionsToKeep({ ...this.#kernel.options, model }),
     })
   }
 
   #resolve(model: string | Model | undefined): Model {
-    return typeof model === 'object' ? model : this.#setup.resolveModel(model)
+    return typeof model === 'object' ? model : this.#kernel.setup.resolveModel(model)
   }
 }

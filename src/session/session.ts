@@ -122,7 +122,7 @@ export class Session extends SessionHandle {
 
   /** The title: the one that was set, or the first words of the first prompt. Null before the first prompt. */
   get title(): string | null {
-    return kernelOf(this).title.current ?? null
+    return kernelOf(this).log.title.current ?? null
   }
 
   /** Sets the title, 1 to 200 characters, and stores it. */
@@ -130,8 +130,8 @@ export class Session extends SessionHandle {
     const kernel = kernelOf(this)
     kernel.assertOpen()
     const checked = checkedTitle(title)
-    kernel.title.set(checked)
-    await kernel.recorder?.session({ title: checked })
+    kernel.log.title.set(checked)
+    await kernel.log.recorder?.session({ title: checked })
   }
 
   /** Warnings about the options; null when there are none. */
@@ -162,7 +162,7 @@ export class Session extends SessionHandle {
 
   /** Resolves when everything so far is on disk, also without messages. Does nothing without a store. */
   async save(): Promise<void> {
-    await kernelOf(this).recorder?.flush()
+    await kernelOf(this).log.recorder?.flush()
   }
 
   /** Cancels the active run, queued runs and open questions, and ends all processes. Later calls are rejected. */
@@ -222,9 +222,9 @@ export class Session extends SessionHandle {
   steer(text: string): boolean {
     if (typeof text !== 'string' || text.trim() === '')
       throw new TypeError('steer takes a text that is not empty.')
-    const { active, steering } = kernelOf(this)
+    const { active } = kernelOf(this).queue
     if (active === undefined || active.ended || !active.steerable) return false
-    steering.push({ role: 'user', content: [{ type: 'text', text }] })
+    active.steering.push({ role: 'user', content: [{ type: 'text', text }] })
     return true
   }
 
@@ -237,7 +237,7 @@ export class Session extends SessionHandle {
   cancel(): boolean {
     const kernel = kernelOf(this)
     const reason = 'cancel() was called'
-    const cancelled = kernel.active?.cancel(reason) ?? false
+    const cancelled = kernel.queue.active?.cancel(reason) ?? false
     return cancelTasks(kernel, reason) || cancelled
   }
 
@@ -271,12 +271,12 @@ export class Session extends SessionHandle {
   }
 
   async currentRun(): Promise<RunSnapshot | null> {
-    return kernelOf(this).active?.record.snapshot() ?? null
+    return kernelOf(this).queue.active?.record.snapshot() ?? null
   }
 
   /** Cancels a run that is active or queued. Returns false when there is no such run. */
   async cancelRun(runId: string): Promise<boolean> {
-    return kernelOf(this).cancelRun(runId, 'cancelRun() was called')
+    return kernelOf(this).queue.cancel(runId, 'cancelRun() was called')
   }
 
   /** Returns the decision, the timing and the outcome of every tool call. */
@@ -289,24 +289,24 @@ export class Session extends SessionHandle {
    * side questions, summaries and generated objects. Includes failed runs and earlier processes of a stored session.
    */
   spending(): Spending {
-    return kernelOf(this).spending.total()
+    return kernelOf(this).spending.total.list()
   }
 
   /** Replaces the budget guard; null removes it. Takes effect with the next call of the model or a tool. */
   setBudgetGuard(guard: BudgetGuard | null): void {
     assertBudgetGuard(guard)
-    kernelOf(this).guard = guard ?? undefined
+    kernelOf(this).spending.guard = guard ?? undefined
   }
 
   // Conversation and files
 
   history(): HistoryMessage[] {
-    return historyOf(kernelOf(this).conversation.readAllNow())
+    return historyOf(kernelOf(this).log.conversation.readAllNow())
   }
 
   /** Returns the messages with their ids, roles and first words. `rewind` and forks take these ids. */
   messages(): MessageInfo[] {
-    return listMessages(kernelOf(this).conversation.readAllNow())
+    return listMessages(kernelOf(this).log.conversation.readAllNow())
   }
 
   /**
@@ -344,13 +344,13 @@ export class Session extends SessionHandle {
    */
   async commit(): Promise<CommitOutcome> {
     const kernel = kernelOf(this)
-    return kernel.alone('committing', async () => (await kernel.engine()).workspace.commit())
+    return kernel.alone('committing', async () => (await kernel.engine.open()).workspace.commit())
   }
 
   /** On an overlay: drops all changes that were not committed. On other workspaces: fails with `commit_unavailable`. */
   async discard(): Promise<DiscardOutcome> {
     const kernel = kernelOf(this)
-    return kernel.alone('discarding', async () => (await kernel.engine()).workspace.discard())
+    return kernel.alone('discarding', async () => (await kernel.engine.open()).workspace.discard())
   }
 
   /**
@@ -382,7 +382,7 @@ export class Session extends SessionHandle {
   setAdHocFiles(paths: readonly string[]): void {
     const kernel = kernelOf(this)
     kernel.assertOpen()
-    kernel.places.setAdHocFiles(paths)
+    kernel.engine.places.setAdHocFiles(paths)
   }
 
   // Tools, rules and approvals
@@ -422,25 +422,25 @@ export class Session extends SessionHandle {
     kernelOf(this).assertOpen()
     // An unknown name would be no mode at all, and restrict nothing.
     if (mode !== undefined) checkOptions({ mode })
-    const { authority } = await kernelOf(this).engine()
+    const { authority } = await kernelOf(this).engine.open()
     await changeMode(kernelOf(this), authority, mode)
   }
 
   /** The mode that applies now; undefined when there is none. */
   async mode(): Promise<ModeName | undefined> {
-    return kernelOf(this).mode()
+    return kernelOf(this).engine.mode()
   }
 
   /** The model of the next round, as `provider/model`. */
   modelName(): string {
-    const { provider, id } = kernelOf(this).model()
+    const { provider, id } = kernelOf(this).models.current()
     return `${provider}/${id}`
   }
 
   /** Changes the model from the next round on, in the store too: a configured `provider/model`, or a model object. */
   async setModel(model: string | Model): Promise<void> {
     kernelOf(this).assertOpen()
-    await kernelOf(this).setModel(model)
+    await kernelOf(this).models.set(model)
   }
 
   /** Returns the calls that wait for an approval, including those of an earlier process, which `resumeRun` executes. */

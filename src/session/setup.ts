@@ -9,6 +9,7 @@ import type { SubagentSetup } from '../subagents/options.js'
 import type { TelemetrySetup } from '../telemetry/feature.js'
 import type { AnyTool } from '../tool/contract.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
+import { isBackend, type WorkspaceBackend } from '../workspace/backend/backend.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import type { RestoredSession } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
@@ -65,6 +66,12 @@ export type ParentLink = {
    * allows of none.
    */
   readonly savedOptions: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
+}
+
+/** Where a session works, if not in a directory of this machine. */
+export function backendOf({ options, parent }: SessionSetup): WorkspaceBackend | undefined {
+  const { workspaceBackend } = options
+  return isBackend(workspaceBackend) && parent?.isolated !== true ? workspaceBackend : undefined
 }
 
 /** The parent in the log of a subagent's session. */

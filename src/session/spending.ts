@@ -1,9 +1,9 @@
-import type { Budget } from '../loop/budget.js'
+import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
 import { addUsage, noUsage, type Usage } from '../loop/usage.js'
 import type { SessionState } from '../store/session-state.js'
 import { isRecord, type JsonObject, type JsonValue } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import type { SessionRecorder } from './journal/session-recorder.js'
+import type { SessionKernel } from './kernel.js'
 
 /** The usage and the cost of one model. */
 export type ModelSpending = {
@@ -56,46 +56,64 @@ export class Ledger {
     return this.#models
   }
 
-  total(): Spending {
+  list(): Spending {
     const { usage, costUsd, models } = this
     return { usage, ...omitUndefined({ costUsd }), models }
   }
 }
 
-/** Everything that a session spends, in earlier processes too. */
+/** Everything that a session spends, in earlier processes too, and the budget that it is held to. */
 export class SpendingAccount {
-  readonly total = new Ledger()
+  readonly #kernel: SessionKernel
+  readonly total: Ledger
   /** The part of it that belongs to no run. */
-  readonly #outside = new Ledger()
+  readonly #outside: Ledger
   #outsideSaved: number
+  guard: BudgetGuard | undefined
+  #budget: Budget | undefined
 
-  constructor(restored: SessionState | undefined) {
-    const { inRuns, outside } = restoredSpending(restored)
-    for (const spent of [...inRuns, ...outside]) this.total.add(spent)
-    for (const spent of outside) this.#outside.add(spent)
-    this.#outsideSaved = this.#outside.usage.totalTokens
+  constructor(kernel: SessionKernel) {
+    const { restored, options } = kernel.setup
+    this.#kernel = kernel
+    this.guard = options.budgetGuard
+    const { total, outside } = restoredSpending(restored)
+    this.total = total
+    this.#outside = outside
+    this.#outsideSaved = outside.usage.totalTokens
   }
 
   /**
    * Counts every answer: of runs that fail, of subagents, side questions, summaries and generated objects. It is
    * counted for the session, and for the run that is active at this moment.
    */
-  counted(budget: Budget, activeRun: () => Ledger | undefined): Budget {
-    return {
-      ...budget,
-      afterModel: (usage, costUsd, request) => {
-        const spent = { model: request.model, usage, ...omitUndefined({ costUsd }) }
-        this.total.add(spent)
-        const ledger = activeRun() ?? this.#outside
-        ledger.add(spent)
-        return budget.afterModel(usage, costUsd, request)
-      },
+  get budget(): Budget {
+    if (this.#budget === undefined) {
+      const { parent, sessionId, emit, queue } = this.#kernel
+      // What a subagent spends its parent spends, all the way up.
+      const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, emit)
+      this.#budget = {
+        ...budget,
+        afterModel: (usage, costUsd, request) => {
+          const spent = { model: request.model, usage, ...omitUndefined({ costUsd }) }
+          this.total.add(spent)
+          const ledger = queue.active?.spending ?? this.#outside
+          ledger.add(spent)
+          return budget.afterModel(usage, costUsd, request)
+        },
+      }
     }
+    return this.#budget
+  }
+
+  /** Drops the budget between runs: it has no state of its own, so that the next run can make it again. */
+  rest(): void {
+    this.#budget = undefined
   }
 
   /** Writes what was spent outside of runs to the log: nothing else in the log says it. */
-  async save(recorder: SessionRecorder | undefined): Promise<void> {
+  async save(): Promise<void> {
     const { totalTokens } = this.#outside.usage
+    const { recorder } = this.#kernel.log
     if (totalTokens === this.#outsideSaved || !recorder?.isOpen) return
     this.#outsideSaved = totalTokens
     await recorder.session({ spending: spendingRow(this.#outside) })
@@ -113,14 +131,16 @@ export function spendingRow(ledger: Ledger): readonly JsonObject[] {
 }
 
 /**
- * What a session has spent according to its log, in two parts: within runs, and outside of them. A run that ended says
- * what it spent; of one that was cut off its answers and its tasks count.
+ * What a session has spent according to its log, in all and outside of runs. A run that ended says what it spent; of
+ * one that was cut off its answers and its tasks count.
  */
-function restoredSpending(state: SessionState | undefined): {
-  readonly inRuns: readonly ModelSpending[]
-  readonly outside: readonly ModelSpending[]
+export function restoredSpending(state: SessionState | undefined): {
+  readonly total: Ledger
+  readonly outside: Ledger
 } {
-  if (state === undefined) return { inRuns: [], outside: [] }
+  const total = new Ledger()
+  const outside = new Ledger()
+  if (state === undefined) return { total, outside }
   const runs = [...state.runs.values()]
   const counted = new Set(runs.flatMap(({ id, spending }) => (spending === undefined ? [] : [id])))
   const answers = state.messages.flatMap(({ row }): ModelSpending[] => {
@@ -134,10 +154,12 @@ function restoredSpending(state: SessionState | undefined): {
     if (usage === undefined || (run !== undefined && counted.has(run.id))) return []
     return [spendingFrom(unknownModel, usage, undefined)]
   })
-  return {
-    inRuns: [...runs.flatMap(({ spending }) => readSpending(spending)), ...answers, ...tasks],
-    outside: readSpending(state.session?.spending),
-  }
+  const outsideRuns = readSpending(state.session?.spending)
+  for (const spent of outsideRuns) outside.add(spent)
+  for (const spent of [...runs.flatMap(({ spending }) => readSpending(spending)), ...answers, ...tasks])
+    total.add(spent)
+  for (const spent of outsideRuns) total.add(spent)
+  return { total, outside }
 }
 
 /** Logs of earlier versions do not say which model a task used. */

@@ -45,7 +45,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   // its turn comes.
   if (queue.isBusy) {
     const facts = featuresWith('queuedRun').map((feature) => feature.queuedRun(request))
-    kernel.recorder
+    kernel.log.recorder
       ?.run(record.snapshot(), Object.assign({}, ...facts), { prompt: request.message })
       .catch(() => undefined)
   }
@@ -63,7 +63,7 @@ function watchersOf(
   runId: string,
   request: RunRequest,
 ): ((event: AgentEvent, now: number, sequence: number) => void) | undefined {
-  const { recorder } = kernel
+  const { recorder } = kernel.log
   const watchers = featuresWith('watchRun').flatMap(
     (feature) => feature.watchRun(kernel, runId, request) ?? [],
   )
@@ -96,7 +96,7 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
   kernel.queue.active = active
   try {
     active.record.start(kernel.now())
-    await kernel.recorder?.open()
+    await kernel.log.recorder?.open()
     const facts = featuresWith('startRun').map((feature) => feature.startRun(kernel, active.id, request))
     const written = recordStart(kernel, active, request, Object.assign({}, ...facts))
     if (mustBeWritten(kernel, request)) await written
@@ -112,20 +112,19 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
     await recordEnd(kernel, active, { status: 'completed', resultText: result.text }, end)
     active.emit(end)
     // Everything that was said is in the log by now.
-    kernel.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
+    kernel.log.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
     kernel.rest()
     return result
   } catch (error) {
     throw await endFailed(kernel, active, error)
   } finally {
-    kernel.steering.length = 0
     kernel.queue.active = undefined
   }
 }
 
 /** Writes the start of a run to the log, before its prompt; the write of the prompt waits for this one too. */
 function recordStart(
-  { recorder }: SessionKernel,
+  { log: { recorder } }: SessionKernel,
   { record }: ActiveRun,
   { trigger, message }: RunRequest,
   facts: Pick<RunRow, 'traceparent' | 'goal'>,
@@ -154,9 +153,9 @@ async function recordEnd(
 ): Promise<void> {
   // A run that never had the session is not in its log, and must not get there because another process releases it
   // meanwhile.
-  if (!kernel.recorder?.isOpen) return
+  if (!kernel.log.recorder?.isOpen) return
   const { usage, costUsd } = active.spent
-  await kernel.recorder.run(
+  await kernel.log.recorder.run(
     { ...active.record.snapshot(), ...end, updatedAtMs: kernel.now() },
     { usage, spending: spendingRow(active.spending), ...omitUndefined({ costUsd }) },
     { end: event },
@@ -211,7 +210,8 @@ async function runLoop(
   message: UserMessage | undefined,
   { maxToolRounds, stopWhen = [], ...checks }: RunChecks,
 ) {
-  const { options, conversation } = kernel
+  const { options } = kernel
+  const { conversation } = kernel.log
   kernel.plan.begin(
     request.text,
     options.planningMode === 'enabled',
@@ -223,20 +223,20 @@ async function runLoop(
     kernel,
     active.signal,
     own ? conversation : createConversation({ messages: request.history }),
-    kernel.engineForRun(),
+    kernel.engine.openForRun(),
   )
   // What the model cannot take would be lost unseen. Most messages have no attachment.
   if (message?.content.some(({ type }) => type !== 'text')) {
     const { assertAttachmentsSupported } = await import('../model/completion-capability.js')
-    assertAttachmentsSupported(kernel.model(), message.content)
+    assertAttachmentsSupported(kernel.models.current(), message.content)
   }
   // A run that takes the unfinished round finishes it: one that was cancelled on its way here leaves it as it is.
   active.signal.throwIfAborted()
-  const unfinished = request.from && kernel.interrupted.takeUnfinishedRound(request.from.family)
-  if (own && unfinished === undefined) await kernel.interrupted.close()
+  const unfinished = request.from && kernel.log.interrupted.takeUnfinishedRound(request.from.family)
+  if (own && unfinished === undefined) await kernel.log.interrupted.close()
   if (own && message !== undefined && unfinished === undefined)
     for (const arrived of takeMessages(kernel)) await conversation.append(arrived)
-  if (own && message !== undefined) kernel.titleAfter(request.text)
+  if (own && message !== undefined) kernel.log.titleAfter(request.text)
   const { roundDone, callEnded, ...plain } = parts
   return run(
     {
@@ -245,7 +245,7 @@ async function runLoop(
       stopWhen: [...(plain.stopWhen ?? []), ...stopWhen],
       ...(maxToolRounds !== undefined && { limits: { ...plain.limits, maxToolRounds } }),
       // Work that an ended run left running emits nothing into the next run.
-      emit: (event) => void (kernel.active === active && kernel.emit(event)),
+      emit: (event) => void (kernel.queue.active === active && kernel.emit(event)),
       // Messages on top of another history are not in the log, so that nothing could be resumed from them.
       ...(own && { roundDone, callEnded }),
       before: request.from?.totals,

@@ -4,6 +4,7 @@ import type { ToolDefinition } from '../tool/definition.js'
 import { CapstanError } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { definitionFailed } from '../tool/published-by.js'
+import { hostTools } from './host-tools.js'
 import { allShown, type ShownLimits } from './shown-limits.js'
 
 /**
@@ -74,6 +75,11 @@ export class ToolRegistry {
 
   isShown(name: string): boolean {
     return this.#contents.shown.includes(name)
+  }
+
+  /** Whether this is one of the tools that only a host calls. */
+  isHostTool(tool: AnyTool): boolean {
+    return hostTools.get(tool.name) === tool
   }
 
   /** The tool that a model calls by its exact name. One that was only to be found is shown from the next round on. */

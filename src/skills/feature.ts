@@ -142,7 +142,7 @@ class SessionSkills {
 
   /** Whether the model sees the text: not after it was summarised or rewound. */
   #isThere({ name }: Skill): boolean {
-    return this.#session.conversation.view.some(
+    return this.#session.log.conversation.view.some(
       (message) =>
         message.role === 'tool' &&
         message.content.some(
@@ -173,7 +173,7 @@ class SessionSkills {
   }
 
   async #copy(name: string, folder: string): Promise<SkillFiles> {
-    const { workspace } = await this.#session.engine()
+    const { workspace } = await this.#session.engine.open()
     const { path, files, notes } = await workspace.scratch.copy(name, folder)
     return { directory: path, files: files.filter(isAttached), notes }
   }

@@ -37,7 +37,7 @@ export async function withDelegated(
 
 /** The rules for the model's own `task` calls decide; a call that they would ask about is not made. */
 async function mayHandOn(session: SubagentSession): Promise<boolean> {
-  const { authority } = await session.engine()
+  const { authority } = await session.engine.open()
   const { verdict } = decide({ tool: 'task', subjects: [] }, authority.agent())
   if (verdict.action === 'allow') return true
   const why = verdict.reason === undefined ? '' : `: ${verdict.reason}`

@@ -42,7 +42,7 @@ export async function parallelResumable(
 ): Promise<StepOutcome[]> {
   session.assertOpen()
   assertSteps(specs)
-  if (session.recorder === undefined)
+  if (session.log.recorder === undefined)
     throw new SessionOptionError('sessionStore', 'parallelResumable requires a sessionStore on the session.')
   if (typeof workflowId !== 'string' || workflowId === '')
     throw new TypeError('workflowId must be a string that is not empty.')

@@ -249,16 +249,16 @@ export class Tasks implements RuntimeTasks {
     const session = this.#session
     const { children } = session.setup
     if (children === undefined) throw cannotDelegate()
-    const engine = await session.engine()
+    const engine = await session.engine.open()
     const asked = new OpenAsks(session, record.snapshot())
-    const message = session.conversation.kept.findLast(({ row }) => row.role === 'user')
+    const message = session.log.conversation.kept.findLast(({ row }) => row.role === 'user')
     const task: ChildTask = {
       taskId: record.id,
       sessionId: record.snapshot().childSessionId,
       agent,
       timeoutMs: session.options.delegation?.timeoutMs ?? defaultTaskTimeoutMs,
-      budget: tokens === undefined ? session.budget : sharedBudget(session.budget, tokens),
-      changesOf: session.changesOwner(),
+      budget: tokens === undefined ? session.spending.budget : sharedBudget(session.spending.budget, tokens),
+      changesOf: session.log.changesOwner(),
       maxSteps: request.maxSteps,
       ...omitUndefined({ messageId: message?.id }),
       onAsk: asked.handler,
@@ -300,7 +300,7 @@ export class Tasks implements RuntimeTasks {
   }
 
   async #save(record: TaskRecord): Promise<void> {
-    await this.#session.recorder?.note(noteOf(record.snapshot(), this.#steps.get(record.id)))
+    await this.#session.log.recorder?.note(noteOf(record.snapshot(), this.#steps.get(record.id)))
   }
 
   /** No caller waits for it, and what the log says stays true without it. */
@@ -324,7 +324,7 @@ export class Tasks implements RuntimeTasks {
   /** Only the conversation says what was reported to the model. */
   #isReported(taskId: string): boolean {
     const mark = `<task-result task="${taskId}"`
-    return this.#session.conversation.order.some(
+    return this.#session.log.conversation.order.some(
       ({ message }) =>
         message.role === 'user' &&
         message.content.some((part) => part.type === 'text' && part.text.startsWith(mark)),

@@ -56,8 +56,9 @@ export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptio
     const supervision = supervisionOf(session)
     if (supervision === undefined) return text
     const facts = {
-      system_prompt: await session.instructions(),
-      message_count: history?.length ?? session.conversation.trimmed + session.conversation.messages.length,
+      system_prompt: await session.prompt.text(),
+      message_count:
+        history?.length ?? session.log.conversation.trimmed + session.log.conversation.messages.length,
     }
     const prompt = await supervision.prompt('pre_prompt', { prompt: text, ...facts }, signal)
     return session.options.planningMode === 'enabled'
@@ -257,7 +258,7 @@ class Supervision {
     }
     const outcome = await this.#ask('rate_limit', payload)
     if (outcome.action === 'block' && outcome.decided)
-      this.#session.cancelRun(runId, `the supervisor ended it at a rate limit: ${outcome.reason}`)
+      this.#session.queue.cancel(runId, `the supervisor ended it at a rate limit: ${outcome.reason}`)
   }
 
   /** Why the prompt is refused: the user said so, or no user can be asked. */

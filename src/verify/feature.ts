@@ -172,7 +172,7 @@ class Verification {
   /** A longer list is not saved: a resumed session finds the checks again. */
   async #saveOffer(found: readonly PresetCommand[]): Promise<void> {
     if (found.length > 0 && JSON.stringify(found).length <= maxOfferLength)
-      await this.#session.recorder?.note({
+      await this.#session.log.recorder?.note({
         type: 'offered_checks',
         checks: found.map((check): JsonObject => ({ ...check })),
       })
@@ -196,7 +196,7 @@ class Verification {
     emit({ type: 'verification_start', subject, checkCount: plan.commands.length })
     const checks = await runChecks(plan.commands, {
       bash: (args, { id }) => verifier.bash(args, plan.brought.has(id)),
-      keepOutput: async (label, text) => (await session.engine()).workspace.scratch.write(label, text),
+      keepOutput: async (label, text) => (await session.engine.open()).workspace.scratch.write(label, text),
       signal: verifier.signal,
       started: ({ id, description }: CheckCommand) =>
         emit({ type: 'verification_check_start', subject, checkId: id, description }),
@@ -230,7 +230,7 @@ class Verification {
 
   /** Writes the report to the log before anything relies on it. */
   async #save(report: VerificationReport): Promise<void> {
-    await this.#session.recorder?.note({ type: 'verification', report })
+    await this.#session.log.recorder?.note({ type: 'verification', report })
     this.reports.add(report)
   }
 
@@ -258,7 +258,7 @@ export function hostVerifier(session: FeatureContext, given?: AbortSignal): Veri
 
 /** With the model's authority: rules apply, and the user is asked where they say so. */
 async function bashOfModel(session: FeatureContext, args: unknown, signal: AbortSignal): Promise<Envelope> {
-  const { gate } = await session.engine()
+  const { gate } = await session.engine.open()
   const { envelope, fatal } = await gate.call({
     name: 'bash',
     input: { value: args },

@@ -10,7 +10,7 @@ import { calls, type Opened, openSession, toolResults } from './open-session.js'
 
 const files = { 'a.txt': 'one\n' }
 const allowed = { permissionPolicy: { defaultDecision: 'allow' } } as const
-const engineOf = ({ session }: Opened): Promise<Engine> => kernelOf(session).engineForRun()
+const engineOf = ({ session }: Opened): Promise<Engine> => kernelOf(session).engine.openForRun()
 
 describe('a session between its runs', () => {
   it('releases what the next run opens again, and keeps its rules and what the model has read', async () => {
@@ -27,12 +27,12 @@ describe('a session between its runs', () => {
     const kernel = kernelOf(opened.session)
     const first = await engineOf(opened)
     await opened.session.send('Read it.')
-    const { rules } = kernel
+    const { rules } = kernel.engine
     await writeFile(join(opened.root, 'a.txt'), 'two\n')
     await opened.session.send('Write it.')
     expect(toolResults(opened.server, 3).at(-1)).toMatch(/has changed since you last read/)
     expect(rules).toBeDefined()
-    expect(kernel.rules).toBe(rules)
+    expect(kernel.engine.rules).toBe(rules)
     expect(await engineOf(opened)).not.toBe(first)
   })
 

@@ -271,10 +271,10 @@ it('the usage of subagents counts after a restart too', async () => {
   const store = new MemorySessionStore()
   const first = await open({ model, sessionStore: store, sessionId: 'parent' })
   await first.session.send('Begin')
-  expect(kernelOf(first.session).spending.usage.totalTokens).toBe(330)
+  expect(kernelOf(first.session).spending.total.usage.totalTokens).toBe(330)
   const left = await storeWith('parent', await recordsOf(store, 'parent'))
   const second = await open({ model, sessionStore: left, sessionId: 'parent' })
-  expect(kernelOf(second.session).spending.usage.totalTokens).toBe(330)
+  expect(kernelOf(second.session).spending.total.usage.totalTokens).toBe(330)
 })
 
 it('auto_delegation and the related fields of a configuration apply to every session', async () => {

@@ -33,7 +33,7 @@ async function talk(agent: Agent, root: string, options: SessionOptions): Promis
   return session
 }
 
-const inMemory = (session: Session): number => kernelOf(session).conversation.messages.length
+const inMemory = (session: Session): number => kernelOf(session).log.conversation.messages.length
 const promptsOf = (session: Session): string[] =>
   session.messages().flatMap(({ role, text }) => (role === 'user' ? [text] : []))
 const allPrompts = [1, 2, 3, 4, 5, 6].map((n) => `prompt ${n}`)
@@ -82,12 +82,12 @@ describe('messages that no request needs any more', () => {
     expect(promptsOf(session)).toEqual(allPrompts)
     await session.rewind(third?.id ?? '')
     await session.send('another way')
-    const shown = [...kernelOf(session).conversation.view]
+    const shown = [...kernelOf(session).log.conversation.view]
     expect(shown).toHaveLength(6)
     await session.close()
     const again = agent.resumeSession('s', { model: echoing(), sessionStore })
     expect(promptsOf(again)).toEqual(['prompt 1', 'prompt 2', 'another way'])
-    expect(kernelOf(again).conversation.view).toEqual(shown)
+    expect(kernelOf(again).log.conversation.view).toEqual(shown)
   })
 
   it('are read from the log when only hidden messages were dropped from memory', async () => {
@@ -95,9 +95,9 @@ describe('messages that no request needs any more', () => {
     const sessionStore = new FileSessionStore(join(root, 'sessions'))
     const session = agent.session(root, { model: echoing(), retentionLimits, sessionStore })
     await session.send('prompt 1')
-    await kernelOf(session).conversation.clear()
+    await kernelOf(session).log.conversation.clear()
     for (const n of [2, 3]) await session.send(`prompt ${n}`)
-    const { conversation } = kernelOf(session)
+    const { conversation } = kernelOf(session).log
     expect([inMemory(session), conversation.trimmed]).toEqual([4, 0])
     expect(await conversation.readAll()).toHaveLength(6)
   })
@@ -128,7 +128,7 @@ describe('messages that no request needs any more', () => {
     }
     const session = await talk(agent, root, { sessionStore })
     expect(session.history()).toHaveLength(4)
-    const all = await kernelOf(session).conversation.readAll()
+    const all = await kernelOf(session).log.conversation.readAll()
     expect(all.filter(({ row }) => row.role === 'user')).toHaveLength(6)
     const [first] = all
     expect(await session.rewind(first?.id ?? '')).toEqual({ prompt: 'prompt 1', hidden: 12 })

@@ -92,7 +92,7 @@ export class ScheduleSession {
     this.#workedUntil = workedUntil(all)
     this.#wakeUps = wakeUps
     wakeUps?.restore(
-      kernelOf(session).conversation.order.map(({ message }) => message),
+      kernelOf(session).log.conversation.order.map(({ message }) => message),
       all,
     )
     return session
@@ -109,7 +109,7 @@ export class ScheduleSession {
     for (let reopened = 0; ; ) {
       const session = await this.open()
       try {
-        await kernelOf(session).recorder?.open()
+        await kernelOf(session).log.recorder?.open()
         const isMade = this.#fired.has(trigger, this.#clock.now())
         return { session, outcome: isMade ? 'made' : 'claimed' }
       } catch (error) {
@@ -137,7 +137,7 @@ export class ScheduleSession {
     for (let reopened = 0; ; reopened++) {
       const session = await this.open()
       try {
-        await kernelOf(session).recorder?.open()
+        await kernelOf(session).log.recorder?.open()
         return session
       } catch (error) {
         if (!(error instanceof StoreError) || reopened >= maxReopened) throw error
@@ -162,7 +162,7 @@ export class ScheduleSession {
 
   /** Reads the wake-ups that another node has written to the log since the last look. */
   async readWakeUps(store: SessionStore, sessionId: string): Promise<void> {
-    const isHolder = this.#session !== undefined && kernelOf(this.#session).recorder?.isOpen === true
+    const isHolder = this.#session !== undefined && kernelOf(this.#session).log.recorder?.isOpen === true
     if (this.#wakeUps === undefined || isHolder) return
     const count = await store.countRecords?.(sessionId)
     if (count === this.#readRecords) return

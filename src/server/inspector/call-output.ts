@@ -64,7 +64,7 @@ async function readOutput(
   session: Session,
   path: string,
 ): Promise<{ readonly whole: string; readonly isCut: boolean }> {
-  const { workspace } = await kernelOf(session).engine()
+  const { workspace } = await kernelOf(session).engine.open()
   if (workspace.scratch.path === undefined || dirname(path) !== workspace.scratch.path)
     throw new ProblemError('output_not_found')
   // A command can put a pipe in the place of the file: without O_NONBLOCK, opening it would block a thread forever.

@@ -67,7 +67,7 @@ type StoredImage = {
 
 /** Images that are the address of a file elsewhere, or of another type, are left out. */
 async function imagesOf(session: Session): Promise<StoredImage[]> {
-  const order = await kernelOf(session).conversation.readAll()
+  const order = await kernelOf(session).log.conversation.readAll()
   return order.filter(isShown).flatMap(({ row: { runId }, message }) => {
     if (message.role === 'user')
       return message.content.flatMap((part) =>

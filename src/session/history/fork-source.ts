@@ -5,7 +5,7 @@ import { load, optionsToKeep } from '../journal/restore.js'
 import type { SessionKernel } from '../kernel.js'
 import type { SessionOptions } from '../options.js'
 import { redactValue } from '../security/index.js'
-import { addressOf } from '../session-records.js'
+import { addressOf } from '../session-log.js'
 import type { ForkSource } from './fork.js'
 
 /** An open session as it can be forked, with the options that a fork takes over. Refused while a run is active. */
@@ -14,16 +14,16 @@ export async function liveSource(
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
   const { sessionId, agentId, options: given } = kernel.setup
   const source = await kernel.alone('forking', async () => {
-    const kept = (await kernel.recorder?.state())?.session ?? kernel.setup.restored?.session
+    const kept = (await kernel.log.recorder?.state())?.session ?? kernel.setup.restored?.session
     const { record } = kernel.redactor
-    const order = await kernel.conversation.readAll()
+    const order = await kernel.log.conversation.readAll()
     return {
       sessionId,
       order:
         record === undefined
           ? [...order]
           : order.map((one) => ({ ...one, message: redactValue(one.message, record) })),
-      ...kernel.interrupted.open,
+      ...kernel.log.interrupted.open,
       session: {
         ...kept,
         id: sessionId,
@@ -32,7 +32,7 @@ export async function liveSource(
         agent: agentId,
         workspaceRoot: addressOf(kernel),
         options: kept?.options ?? optionsToKeep(given),
-        mode: (await kernel.mode()) ?? null,
+        mode: (await kernel.engine.mode()) ?? null,
         todos: kernel.plan.list(),
       },
     }

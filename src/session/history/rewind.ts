@@ -47,12 +47,12 @@ export function listMessages(order: readonly StoredMessage[]): MessageInfo[] {
  */
 export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
   return kernel.alone('rewinding', async () => {
-    await kernel.conversation.fill()
+    await kernel.log.conversation.fill()
     refuseUnlessUser(kernel, messageId)
-    await kernel.recorder?.open()
+    await kernel.log.recorder?.open()
     // A call that was cut off has its answer before it can be hidden: shown again it must not be without one.
-    await kernel.interrupted.close()
-    const { conversation } = kernel
+    await kernel.log.interrupted.close()
+    const { conversation } = kernel.log
     const before = conversation.kept.length
     const target = conversation.kept.find(({ id }) => id === messageId)
     await conversation.rewind(messageId)
@@ -66,20 +66,20 @@ export function rewind(kernel: SessionKernel, messageId: string): Promise<Rewind
 /** Shows again what was hidden since something was last said, in one step. Gives how many messages came back. */
 export function unrewind(kernel: SessionKernel): Promise<number> {
   return kernel.alone('un-rewinding', async () => {
-    const { conversation } = kernel
+    const { conversation } = kernel.log
     if (conversation.rewound.length === 0)
       throw new HistoryError(
         'nothing_rewound',
         'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to continue from both.',
       )
-    await kernel.recorder?.open()
+    await kernel.log.recorder?.open()
     const before = conversation.kept.length
     await conversation.unrewind()
     return conversation.kept.length - before
   })
 }
 
-function refuseUnlessUser({ conversation }: SessionKernel, messageId: string): void {
+function refuseUnlessUser({ log: { conversation } }: SessionKernel, messageId: string): void {
   const target: StoredMessage | undefined = conversation.kept.find(({ id }) => id === messageId)
   if (target === undefined)
     throw new HistoryError(

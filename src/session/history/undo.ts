@@ -50,7 +50,7 @@ export async function listChanges(
   options: ListChangesOptions = {},
 ): Promise<FileChangeInfo[]> {
   for (const set of setsFor(kernel, runId)) {
-    const { workspace } = await kernel.engine()
+    const { workspace } = await kernel.engine.open()
     const infos: FileChangeInfo[] = []
     for (const file of set.files.values()) {
       const info = await describe(kernel, set, file, workspace.files, options)
@@ -61,7 +61,7 @@ export async function listChanges(
   return []
 }
 
-function setsFor({ changes }: SessionKernel, runId: string | undefined): ChangeSet[] {
+function setsFor({ log: { changes } }: SessionKernel, runId: string | undefined): ChangeSet[] {
   if (runId === undefined) return changes.openRuns()
   const set = changes.get(runId)
   return set === undefined ? [] : [set]
@@ -77,7 +77,7 @@ export function undo(kernel: SessionKernel, runId?: string): Promise<UndoOutcome
     const sets = setsFor(kernel, runId).filter(({ files }) => [...files.values()].some(canBeUndone))
     const [first] = sets
     if (first === undefined) throw nothingToUndo(runId)
-    await kernel.recorder?.open()
+    await kernel.log.recorder?.open()
     const refused: { path: string; why: string }[] = []
     for (const set of sets) {
       const outcome = await undoSet(kernel, set)
@@ -100,13 +100,13 @@ function nothingToUndo(runId: string | undefined): HistoryError {
 }
 
 async function undoSet(kernel: SessionKernel, set: ChangeSet): Promise<UndoOutcome> {
-  const { workspace } = await kernel.engine()
+  const { workspace } = await kernel.engine.open()
   const place: WatchedPlace = { whole: workspace.files, scratch: () => workspace.scratch.path }
   const owner = { id: kernel.newId(), undoes: set.id }
   const restored: string[] = []
   const refused: { path: string; why: string }[] = []
   const note = (path: string, after: string | null): Promise<void> =>
-    noteChange(place, kernel.changes, owner, path, after)
+    noteChange(place, kernel.log.changes, owner, path, after)
   for (const file of [...set.files.values()].filter(canBeUndone)) {
     const why = await putBack(kernel, set, file, workspace.files, note)
     if (why === 'unchanged') continue
@@ -165,7 +165,7 @@ function isAsBefore({ before }: ChangedFile, { version }: Now): boolean {
 }
 
 function whyMovedOn(
-  { changes }: SessionKernel,
+  { log: { changes } }: SessionKernel,
   { id }: ChangeSet,
   { path, written }: ChangedFile,
   { version }: Now,
@@ -179,7 +179,10 @@ function whyMovedOn(
 }
 
 /** The bytes, or why there are none. */
-async function contentOf({ changes }: SessionKernel, file: ChangedFile): Promise<Uint8Array | string> {
+async function contentOf(
+  { log: { changes } }: SessionKernel,
+  file: ChangedFile,
+): Promise<Uint8Array | string> {
   const bytes = await changes.content(file)
   if (bytes === undefined) return 'what it was before is not kept any more'
   const isIt = file.before.kind === 'file' && (await versionOf(bytes)) === file.before.version

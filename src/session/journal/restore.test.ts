@@ -4,7 +4,7 @@ import { foldSession } from '../../store/fold-session.js'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { PartRow, SessionRecord } from '../../store/records.js'
 import type { SessionOptions } from '../options.js'
-import { SpendingAccount } from '../spending.js'
+import { restoredSpending } from '../spending.js'
 import { familyOf, lastCheckpoint, load, loadNow, optionsToKeep, totalsOf, withRestored } from './restore.js'
 
 const usage = (totalTokens: number) => ({ ...noUsage, totalTokens })
@@ -137,8 +137,8 @@ describe('runs that resumed each other', () => {
   })
 
   it('are all included in the usage of the session', () => {
-    expect(new SpendingAccount(state).total.usage.totalTokens).toBe(114)
-    expect(new SpendingAccount(undefined).total.models).toEqual([])
+    expect(restoredSpending(state).total.usage.totalTokens).toBe(114)
+    expect(restoredSpending(undefined).total.models).toEqual([])
   })
 })
 

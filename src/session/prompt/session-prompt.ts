@@ -88,7 +88,7 @@ async function instructionsOf(kernel: SessionKernel): Promise<FoundInstructions>
   if (names === false) return { files: [], problems: [] }
   const places = { root, userDir, ...setup.instructions, ...omitUndefined({ fileNames: names }) }
   if (root === undefined) {
-    const { workspace } = await kernel.engine()
+    const { workspace } = await kernel.engine.open()
     return readInstructions(places, workspace.files)
   }
   return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
