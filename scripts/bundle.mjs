@@ -92,12 +92,13 @@ const laterForCommand = [
   ['memory', ...without('memory/', 'feature', 'memory-tools')],
   ['verify', ...without('verify/', 'feature', 'summary', 'report', 'read-commands', 'read-report')],
   ['servers', 'mcp/session-servers'],
-  // Used only where a supervisor, a goal, a drained node, a file of the workspace, an earlier report, a new rule or an agent file
-  // asks for it.
+  // Used only where a supervisor, a goal, a drained node, a direct call of the host, a file of the workspace, an earlier report,
+  // a new rule or an agent file asks for it.
   [
     'rare',
     ...['supervise/transport', 'goals/read-goal', 'session/passivate', 'agent/config/stricter-network'],
     ...['verify/read-report', 'workspace/rules/exclusive', 'subagents/files/agent-fields'],
+    ...['session/direct-requests', 'session/emit-cluster'],
   ],
   [
     'subagents',

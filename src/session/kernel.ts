@@ -23,7 +23,7 @@ import type { SessionOptions } from './options.js'
 import type { Passivation } from './passivate.js'
 import { PlanProgress } from './plan-progress.js'
 import { SessionPrompt } from './prompt/session-prompt.js'
-import { type Redactor, redactorOf } from './redactor.js'
+import { createRedactor, type Redactor } from './redactor.js'
 import { RunQueue } from './run-queue.js'
 import { Runs } from './runs.js'
 import { SessionEngine } from './session-engine.js'
@@ -76,7 +76,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.spending = new SpendingAccount(this)
     this.plan = new PlanProgress(restoredTodos(restored))
     this.trace = new Trace({ sessionId, ...this.labels }, options.retentionLimits?.maxTraceEvents)
-    this.redactor = redactorOf(setup, this.emit)
+    this.redactor = createRedactor(setup, this.emit)
     this.log = new SessionLog(this)
     this.confirmations = openConfirmations(this)
     this.questions = new OpenQuestions(this)

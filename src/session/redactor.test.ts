@@ -5,14 +5,28 @@ import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import type { AgentEvent } from '../loop/events.js'
 import { noUsage } from '../loop/usage.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { notedSecrets } from '../workspace/egress/host-secrets.js'
 import { type HostSecret, hiddenTexts } from '../workspace/egress/network-options.js'
 import { agentResult } from './agent-result.js'
-import { createRedactor } from './redactor.js'
+import { createRedactor, type Redactor } from './redactor.js'
 import { DefaultSecurityProvider, type SecurityProvider } from './security/index.js'
 
 const secret = 'correct-horse-battery'
 const mark = '[REDACTED:SECRET]'
+
+function redactorWith(
+  securityProvider: SecurityProvider | undefined,
+  secrets: readonly string[],
+  emit: (event: AgentEvent) => void,
+  ofHosts?: readonly HostSecret[],
+): Redactor {
+  const network = ofHosts && { secrets: ofHosts }
+  return createRedactor({ secrets, options: omitUndefined({ securityProvider, network }) }, emit)
+}
+
+/** A secret that is only known when a request is made. */
+const later: HostSecret = { host: 'a.example', header: 'authorization', value: () => '' }
 
 function through(
   events: readonly AgentEvent[],
@@ -20,7 +34,7 @@ function through(
   secrets = [secret],
 ): AgentEvent[] {
   const passed: AgentEvent[] = []
-  const take = createRedactor(provider, secrets, () => undefined).events((event) => passed.push(event))
+  const take = redactorWith(provider, secrets, () => undefined).events((event) => passed.push(event))
   for (const event of events) take(event)
   return passed
 }
@@ -38,7 +52,7 @@ const end: AgentEvent = {
 
 describe('without a provider and without secrets', () => {
   it('everything is returned unchanged', () => {
-    const screen = createRedactor(undefined, [], () => undefined)
+    const screen = redactorWith(undefined, [], () => undefined)
     const pass = () => undefined
     expect(screen.events(pass)).toBe(pass)
     expect(screen.text(secret)).toBe(secret)
@@ -48,7 +62,7 @@ describe('without a provider and without secrets', () => {
 
 describe('a key of the configuration', () => {
   it('is removed from texts, and from every event that contains one', () => {
-    const screen = createRedactor(undefined, [secret], () => undefined)
+    const screen = redactorWith(undefined, [secret], () => undefined)
     expect(screen.text(`a ${secret} b`)).toBe(`a ${mark} b`)
     const events: AgentEvent[] = [
       { type: 'tool_execution_start', toolId: 'a', toolName: 't', args: `{"x":"${secret}"}` },
@@ -161,12 +175,12 @@ describe('a redaction provider of the host', () => {
 
   it('can remove everything', () => {
     expect(through([end], { kind: 'none' })).toEqual([end])
-    expect(createRedactor({ kind: 'none' }, [], () => undefined).text('x')).toBe('x')
+    expect(redactorWith({ kind: 'none' }, [], () => undefined).text('x')).toBe('x')
   })
 
   it('cleans results for the model and reports suspicious content', () => {
     const emitted: AgentEvent[] = []
-    const screen = createRedactor(new DefaultSecurityProvider(), [secret], (event) => emitted.push(event))
+    const screen = redactorWith(new DefaultSecurityProvider(), [secret], (event) => emitted.push(event))
     const onToolOutput = screen.middleware[0]?.onToolOutput
     const args = { toolName: 'read', args: '{}', originalResult: '', turn: 1, internalCallId: 'i' }
     expect(onToolOutput?.({ ...args, result: 'harmless' })).toBeUndefined()
@@ -177,7 +191,7 @@ describe('a redaction provider of the host', () => {
 })
 
 describe('a mark that replaces a secret', () => {
-  const [watchdog] = createRedactor(undefined, [secret], () => undefined).watchdogs
+  const [watchdog] = redactorWith(undefined, [secret], () => undefined).watchdogs
   const judge = (tool: string, args: unknown) => watchdog?.({ tool, args } as never)
 
   it('is refused as content for write, edit and patch', () => {
@@ -254,14 +268,14 @@ describe('an event of any kind', () => {
 describe('secrets of hosts that are read for each request', () => {
   it('are reported once when there are more than a session can redact', () => {
     const notices: AgentEvent[] = []
-    const redactor = createRedactor(undefined, [], (event) => notices.push(event), true)
+    const redactor = redactorWith(undefined, [], (event) => notices.push(event), [later])
     for (let number = 0; number < 1_002; number++) redactor.hide([`token-of-a-host-${number}-end`])
     expect(redactor.text('token-of-a-host-999-end')).toBe(mark)
     expect(notices).toEqual([expect.objectContaining({ type: 'notice', source: 'secrets' })])
   })
 
   it('are redacted from the moment they are read, from a file or from a function', async () => {
-    const redactor = createRedactor(undefined, [], () => undefined, true)
+    const redactor = redactorWith(undefined, [], () => undefined, [later])
     const file = join(temporaryDirectory(), 'token')
     writeFileSync(file, 'first-value-of-the-file\n')
     const [fromFile, fromFunction, given] = notedSecrets(

@@ -26,32 +26,22 @@ export interface Redactor extends TextRedactor {
   hide(texts: readonly string[]): void
 }
 
-/** Hides the keys of the configuration, and what the proxy of the sandbox adds to requests. */
-export function redactorOf(
-  { secrets = noSecrets, options }: SessionSetup,
-  emit: (event: AgentEvent) => void,
-): Redactor {
-  const ofHosts = options.network?.secrets ?? []
-  // The same list for every session that adds nothing: what finds secrets is made once for each list.
-  const hidden =
-    ofHosts.length === 0
-      ? secrets
-      : [...secrets, ...ofHosts.flatMap((secret) => hiddenTexts(valueNow(secret) ?? ''))]
-  return createRedactor(options.securityProvider, hidden, emit, ofHosts.length > 0)
-}
-
-const noSecrets: readonly string[] = []
-
 /**
- * The keys of the configuration are taken out everywhere, with a provider of the host's own or without. `grows`: `hide`
- * is called later, and `secrets` is a list of this session alone.
+ * Hides the keys of the configuration, and what the proxy of the sandbox adds to requests, with a provider of the
+ * host's own or without.
  */
 export function createRedactor(
-  given: SecurityProvider | undefined,
-  secrets: readonly string[],
+  { secrets: configured = noSecrets, options }: Pick<SessionSetup, 'secrets' | 'options'>,
   emit: (event: AgentEvent) => void,
-  grows = false,
 ): Redactor {
+  const { securityProvider: given, network } = options
+  const ofHosts = network?.secrets ?? []
+  // `hide` is called later, so that the list must be this session's alone. Other sessions share theirs: what finds
+  // secrets is made once for each list.
+  const grows = ofHosts.length > 0
+  const secrets = grows
+    ? [...configured, ...ofHosts.flatMap((secret) => hiddenTexts(valueNow(secret) ?? ''))]
+    : configured
   if (given === undefined && secrets.length === 0 && !grows) return recordsOnly
   const known = defaultProvider(secrets)
   const hidden = new Set<string>()
@@ -92,6 +82,8 @@ export function createRedactor(
     events: (pass) => redactEvents(provider, redact, pass),
   }
 }
+
+const noSecrets: readonly string[] = []
 
 /**
  * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a
