@@ -158,7 +158,7 @@ const laterForCommand = [
     ...['apply-hunks', 'unified-diff', 'line-window', 'nearest-path', 'replace-text', 'missing-text'].map(
       inToolbox,
     ),
-    ...['diff-hunk', 'diff-path', 'content-kind'].map(inToolbox),
+    ...['diff-hunk', 'diff-path', 'content-kind', 'read-bytes', 'text-file', 'line-endings'].map(inToolbox),
   ],
 ]
 

@@ -15,7 +15,10 @@ export type AnsweredCall = {
 
 /** Returns the message with the results of a round's calls, in the order of the calls. */
 export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
-  return { role: 'tool', content: calls.map(resultPart) }
+  // Not by `map`, as in `AnswerBuilder.finish`: many functions read the message.
+  const content: ToolResultPart[] = []
+  for (const call of calls) content.push(resultPart(call))
+  return { role: 'tool', content }
 }
 
 /** Returns the envelopes of the calls as facts of that message, for the log. */

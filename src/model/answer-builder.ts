@@ -232,8 +232,14 @@ export class AnswerBuilder {
 
   /** Returns the answer. */
   finish({ finish, usage, response, raw }: AnswerEnd): ModelAnswer {
-    const content = this.#parts.map(contentOf)
-    const toolCalls = this.#parts.flatMap((part) => (part.type === 'call' ? [toolCallOf(part)] : []))
+    // Not by `map`: once V8 has compiled it, its list has another hidden class, and every function that reads an
+    // answer is compiled again.
+    const content: AssistantContent[] = []
+    const toolCalls: ModelToolCall[] = []
+    for (const part of this.#parts) {
+      content.push(contentOf(part))
+      if (part.type === 'call') toolCalls.push(toolCallOf(part))
+    }
     const firstTokenMs = this.#firstAt === undefined ? undefined : this.#firstAt - this.#startedAt
     return {
       content,

@@ -1,6 +1,7 @@
 import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
 import type { ToolDefinition } from '../tool/definition.js'
 import { walkHistory } from './append-only.js'
+import { forSameItems } from './for-same-items.js'
 import type { ModelUsage } from './model.js'
 
 /**
@@ -14,7 +15,7 @@ export function estimateTokens(
   let characters = request.instructions?.length ?? 0
   characters += historyCharacters(request.chatHistory).count
   for (const document of request.documents ?? []) characters += document.text.length + document.id.length
-  for (const tool of request.tools ?? []) characters += toolCharacters(tool)
+  if (request.tools !== undefined) characters += toolsCharacters(request.tools)
   return Math.ceil((characters / charactersPerToken) * correction)
 }
 
@@ -65,6 +66,8 @@ function messageCharacters(message: Message): number {
 function toolCharacters(tool: ToolDefinition): number {
   return writtenOnce(tool, tool)
 }
+
+const toolsCharacters = forSameItems((tools: readonly ToolDefinition[]) => sum(tools, toolCharacters))
 
 /** Returns the length of a value as JSON, cached by its owner. */
 function writtenOnce(owner: object, value: unknown): number {

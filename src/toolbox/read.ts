@@ -114,19 +114,9 @@ async function readLines(
       `Offset ${offset} exceeds file length (${total} lines) of ${pathText(path)}. Use an offset below ${total}.`,
     )
   const changed = source.whole ? false : await hasChanged(files, path, stat)
-  const notes = [
-    ...continuation(window, offset),
-    ...(window.nulAt === undefined
-      ? []
-      : [`(line ${window.nulAt + 1} has NUL bytes in it: the rest is binary data)`]),
-    ...(window.lossy
-      ? ['(not valid UTF-8: bytes that are not text are shown as \uFFFD; edit and patch refuse this file)']
-      : []),
-    ...(changed ? ['(the file was changed while it was read; read it again for one state of it)'] : []),
-  ]
   const range = { offset, lines: lines.length, eof: !window.more }
   return outputEnvelope(
-    `${lines.map((line, index) => numbered(line, offset + index + 1, known.kind === 'utf8')).join('')}${emptiness(window, path, offset)}${notes.map((note) => `\n${note}\n`).join('')}`,
+    `${numberedLines(lines, offset, known.kind === 'utf8')}${emptiness(window, path, offset)}${notesOn(window, offset, changed)}`,
     {
       file_path: path,
       size: stat.size,
@@ -151,15 +141,34 @@ function isCut({ more, lines }: LineWindow, limit: number): boolean {
   return (more && lines.length < limit) || lines.some(({ shown, bytes }) => shown < bytes)
 }
 
+function numberedLines(lines: readonly WindowLine[], offset: number, byByte: boolean): string {
+  let text = ''
+  let number = offset
+  for (const line of lines) text += numbered(line, ++number, byByte)
+  return text
+}
+
 function numbered({ text, at, bytes, shown }: WindowLine, number: number, byByte: boolean): string {
   const readOn = byByte ? `; the rest: start_byte=${at + shown} end_byte=${at + bytes}` : ''
   const mark = shown < bytes ? ` ... [cut: ${shown} of ${bytes} bytes${readOn}]` : ''
   return `${String(number).padStart(6)}\t${text}${mark}\n`
 }
 
-function continuation({ more, lines, nulAt }: LineWindow, offset: number): string[] {
-  if (!more || nulAt !== undefined) return []
-  return [`... (more lines available; continue with offset=${offset + lines.length})`]
+function notesOn({ more, lines, nulAt, lossy }: LineWindow, offset: number, changed: boolean): string {
+  let text = ''
+  if (more && nulAt === undefined)
+    text += note(`... (more lines available; continue with offset=${offset + lines.length})`)
+  if (nulAt !== undefined) text += note(`(line ${nulAt + 1} has NUL bytes in it: the rest is binary data)`)
+  if (lossy)
+    text += note(
+      '(not valid UTF-8: bytes that are not text are shown as \uFFFD; edit and patch refuse this file)',
+    )
+  if (changed) text += note('(the file was changed while it was read; read it again for one state of it)')
+  return text
+}
+
+function note(text: string): string {
+  return `\n${text}\n`
 }
 
 function emptiness({ lines, total }: LineWindow, path: string, offset: number): string {

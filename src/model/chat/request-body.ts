@@ -2,6 +2,7 @@ import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
 import type { ToolDefinition } from '../../tool/definition.js'
 import type { JsonObject } from '../../tool/json.js'
 import { effortFor } from '../effort.js'
+import { forSameItems } from '../for-same-items.js'
 import { lowerHistory } from '../lower-history.js'
 import type { ModelFacts, PromptCache } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
@@ -36,23 +37,34 @@ export function createBodyWriter(
     }
     return json
   }
+  const toolsText = forSameItems((tools: readonly ToolDefinition[]) => tools.map(define).join(','))
+  let system: { readonly instructions: string; readonly json: string } | undefined
+  const systemText = (instructions: string): string => {
+    if (system?.instructions !== instructions)
+      system = { instructions, json: toJson({ role: 'system', content: instructions }) }
+    return system.json
+  }
 
   return (request, options) => {
     const own = { model, ...cacheFields(cache, dialect.cache, options.sessionId) }
     const head = JSON.stringify(parametersOf(request, own, facts, dialect, options)).slice(0, -1)
     const tools =
       facts.tools && request.tools.length > 0
-        ? `,"tools":[${request.tools.map(define).join(',')}]${choiceOf(request.toolChoice)}`
+        ? `,"tools":[${toolsText(request.tools)}]${choiceOf(request.toolChoice)}`
         : ''
-    return `${head}${tools},"messages":[${messagesOf(request, messageText).join(',')}]}`
+    return `${head}${tools},"messages":[${messagesOf(request, systemText, messageText).join(',')}]}`
   }
 }
 
-function messagesOf(request: CompletionRequest, messageText: MessageText): string[] {
+function messagesOf(
+  request: CompletionRequest,
+  systemText: (instructions: string) => string,
+  messageText: MessageText,
+): string[] {
   const { instructions, chatHistory } = request
   const documents = renderDocuments(request.documents)
   return [
-    ...(instructions ? [toJson({ role: 'system', content: instructions })] : []),
+    ...(instructions ? [systemText(instructions)] : []),
     ...(documents === undefined ? [] : [toJson({ role: 'user', content: documents })]),
     ...messageText(lowerHistory(chatHistory)),
   ]

@@ -28,9 +28,11 @@ type State = {
 export function createWordFinder(given: Iterable<string>): WordFinder {
   const words = [...given]
   const root = buildStates(words)
+  // Most texts of an event or a record are names and ids, and shorter than any secret.
+  const shortest = Math.min(...words.map(({ length }) => length))
   // The system's search for one word is so much faster than the automaton that a few of them are, too.
   const isAnyIn = (text: string): boolean =>
-    words.length > maxSearched || words.some((word) => text.includes(word))
+    text.length >= shortest && (words.length > maxSearched || words.some((word) => text.includes(word)))
   const walk = (): WordWalk => {
     let state = root
     return {
