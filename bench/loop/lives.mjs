@@ -6,7 +6,7 @@ import { startField } from '../peers/field.mjs'
 import { figure, printTable, range } from '../report.mjs'
 
 const count = 50
-const own = ['fetch', 'capstan', 'capstan-unrecorded', 'capstan-bare']
+const own = ['fetch', 'capstan', 'capstan-unrecorded', 'capstan-bare', 'capstan-key']
 
 /** What a round may cost after so many, in bare loops. */
 const points = [
@@ -88,8 +88,10 @@ async function pairsAfter(contenders, after, pairs, where) {
       if (contender === undefined) throw new Error(`${contenders[at]} does not start`)
       titles[at] = contender.title
       try {
-        // With the agent that is measured: V8 compiles functions of a second one again.
-        await contender.runs({ plan: 'rounds', rounds: 10, times: after / 10 })
+        // With the agent that is measured, and in runs as long as the one that is measured: V8 compiles functions again for a second
+        // agent, and for the first history that is longer than those before.
+        const rounds = Math.min(after, count)
+        await contender.runs({ plan: 'rounds', rounds, times: after / rounds })
         costs[at]?.push(await contender.runs({ plan: 'rounds', rounds: count }))
       } finally {
         await contender.end()

@@ -26,14 +26,19 @@ export function openEverything(surroundings, durability) {
  * Its own `read` and not the host's: the file is judged, contained and bounded.
  * @param {import('../peers/contract.mjs').Surroundings} surroundings
  * @param {import('capstan').SessionOptions} options
+ * @param {{ apiKey?: string }} [provider] with a key, every text of the session is searched for it
  * @returns {Promise<import('../peers/contract.mjs').Opened>}
  */
-export async function openCapstan({ url, root, place, rounds, read, hostTool = false }, options) {
+export async function openCapstan(
+  { url, root, place, rounds, read, hostTool = false },
+  options,
+  provider = {},
+) {
   const given = hostTool ? await withHostTool(read, options) : options
   const agent = await Agent.create(
     {
       defaultModel: 'bench/m',
-      providers: { bench: { baseUrl: url, models: { m: { contextTokens: 100_000_000 } } } },
+      providers: { bench: { ...provider, baseUrl: url, models: { m: { contextTokens: 100_000_000 } } } },
     },
     { userDir: join(place, 'user') },
   )
