@@ -125,10 +125,51 @@ describe('requests to a model with a rate limit', () => {
     )
     const sent = await Promise.all(all.filter((one) => !(one instanceof Promise)))
     expect(sent).toHaveLength(8)
+    expect(events).toEqual([])
     sent[0]?.heard(headers({ 'x-ratelimit-remaining-requests': '30', 'x-ratelimit-reset-requests': '9s' }))
-    expect(events).toHaveLength(42)
     await turns(50)
     expect(await sentOf(all)).toHaveLength(31)
+    expect(events).toEqual(Array(19).fill({ type: 'rate_limit_wait', waitMs: 9_000 }))
+  })
+
+  it('report a wait for the responses of others once none has arrived for a second', async () => {
+    const time = clock()
+    const pacer = new Pacer({}, time)
+    const events: ModelEvent[] = []
+    const sent = await sentOf(Array.from({ length: 8 }, () => pacer.admit(() => 0, call())))
+    const waiting = Array.from({ length: 3 }, () =>
+      pacer.admit(
+        () => 0,
+        call((event) => events.push(event)),
+      ),
+    )
+    sent[0]?.heard(headers({}))
+    await Promise.resolve()
+    expect(events).toEqual([])
+    expect(await sentOf(waiting)).toHaveLength(1)
+    await turns(1)
+    expect(time.now()).toBeGreaterThanOrEqual(1_000)
+    expect(events).toEqual(Array(2).fill({ type: 'rate_limit_wait', waitMs: 1_000 }))
+  })
+
+  it('with a sleep of the host are sent when that ends, and once', async () => {
+    const pacer = new Pacer({ requestsPerMinute: 1 }, stopped)
+    const first = await pacer.admit(() => 0, call())
+    let wake: () => void = () => undefined
+    const slept: number[] = []
+    const sleep = (ms: number) => {
+      slept.push(ms)
+      return new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+    const second = pacer.admit(() => 0, { ...call(), retry: { sleep } })
+    first.ended(0)
+    await turns(2)
+    expect(slept).toEqual([60_000])
+    wake()
+    await second
+    expect(slept).toEqual([60_000])
   })
 
   it.each([

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks'
-import { unlessAborted } from '../tool/unless-aborted.js'
 import { ModelError } from './errors.js'
 import type { ModelCall } from './model.js'
 import { type RetryTiming, sleepUnlessAborted } from './retry.js'
@@ -47,10 +46,13 @@ export class Pacer {
   #lastBeforeRefusal = 0
   /** Calls whose last request was refused because of the rate, with `#lastBeforeRefusal` at that time. */
   readonly #refused = new WeakMap<PacedCall, number>()
-  #queue: Promise<unknown> | undefined
+  /** Those that wait, in their order. */
+  readonly #queue = new Set<Waiting>()
   #count = 0
-  #awaited: Promise<void> | undefined
-  #wake: () => void = () => undefined
+  /** When a request was last answered or ended. */
+  #heardAt = Number.NEGATIVE_INFINITY
+  /** When the queue is looked at again without a response. */
+  #look: { readonly at: number; readonly stop: AbortController } | undefined
 
   constructor(
     limit: RateLimit = {},
@@ -73,62 +75,86 @@ export class Pacer {
     const waited = this.#refused.get(call)
     this.#refused.delete(call)
     const waitMs = this.#waitMs(size, waited)
-    if (this.#queue === undefined && waitMs <= 0) return this.#start(size, call)
-    call.on({ type: 'rate_limit_wait', waitMs: Math.max(0, Math.ceil(waitMs)) })
-    const turn = this.#wait(this.#queue, size, call, waited, call.retry?.sleep ?? own?.sleep)
-    const settled = turn.catch(() => undefined)
-    this.#queue = settled
-    void settled.then(() => {
-      if (this.#queue === settled) this.#queue = undefined
-    })
-    return turn
-  }
-
-  async #wait(
-    before: Promise<unknown> | undefined,
-    size: number,
-    call: PacedCall,
-    waited: number | undefined,
-    sleep: Sleep | undefined,
-  ): Promise<Pace> {
+    if (this.#queue.size === 0 && waitMs <= 0) return this.#start(size, call)
     const { signal } = call
-    if (before !== undefined) await unlessAborted(before, signal)
-    for (;;) {
+    return new Promise((resolve, reject) => {
       signal.throwIfAborted()
-      const wait = this.#waitMs(size, waited)
-      if (wait <= 0) return this.#start(size, call)
-      if (sleep !== undefined) {
-        await unlessAborted(sleep(wait, signal), signal)
-        return this.#start(size, call)
+      const leave = (): void => {
+        signal.removeEventListener('abort', stop)
+        this.#queue.delete(one)
       }
-      // Looked at again meanwhile: a response can say that there is more.
-      await this.#sleepUntilNews(Math.min(wait, lookAgainMs), signal)
-    }
-  }
-
-  /** A response that ends the sleep also removes its timer and its listener: many can arrive in one second. */
-  async #sleepUntilNews(ms: number, signal: AbortSignal): Promise<void> {
-    const sleeping = new AbortController()
-    const stop = (): void => sleeping.abort(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    try {
-      await Promise.race([this.#time.sleep(ms, sleeping.signal), this.#news()])
-    } finally {
-      signal.removeEventListener('abort', stop)
-      sleeping.abort()
-    }
-  }
-
-  /** Resolves with the next response. */
-  #news(): Promise<void> {
-    this.#awaited ??= new Promise((resolve) => {
-      this.#wake = () => {
-        this.#awaited = undefined
-        this.#wake = () => undefined
-        resolve()
+      const stop = (): void => one.fail(signal.reason)
+      const one: Waiting = {
+        size,
+        call,
+        waited,
+        sleep: call.retry?.sleep ?? own?.sleep,
+        start: () => {
+          leave()
+          resolve(this.#start(size, call))
+        },
+        fail: (error) => {
+          leave()
+          reject(error)
+          this.#serve()
+        },
       }
+      signal.addEventListener('abort', stop, { once: true })
+      this.#queue.add(one)
+      if (one.sleep !== undefined || this.#hasRoom()) report(one, waitMs)
+      if (this.#queue.size === 1) this.#serve()
     })
-    return this.#awaited
+  }
+
+  /** Starts what may be sent now, in order. The first that may not is looked at again with the next response. */
+  #serve(): void {
+    for (const one of this.#queue) {
+      // The host decides how long.
+      if (one.isAsleep) return
+      const waitMs = this.#waitMs(one.size, one.waited)
+      if (waitMs <= 0) {
+        one.start()
+        continue
+      }
+      // A limit: those after it wait at least as long.
+      if (this.#hasRoom()) for (const other of this.#queue) report(other, waitMs)
+      if (one.sleep === undefined) this.#lookAgain(Math.min(waitMs, lookAgainMs))
+      else {
+        one.isAsleep = true
+        const wake = (): void => {
+          if (this.#queue.has(one)) one.start()
+          this.#serve()
+        }
+        one.sleep(waitMs, one.call.signal).then(wake, one.fail)
+      }
+      return
+    }
+    this.#look?.stop.abort()
+    this.#look = undefined
+  }
+
+  /** Looks at the queue after a time at the latest: a limit can end without a response. */
+  #lookAgain(ms: number): void {
+    const at = this.#time.now() + ms
+    if (this.#look !== undefined && this.#look.at <= at) return
+    this.#look?.stop.abort()
+    const look = { at, stop: new AbortController() }
+    this.#look = look
+    const end = (): void => {
+      if (this.#look !== look) return
+      this.#look = undefined
+      // Where responses arrive, a request that waits for others is soon sent.
+      if (this.#time.now() - this.#heardAt >= lookAgainMs)
+        for (const one of this.#queue) report(one, lookAgainMs)
+      this.#serve()
+    }
+    this.#time.sleep(ms, look.stop.signal).then(end, () => undefined)
+  }
+
+  /** A request was answered or has ended: there may be room for others. */
+  #wake(): void {
+    this.#heardAt = this.#time.now()
+    if (this.#queue.size > 0) this.#serve()
   }
 
   #start(tokens: number, call: PacedCall): Pace {
@@ -172,7 +198,7 @@ export class Pacer {
    */
   #widen(sent: Sent): void {
     if (this.#time.now() - sent.at < fastResponseMs) return
-    if (this.#queue === undefined && this.#unheard.size < Math.floor(this.#maxUnheard)) return
+    if (this.#queue.size === 0 && this.#unheard.size < Math.floor(this.#maxUnheard)) return
     this.#maxUnheard += this.#lastBeforeRefusal === 0 ? 1 : 1 / this.#maxUnheard
   }
 
@@ -206,7 +232,7 @@ export class Pacer {
   #waitMs(size: number, waited: number | undefined): number {
     const now = this.#time.now()
     return Math.max(
-      this.#hasRoom(now) ? 0 : lookAgainMs,
+      this.#hasRoom() ? 0 : lookAgainMs,
       waited === this.#lastBeforeRefusal ? 0 : this.#pausedUntil - now,
       this.#waitForLeft('requests', 1, now),
       this.#waitForLeft('tokens', size * estimateMargin, now),
@@ -214,10 +240,13 @@ export class Pacer {
     )
   }
 
-  /** A request that has been without a response for long says nothing about the rate, and holds back no other. */
-  #hasRoom(now: number): boolean {
+  /**
+   * Whether another request may be on its way. One that has been without a response for long says nothing about the
+   * rate, and holds back no other.
+   */
+  #hasRoom(): boolean {
     const max = Math.floor(this.#maxUnheard)
-    return this.#unheard.size < max || this.#onTheWay('requests', now) < max
+    return this.#unheard.size < max || this.#onTheWay('requests', this.#time.now()) < max
   }
 
   #waitForLeft(kind: Kind, amount: number, now: number): number {
@@ -269,7 +298,27 @@ export function noteLimit(pace: Pace, error: unknown): void {
     pace.limited(error.retryAfterMs)
 }
 
+/** Reports once that a request waits. */
+function report(one: Waiting, waitMs: number): void {
+  if (one.isReported) return
+  one.isReported = true
+  one.call.on({ type: 'rate_limit_wait', waitMs: Math.max(0, Math.ceil(waitMs)) })
+}
+
 type Kind = 'requests' | 'tokens'
+/** A request that waits. */
+type Waiting = {
+  readonly size: number
+  readonly call: PacedCall
+  /** The refusal that it has waited for by itself. */
+  readonly waited: number | undefined
+  /** The host's own way to wait. */
+  readonly sleep: Sleep | undefined
+  isAsleep?: boolean
+  isReported?: boolean
+  start(): void
+  readonly fail: (error: unknown) => void
+}
 type Sent = { readonly number: number; readonly at: number; tokens: number }
 /** What is left until a time. */
 type Left = {

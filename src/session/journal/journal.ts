@@ -2,6 +2,7 @@ import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
 import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
+import { Turns } from '../../store/turns.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { SessionClosedError } from '../errors.js'
 
@@ -28,12 +29,16 @@ type Handed = readonly SessionRecord[] | Promise<readonly SessionRecord[]>
 /** How long records without a waiting caller can be delayed. */
 const soonMs = 20
 
+/** Begins the writes of such records: one for all sessions of a store. */
+const writesOf = new WeakMap<SessionStore, Turns>()
+
 /**
  * The log of one session, opened with the first record. Records are in it in the order they were handed over. After a
  * failed write every caller that waits gets the error: a session that cannot record must not continue.
  */
 export class Journal {
   readonly #options: JournalOptions
+  readonly #writes: Turns
   #log: Promise<SessionLog> | undefined
   /** What was handed over and is not being written yet, and the write that will take all of it. */
   #waiting: Handed[] = []
@@ -41,9 +46,6 @@ export class Journal {
   /** Whether a caller waits until the disk has it. */
   #awaited = false
   #last: Promise<void> = Promise.resolve()
-  #soon: NodeJS.Timeout | undefined
-  /** How many times all that waited was taken. */
-  #writes = 0
   #closed = false
   #sealed = false
   /** Everything that was handed over is written and the lease is released: it must not be taken again. */
@@ -68,6 +70,8 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.#options = options
     this.#known = options.known
+    this.#writes = writesOf.get(options.store) ?? new Turns(soonMs, true)
+    writesOf.set(options.store, this.#writes)
   }
 
   /**
@@ -110,19 +114,12 @@ export class Journal {
    * One write each would be a wait for the disk each, which the records after them would wait for too.
    */
   note(records: Handed): void {
-    if (!this.#takes(records) || this.#next !== undefined || this.#soon !== undefined) return
-    let writes = this.#writes
-    const timer = setTimeout(() => {
-      // What is there now came later: it has its own time.
-      if (this.#waiting.length > 0 && this.#writes !== writes) {
-        writes = this.#writes
-        timer.refresh()
-        return
-      }
-      this.#soon = undefined
-      void this.#writeRest()
-    }, soonMs)
-    this.#soon = timer
+    if (this.#takes(records) && this.#next === undefined) this.#writes.add(this)
+  }
+
+  /** Writes what was noted. */
+  takeTurn(): void {
+    void this.#writeRest()
   }
 
   #takes(records: Handed): boolean {
@@ -210,7 +207,6 @@ export class Journal {
     this.#closed = true
     await this.#creation
     await this.#writeRest()
-    clearTimeout(this.#soon)
     this.#isReleased = true
     const log = await this.#log?.catch(() => undefined)
     await log?.close()
@@ -234,7 +230,7 @@ export class Journal {
   async #writeWaiting(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
-    this.#writes++
+    this.#writes.remove(this)
     this.#next = undefined
     const soon = !this.#awaited
     this.#awaited = false

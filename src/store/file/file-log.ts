@@ -2,6 +2,7 @@ import { StoreError } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
 import type { AppendOptions, Durability, Lease, SessionLog } from '../session-store.js'
+import type { Turns } from '../turns.js'
 import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
 import { syncDirectory } from './directory-sync.js'
 import { type FileLayer, writeAll } from './file-layer.js'
@@ -9,7 +10,6 @@ import type { Heartbeats } from './heartbeats.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
 import { rewriteLog } from './repair-log.js'
-import type { SyncTurns } from './sync-turns.js'
 import { storeFailure } from './system-failure.js'
 
 export type FileLogParts = {
@@ -25,7 +25,7 @@ export type FileLogParts = {
   /** Shows other machines that this process is alive; one for all sessions of the store. */
   readonly heartbeats: Heartbeats
   /** Syncs records that no caller waits for; one for all sessions of the store. Undefined: when the log is closed. */
-  readonly syncTurns: SyncTurns | undefined
+  readonly syncTurns: Turns | undefined
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
   /** Directories whose names may not be on disk yet: created now, or by a process that ended before it synced them. */
@@ -45,8 +45,6 @@ export class FileLog implements SessionLog {
   readonly recordCount?: number
   readonly #parts: FileLogParts
   readonly #heartbeat = (): void => this.#beat()
-  // The failure is stored, and reported to the next caller that uses the log.
-  readonly #syncInTurn = (): void => void this.#sync(false).catch(() => undefined)
   #length: number
   #checksum: number
   #newNamesIn: readonly string[]
@@ -107,6 +105,11 @@ export class FileLog implements SessionLog {
     this.#refuseWhenLost()
   }
 
+  /** Syncs the log. A failure is stored, and reported to the next caller that uses the log. */
+  takeTurn(): void {
+    this.#sync(false).catch(() => undefined)
+  }
+
   /** Replaces all records. Nothing can be appended afterwards, because the log is then another file. */
   async rewrite(records: readonly SessionRecord[]): Promise<void> {
     this.#refuseWhenOver()
@@ -152,7 +155,7 @@ export class FileLog implements SessionLog {
       await this.#sync()
       return true
     }
-    this.#parts.syncTurns?.add(this.#syncInTurn)
+    this.#parts.syncTurns?.add(this)
     return false
   }
 
@@ -180,7 +183,7 @@ export class FileLog implements SessionLog {
     if (!this.#unsynced) return
     const { files, fd, directory } = this.#parts
     this.#unsynced = false
-    this.#parts.syncTurns?.remove(this.#syncInTurn)
+    this.#parts.syncTurns?.remove(this)
     const blobs = this.#newBlobs
     const names = this.#newNamesIn
     this.#newBlobs = []
@@ -196,7 +199,7 @@ export class FileLog implements SessionLog {
 
   async #end(): Promise<void> {
     const { files, fd, held, sessionId } = this.#parts
-    this.#parts.syncTurns?.remove(this.#syncInTurn)
+    this.#parts.syncTurns?.remove(this)
     this.#parts.heartbeats.remove(this.#heartbeat)
     // A failure is thrown below, unless a caller already got it.
     await this.#sync(false).catch(() => undefined)

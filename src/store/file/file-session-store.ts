@@ -11,6 +11,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js'
+import { Turns } from '../turns.js'
 import { readBlobFile } from './blob-files.js'
 import {
   create,
@@ -29,7 +30,6 @@ import { damageOf, logName, repairLog, replaceLog, writeFirstLog } from './repai
 import { removeSavedList, savedListName } from './saved-list.js'
 import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, idName, isLongName } from './session-directory.js'
-import { SyncTurns } from './sync-turns.js'
 import { storeFailure } from './system-failure.js'
 
 /** The settings of {@link FileSessionStore}. */
@@ -60,7 +60,7 @@ export class FileSessionStore implements SessionStore {
   readonly #leaseExpiryMs: number
   readonly #heartbeats: Heartbeats
   /** How long records can wait for the disk when no caller waits for them: 10 and 50 ms. */
-  readonly #syncTurns = { sync: new SyncTurns(10), async: new SyncTurns(50), exit: undefined }
+  readonly #syncTurns = { sync: new Turns(10, false), async: new Turns(50, false), exit: undefined }
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
   readonly #list: SessionList

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SyncTurns } from './sync-turns.js'
+import { Turns } from './turns.js'
 
-describe('the sync turns of a store', () => {
+describe('turns of the sessions of a store', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
   it('sync many logs with one timer, each once and within the delay', () => {
-    const turns = new SyncTurns(10)
+    const turns = new Turns(10, false)
     const begun: string[] = []
-    const log = (name: string) => (): void => void begun.push(`${name} at ${performance.now() - start}`)
+    const log = (name: string) => ({
+      takeTurn: (): void => void begun.push(`${name} at ${performance.now() - start}`),
+    })
     const start = performance.now()
     const first = log('first')
     turns.add(first)
@@ -24,10 +26,10 @@ describe('the sync turns of a store', () => {
   })
 
   it('skip a log that was removed, and need no timer when none is left', () => {
-    const turns = new SyncTurns(10)
+    const turns = new Turns(10, false)
     const begun: string[] = []
-    const one = (): void => void begun.push('one')
-    const other = (): void => void begun.push('other')
+    const one = { takeTurn: (): void => void begun.push('one') }
+    const other = { takeTurn: (): void => void begun.push('other') }
     turns.add(one)
     turns.add(other)
     turns.remove(one)
