@@ -92,6 +92,8 @@ const laterForCommand = [
   ['memory', ...without('memory/', 'feature', 'memory-tools')],
   ['verify', ...without('verify/', 'feature', 'summary', 'report', 'read-commands', 'read-report')],
   ['servers', 'mcp/session-servers'],
+  // Used when a session has waited for its user, and with the first file that was read.
+  ['idle', 'session/flat-value'],
   // Used only where a supervisor, a goal, a drained node, a direct call of the host, a file of the workspace, an earlier report,
   // a new rule or an agent file asks for it.
   [

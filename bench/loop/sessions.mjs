@@ -105,10 +105,16 @@ async function heapOfSessions(open, count) {
   const sessions = Array.from({ length: count }, open)
   const opened = await heapInUse()
   await use(sessions)
+  await idle()
   const used = await heapInUse()
   for (const session of sessions) await session.close()
   const perOne = (/** @type {number} */ bytes) => bytes / 1024 / count
   return { opened: perOne(opened - began), used: perOne(used - began) }
+}
+
+/** A session rests when it has waited for its user for a second. */
+async function idle() {
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
 }
 
 async function heapInUse() {

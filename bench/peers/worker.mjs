@@ -112,6 +112,8 @@ async function hold(count, rounds) {
   held = Array.from({ length: count }, () => place.conversation([]))
   const idle = (await heapInUse()) - began
   for (let at = 0; at < count; at += 20) await Promise.all(held.slice(at, at + 20).map(asked))
+  // As after a user has read the answers: what only a run needs may be gone by then.
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
   const used = (await heapInUse()) - began
   const rss = process.memoryUsage.rss() / 2 ** 20
   await Promise.all(held.map((one) => one.close?.()))

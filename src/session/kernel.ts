@@ -8,6 +8,7 @@ import type { Conversation } from '../loop/conversation.js'
 import type { AgentEvent } from '../loop/events.js'
 import { randomIds, systemClock } from '../loop/host-env.js'
 import type { RunParts } from '../loop/run-parts.js'
+import { Turns } from '../store/turns.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
@@ -39,7 +40,9 @@ import { Trace } from './trace.js'
  * The centre of a session: its queue of runs, its life cycle and its events. Everything else is a part with a name of
  * its own. It calls the features of `features.ts` at fixed points and knows nothing else of them. `Session` is what a
  * host sees of it.
- */
+ */ /** Lets sessions rest that have waited for their users for a second. */
+const resting = new Turns(1_000, false)
+
 export class SessionKernel implements FeatureContext<SessionOptions, SessionSetup> {
   readonly setup: SessionSetup
   readonly queue: RunQueue
@@ -215,6 +218,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   close(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end()
+      resting.remove(this)
       this.#closing?.abort(new SessionClosedError(this.sessionId))
       this.queue.cancelAll('the session was closed')
       this.confirmations.cancelAll('The session was closed.')
@@ -236,13 +240,16 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     }
   }
 
-  /**
-   * Drops what the next run makes again at little cost, since most sessions of a host wait for their users. Called when
-   * a run has completed.
-   */
-  rest(): void {
-    if (this.queue.hasOthers) return
+  /** Lets the session rest unless a run begins within a second. Called when a run has completed. */
+  restSoon(): void {
+    resting.add(this)
+  }
+
+  /** Drops what the next run makes again at little cost, since most sessions of a host wait for their users. */
+  takeTurn(): void {
+    if (this.queue.isBusy || this.isClosed) return
     this.log.rest()
+    this.runs.rest()
     this.trace.rest()
     this.spending.rest()
     // The gate of an engine has the states of features: those of an engine that stays must stay, too.

@@ -36,6 +36,7 @@ describe('the events of a run', () => {
     events.add({ type: 'usage_note', value: undefined } as unknown as AgentEvent, 2)
     const before = events.list()
     events.add(end, 3)
+    events.rest()
     const whole = [...before, { sequence: 3, timestampMs: 3, event: end }]
     expect(events.list()).toStrictEqual(whole)
     const watching = events.watch()

@@ -22,7 +22,7 @@ const noEvents: AgentEvent[] = []
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = noEvents
-  /** The same in a smaller form, once the run has ended. The objects are made again for each reader. */
+  /** The same in a smaller form, while the session waits. The objects are made again for each reader. */
   #flat: FlatValue | undefined
   /** When each came, in an array of its own: most events are a few letters of text, and few are read again. */
   #times: number[] = []
@@ -102,7 +102,7 @@ export class RunEvents {
     this.#loaded()
     this.#trim()
     const events = this.#kept.map((event, at) => this.#placed(event, at))
-    this.#flatten()
+    this.#release()
     return events
   }
 
@@ -138,7 +138,7 @@ export class RunEvents {
         last = placed.sequence
         yield placed
       } else if (this.#ended) {
-        this.#flatten()
+        this.#release()
         return
       } else await this.#more(signal)
     }
@@ -160,12 +160,17 @@ export class RunEvents {
     this.#pieces = undefined
     this.#kept = this.#kept.slice()
     this.#times = this.#times.slice()
-    if ((this.#watchers?.size ?? 0) === 0) this.#flatten()
   }
 
-  #flatten(): void {
+  /** Keeps the events in a smaller form, once no more come. */
+  rest(): void {
     if (!this.#ended || this.#load !== undefined || this.#kept.length > maxFlattened) return
     this.#flat ??= flatten(this.#kept)
+    this.#release()
+  }
+
+  /** Releases the objects that were made for a reader. */
+  #release(): void {
     if (this.#flat !== undefined) this.#kept = noEvents
   }
 

@@ -25,11 +25,6 @@ export class RunQueue {
     return this.#exclusive || [...this.#open.values()].some((run) => !run.ended)
   }
 
-  /** Whether more than the active run is open. */
-  get hasOthers(): boolean {
-    return this.#open.size > 1
-  }
-
   /** Settles when all runs so far have ended, and never fails. */
   get settled(): Promise<unknown> {
     return this.#settled

@@ -175,6 +175,11 @@ export class Runs {
     return this.#runs.get(id)?.events.list() ?? []
   }
 
+  /** Keeps the events of runs that have ended in a smaller form. */
+  rest(): void {
+    for (const { events } of this.#runs.values()) events.rest()
+  }
+
   #forgetOldest(): void {
     for (const [id, run] of this.#runs) {
       if (this.#runs.size <= this.#maxRuns) break

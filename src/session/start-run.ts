@@ -113,7 +113,7 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
     active.emit(end)
     // Everything that was said is in the log by now.
     kernel.log.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
-    kernel.rest()
+    kernel.restSoon()
     return result
   } catch (error) {
     throw await endFailed(kernel, active, error)

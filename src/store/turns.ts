@@ -1,5 +1,8 @@
-/** What takes turns: a log to be synced, or a journal with records to be written. */
+/** What takes turns: a log to be synced, a journal with records to be written, a session that waits for its user. */
 export type TurnTaker = { takeTurn(): void }
+
+/** Other work must not wait for thousands of turns. */
+const maxAtOnce = 100
 
 /**
  * Lets sessions do work that no caller waits for, with one timer for all of them. Each waits for at most the delay. A
@@ -41,9 +44,11 @@ export class Turns {
   #turn(): void {
     const now = performance.now()
     this.#timer = undefined
+    let count = 0
     for (const [taker, since] of this.#waiting) {
-      if (now - since < this.#delayMs / 2) {
-        this.#timer ??= this.#nextTurn(since + this.#delayMs - now)
+      const isEarly = now - since < this.#delayMs / 2
+      if (isEarly || count++ === maxAtOnce) {
+        this.#timer ??= this.#nextTurn(isEarly ? since + this.#delayMs - now : 0)
         return
       }
       this.#waiting.delete(taker)

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Engine } from '../../src/feature/feature-context.js'
 import { kernelOf } from '../../src/session/session-class.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
@@ -28,12 +28,14 @@ describe('a session between its runs', () => {
     const first = await engineOf(opened)
     await opened.session.send('Read it.')
     const { rules } = kernel.engine
+    expect(await engineOf(opened)).toBe(first)
+    // By itself, after a second.
+    await vi.waitFor(() => expect(engineOf(opened)).resolves.not.toBe(first), { timeout: 30_000 })
     await writeFile(join(opened.root, 'a.txt'), 'two\n')
     await opened.session.send('Write it.')
     expect(toolResults(opened.server, 3).at(-1)).toMatch(/has changed since you last read/)
     expect(rules).toBeDefined()
     expect(kernel.engine.rules).toBe(rules)
-    expect(await engineOf(opened)).not.toBe(first)
   })
 
   it.each<[string, readonly [string, JsonValue] | undefined, ((opened: Opened) => Promise<unknown>)?]>([
@@ -57,12 +59,14 @@ describe('a session between its runs', () => {
     const before = await engineOf(opened)
     await use?.(opened)
     await opened.session.send('Go.')
+    kernelOf(opened.session).takeTurn()
     expect(await engineOf(opened)).toBe(before)
   })
 
   it('sends the same history with the next run', async () => {
     const opened = await openSession(['one', 'two'], allowed, files)
     await opened.session.send('First.')
+    kernelOf(opened.session).takeTurn()
     await opened.session.send('Second.')
     const [, second] = opened.server.requests
     expect(JSON.stringify(second?.body)).toMatch(/First\..*one.*Second\./)
