@@ -83,67 +83,89 @@ export interface Hooks {
  * }))
  */
 export function createHooks(options: HooksOptions): Hooks {
-  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set(), isUsed: false }
-  return viewOf(table, options)
+  return new SessionHooks({ hooks: [], loose: undefined, isUsed: false }, options)
 }
 
 type HookTable = {
-  readonly byId: Map<string, Hook>
-  /** In the order in which they run; an array is never changed, so that a run in progress is not disturbed. */
-  readonly byEvent: Map<HookEventName, readonly Hook[]>
+  /** As they were registered. The list is never changed, so that a run in progress is not disturbed. */
+  hooks: readonly Hook[]
   /** Running hooks that are not awaited. */
-  readonly loose: Set<Promise<void>>
+  loose: Set<Promise<void>> | undefined
   /** Whether a hook was registered, or a child session shares the table. */
   isUsed: boolean
 }
 
-function viewOf(table: HookTable, options: HooksOptions): Hooks {
-  return {
-    session: options.session,
-    register: (id, event, matcher, config, handler) => {
-      const hook = readHook(id, event, matcher, config, handler)
-      table.isUsed = true
-      const before = table.byId.get(id)
-      if (before !== undefined) {
-        take(table, before)
-        notify(options, hook, 'replaced', `it replaces the one for '${before.event}'`)
-      }
-      put(table, hook)
-    },
-    unregister: (id) => {
-      const hook = table.byId.get(id)
-      if (hook !== undefined) take(table, hook)
-      return hook !== undefined
-    },
-    count: () => table.byId.size,
-    list: () => [...table.byId.values()].map(statusOf),
-    has: (event): event is HookEventName => table.byEvent.has(event as HookEventName),
-    run: (event, payload, { signal } = {}) =>
-      runHooks(table, options, event, options.clean?.(payload) ?? payload, signal),
-    isUnused: () => !table.isUsed,
-    settled: async () => {
-      while (table.loose.size > 0) await Promise.all(table.loose)
-    },
-    forSession: (session) => {
-      table.isUsed = true
-      return viewOf(table, { ...options, session })
-    },
+class SessionHooks implements Hooks {
+  readonly #table: HookTable
+  readonly #options: HooksOptions
+
+  constructor(table: HookTable, options: HooksOptions) {
+    this.#table = table
+    this.#options = options
   }
-}
 
-function put(table: HookTable, hook: Hook): void {
-  table.byId.set(hook.id, hook)
-  const others = table.byEvent.get(hook.event) ?? []
-  // Sorting is stable: those of one priority stay as they were registered.
-  const sorted = [...others, hook].sort((a, b) => a.config.priority - b.config.priority)
-  table.byEvent.set(hook.event, sorted)
-}
+  get session(): HookSession {
+    return this.#options.session
+  }
 
-function take(table: HookTable, hook: Hook): void {
-  table.byId.delete(hook.id)
-  const left = (table.byEvent.get(hook.event) ?? []).filter((one) => one !== hook)
-  if (left.length === 0) table.byEvent.delete(hook.event)
-  else table.byEvent.set(hook.event, left)
+  register<Name extends HookEventName>(
+    id: string,
+    event: Name,
+    matcher: HookMatcher | null | undefined,
+    config: HookConfig | null | undefined,
+    handler: HookHandler<Name>,
+  ): void {
+    const hook = readHook(id, event, matcher, config, handler)
+    const table = this.#table
+    table.isUsed = true
+    const before = table.hooks.find((one) => one.id === id)
+    if (before !== undefined)
+      notify(this.#options, hook, 'replaced', `it replaces the one for '${before.event}'`)
+    table.hooks = [...table.hooks.filter((one) => one !== before), hook]
+  }
+
+  unregister(id: string): boolean {
+    const table = this.#table
+    const left = table.hooks.filter((one) => one.id !== id)
+    const isFound = left.length < table.hooks.length
+    table.hooks = left
+    return isFound
+  }
+
+  count(): number {
+    return this.#table.hooks.length
+  }
+
+  list(): HookStatus[] {
+    return this.#table.hooks.map(statusOf)
+  }
+
+  has(event: string): event is HookEventName {
+    return this.#table.hooks.some((one) => one.event === event)
+  }
+
+  run<Name extends HookEventName>(
+    event: Name,
+    payload: HookPayloads[Name],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<HookOutcome<Name>> {
+    const options = this.#options
+    return runHooks(this.#table, options, event, options.clean?.(payload) ?? payload, signal)
+  }
+
+  isUnused(): boolean {
+    return !this.#table.isUsed
+  }
+
+  async settled(): Promise<void> {
+    const table = this.#table
+    while (table.loose !== undefined && table.loose.size > 0) await Promise.all(table.loose)
+  }
+
+  forSession(session: HookSession): Hooks {
+    this.#table.isUsed = true
+    return new SessionHooks(this.#table, { ...this.#options, session })
+  }
 }
 
 function statusOf({ id, event, config, counts }: Hook): HookStatus {
@@ -159,7 +181,11 @@ async function runHooks<Name extends HookEventName>(
 ): Promise<HookOutcome<Name>> {
   const { power } = factsOf(event)
   let current = payload
-  for (const hook of table.byEvent.get(event) ?? []) {
+  // Sorting is stable: those of one priority stay as they were registered.
+  const hooks = table.hooks
+    .filter((one) => one.event === event)
+    .sort((a, b) => a.config.priority - b.config.priority)
+  for (const hook of hooks) {
     const asked = fits(hook, current, options)
     if (asked === 'no') continue
     hook.counts.runs += 1
@@ -253,8 +279,10 @@ function letRun(table: HookTable, options: HooksOptions, hook: Hook, event: Hook
     else if (answer.action === 'block' || (answer.action === 'continue' && answer.change !== undefined))
       notify(options, hook, 'ignored', `it runs asynchronously, so its "${answer.action}" changes nothing`)
   }
-  const running = run().finally(() => table.loose.delete(running))
-  table.loose.add(running)
+  table.loose ??= new Set()
+  const { loose } = table
+  const running = run().finally(() => loose.delete(running))
+  loose.add(running)
 }
 
 function block(hook: Hook, reason: string, counted = true) {

@@ -63,7 +63,7 @@ export function openConfirmations(kernel: SessionKernel): Confirmations {
     root,
     kept: savedQuestions(kernel),
     emit: kernel.emit,
-    now: () => kernel.now(),
+    now: kernel.now,
   })
 }
 

@@ -230,7 +230,7 @@ function gateFor(
     },
     run: () => identityOf(kernel),
     toolTimeoutMs: options.toolTimeoutMs,
-    now: () => kernel.now(),
+    now: kernel.now,
     newId: () => kernel.newId(),
   })
   return gate

@@ -134,9 +134,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return this.#tools
   }
 
-  now(): number {
-    return (this.options.hostEnv?.clock ?? systemClock).now()
-  }
+  readonly now = (): number => (this.options.hostEnv?.clock ?? systemClock).now()
 
   newId(): string {
     return (this.options.hostEnv?.idGenerator ?? randomIds).next()

@@ -67,7 +67,7 @@ export async function partsFor(
     emit: kernel.emit,
     signal,
     sessionId,
-    now: () => kernel.now(),
+    now: kernel.now,
   }
 }
 

@@ -92,7 +92,7 @@ function createRecorder(kernel: SessionKernel, title: SessionTitle): SessionReco
     }),
     runId: () => kernel.activeRunId,
     onDamage: (message) => kernel.emit({ type: 'notice', source: 'store', message }),
-    now: () => kernel.now(),
+    now: kernel.now,
     newId: () => kernel.newId(),
   })
 }
@@ -107,7 +107,7 @@ function unsavedConversation(kernel: SessionKernel): RecordedConversation {
     hide: kernel.redactor.withoutKeys,
     runId: () => kernel.activeRunId,
     newId: () => `message-${++count}`,
-    now: () => kernel.now(),
+    now: kernel.now,
   })
 }
 
@@ -128,6 +128,6 @@ function watchChanges(kernel: SessionKernel, recorder: SessionRecorder | undefin
         const text = new TextDecoder().decode(bytes)
         return redact(text) === text
       }),
-    now: () => kernel.now(),
+    now: kernel.now,
   })
 }

@@ -35,7 +35,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   const record = kernel.runs.create(runId, sessionId, request.text, kernel.now(), request.from?.runId)
   const active = new ActiveRun(
     record,
-    () => kernel.now(),
+    kernel.now,
     kernel.redactor.events,
     watchersOf(kernel, record.id, request),
   )

@@ -89,8 +89,8 @@ export class SessionRecorder {
       },
       ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
       ...omitUndefined({ hide: options.hide }),
-      runId: () => options.runId(),
-      newId: () => options.newId(),
+      runId: options.runId,
+      newId: options.newId,
       now,
     })
   }

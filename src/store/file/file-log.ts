@@ -29,7 +29,7 @@ export type FileLogParts = {
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
   /** Directories whose names may not be on disk yet: created now, or by a process that ended before it synced them. */
-  readonly newNamesIn: readonly string[]
+  newNamesIn: readonly string[]
 }
 
 /** A holder that was checked this recently cannot have been silent for so long that another process took over. */
@@ -44,10 +44,8 @@ export class FileLog implements SessionLog {
   readonly damage?: string
   readonly recordCount?: number
   readonly #parts: FileLogParts
-  readonly #heartbeat = (): void => this.#beat()
   #length: number
   #checksum: number
-  #newNamesIn: readonly string[]
   #newBlobs: string[] = []
   #unsynced = false
   #lastSync: Promise<void> = Promise.resolve()
@@ -65,8 +63,7 @@ export class FileLog implements SessionLog {
     if (parts.recordCount !== undefined) this.recordCount = parts.recordCount
     this.#length = parts.length
     this.#checksum = parts.checksum
-    this.#newNamesIn = parts.newNamesIn
-    parts.heartbeats.add(this.#heartbeat)
+    parts.heartbeats.add(this)
   }
 
   async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
@@ -185,13 +182,13 @@ export class FileLog implements SessionLog {
     this.#unsynced = false
     this.#parts.syncTurns?.remove(this)
     const blobs = this.#newBlobs
-    const names = this.#newNamesIn
+    const names = this.#parts.newNamesIn
     this.#newBlobs = []
     try {
       await syncBlobs(files, directory, blobs)
       await files.sync(fd)
       await Promise.all(names.map((path) => syncDirectory(files, path)))
-      this.#newNamesIn = []
+      this.#parts.newNamesIn = []
     } catch (error) {
       throw this.#fail(error, 'synced to disk')
     }
@@ -200,7 +197,7 @@ export class FileLog implements SessionLog {
   async #end(): Promise<void> {
     const { files, fd, held, sessionId } = this.#parts
     this.#parts.syncTurns?.remove(this)
-    this.#parts.heartbeats.remove(this.#heartbeat)
+    this.#parts.heartbeats.remove(this)
     // A failure is thrown below, unless a caller already got it.
     await this.#sync(false).catch(() => undefined)
     try {
@@ -213,7 +210,8 @@ export class FileLog implements SessionLog {
     if (this.#failure !== undefined && !this.#reported) throw this.#failure
   }
 
-  #beat(): void {
+  /** Renews the lease. A failure is stored. */
+  beat(): void {
     try {
       showLife(this.#parts.files, this.#parts.held)
     } catch (error) {

@@ -271,6 +271,8 @@ export class FileSessionStore implements SessionStore {
       if (held.fromSilent) fd = await replaceLog(files, directory, fd)
       const logEnd = await this.#checkedEnd(sessionId, fd)
       const mended = await repairLog(files, directory, fd, logEnd)
+      // From now on the log itself knows where it ends.
+      this.#lastRead.delete(sessionId)
       return new FileLog({
         files,
         sessionId,

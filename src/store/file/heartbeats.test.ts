@@ -8,9 +8,11 @@ describe('the heartbeats of a store', () => {
   it('use one timer for all sessions, and none without sessions', () => {
     const heartbeats = new Heartbeats(100)
     const counts = [0, 0, 0]
-    const beats = counts.map((_, at) => () => {
-      counts[at] = (counts[at] ?? 0) + 1
-    })
+    const beats = counts.map((_, at) => ({
+      beat() {
+        counts[at] = (counts[at] ?? 0) + 1
+      },
+    }))
     for (const beat of beats) heartbeats.add(beat)
     expect(vi.getTimerCount()).toBe(1)
     vi.advanceTimersByTime(250)
@@ -20,7 +22,7 @@ describe('the heartbeats of a store', () => {
     expect(counts).toEqual([3, 2, 2])
     for (const beat of beats) heartbeats.remove(beat)
     expect(vi.getTimerCount()).toBe(0)
-    heartbeats.add(() => counts.push(9))
+    heartbeats.add({ beat: () => void counts.push(9) })
     vi.advanceTimersByTime(100)
     expect(counts).toEqual([3, 2, 2, 9])
   })
@@ -28,8 +30,8 @@ describe('the heartbeats of a store', () => {
   it('continue when a session is removed by the beat of another', () => {
     const heartbeats = new Heartbeats(100)
     let count = 0
-    const last = (): void => void count++
-    heartbeats.add(() => heartbeats.remove(last))
+    const last = { beat: () => void count++ }
+    heartbeats.add({ beat: () => heartbeats.remove(last) })
     heartbeats.add(last)
     vi.advanceTimersByTime(300)
     expect(count).toBeLessThanOrEqual(1)

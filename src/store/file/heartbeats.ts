@@ -1,9 +1,12 @@
 const maxAtOnce = 100
 
-/** Calls functions again and again with one timer for all of them, which does not keep the process alive. */
+/** What shows that it is alive. */
+export type Living = { beat(): void }
+
+/** Calls `beat` again and again with one timer for all sessions, which does not keep the process alive. */
 export class Heartbeats {
   readonly #intervalMs: number
-  readonly #beats = new Set<() => void>()
+  readonly #living = new Set<Living>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(intervalMs: number) {
@@ -11,22 +14,22 @@ export class Heartbeats {
   }
 
   /** A beat must not throw. */
-  add(beat: () => void): void {
-    this.#beats.add(beat)
+  add(one: Living): void {
+    this.#living.add(one)
     if (this.#timer !== undefined) return
-    this.#timer = setInterval(() => this.#beatAll([...this.#beats]), this.#intervalMs)
+    this.#timer = setInterval(() => this.#beatAll([...this.#living]), this.#intervalMs)
     this.#timer.unref()
   }
 
   /** A few at a time: a beat writes to the disk's cache, and other work must not wait for thousands of them. */
-  #beatAll(beats: (() => void)[]): void {
-    for (const beat of beats.splice(0, maxAtOnce)) if (this.#beats.has(beat)) beat()
-    if (beats.length > 0) setImmediate(() => this.#beatAll(beats)).unref()
+  #beatAll(all: Living[]): void {
+    for (const one of all.splice(0, maxAtOnce)) if (this.#living.has(one)) one.beat()
+    if (all.length > 0) setImmediate(() => this.#beatAll(all)).unref()
   }
 
-  remove(beat: () => void): void {
-    this.#beats.delete(beat)
-    if (this.#beats.size > 0) return
+  remove(one: Living): void {
+    this.#living.delete(one)
+    if (this.#living.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
