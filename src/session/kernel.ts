@@ -36,13 +36,14 @@ import { withToolFacts } from './tool-facts.js'
 import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
+/** Lets sessions rest that have waited for their users for a second. */
+const resting = new Turns(1_000, false)
+
 /**
  * The centre of a session: its queue of runs, its life cycle and its events. Everything else is a part with a name of
  * its own. It calls the features of `features.ts` at fixed points and knows nothing else of them. `Session` is what a
  * host sees of it.
- */ /** Lets sessions rest that have waited for their users for a second. */
-const resting = new Turns(1_000, false)
-
+ */
 export class SessionKernel implements FeatureContext<SessionOptions, SessionSetup> {
   readonly setup: SessionSetup
   readonly queue: RunQueue
