@@ -1,5 +1,18 @@
-/** Returns the SHA-256 of a text's UTF-8 in hexadecimal. Uses Web Crypto, which every JavaScript runtime has. */
+/**
+ * Returns the SHA-256 of a text's UTF-8 in hexadecimal. Web Crypto, which every JavaScript runtime has, starts a job on
+ * another thread for each text. Node's own digest takes a fifteenth of the processor time: a server can offer 5,000
+ * tools.
+ */
 export async function sha256(text: string): Promise<string> {
+  const node = (globalThis as NodeGlobal).process?.getBuiltinModule?.('node:crypto')
+  if (node !== undefined) return node.createHash('sha256').update(text, 'utf8').digest('hex')
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+type NodeGlobal = {
+  readonly process?: { readonly getBuiltinModule?: (id: 'node:crypto') => NodeCrypto | undefined }
+}
+type NodeCrypto = {
+  createHash(name: 'sha256'): { update(text: string, encoding: 'utf8'): { digest(encoding: 'hex'): string } }
 }
