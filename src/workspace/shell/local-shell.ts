@@ -17,7 +17,7 @@ import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import { openPiped } from './piped-process.js'
 import type { PipedProcess } from './piped-streams.js'
-import { type ProcessEntry, readProcess } from './process-table.js'
+import { type PidMoment, type ProcessEntry, pidMoment, readProcess } from './process-table.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
 import { type EndOptions, endRun } from './run-trace.js'
@@ -99,6 +99,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
   const marks = new Set<number>()
+  let firstMark: PidMoment | undefined
   let opening: Promise<ShellWorkspace> | undefined
   let closed: Promise<void> | undefined
 
@@ -116,7 +117,9 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   /** Marks the processes of a command that no pid namespace holds. */
   function markFor({ confinement, ledger }: ShellWorkspace): number | undefined {
     const mark = confinement.namespaces ? undefined : ledger.nextMark()
-    if (mark !== undefined) marks.add(mark)
+    if (mark === undefined) return undefined
+    if (marks.size === 0) firstMark = pidMoment()
+    marks.add(mark)
     return mark
   }
 
@@ -316,7 +319,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
-      await endMarked(marks, { graceMs: 0, killMs })
+      await endMarked(marks, firstMark, { graceMs: 0, killMs })
       await base?.close()
     }
   }
@@ -349,11 +352,15 @@ type Begun = {
 }
 
 /** Ends what got away from its command between two looks at the process table. */
-async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
+async function endMarked(
+  marks: ReadonlySet<number>,
+  since: PidMoment | undefined,
+  limits: EndOptions,
+): Promise<void> {
   if (marks.size === 0) return
   // What started before this process has no mark of it.
   const { startTime = '' } = readProcess(process.pid) ?? {}
-  await endRun({ marks, leader: { pid: -1, startTime }, contained: false }, limits)
+  await endRun({ marks, leader: { pid: -1, startTime }, since, contained: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

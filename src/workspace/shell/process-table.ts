@@ -74,16 +74,27 @@ export class ProcessSnapshot {
 }
 
 let next: Promise<ProcessSnapshot> | undefined
+/** The earliest moment that a caller of the next snapshot gave; undefined when one gave none. */
+let earliest: PidMoment | undefined
 
-/** A snapshot taken after this call, shared by all callers of the same turn: ending many runs costs one look. */
-export function nextSnapshot(): Promise<ProcessSnapshot> {
+/**
+ * A snapshot taken after this call, with at least the processes that were started after a moment. It is shared by all
+ * callers of the same turn: ending many runs costs one look.
+ */
+export function nextSnapshot(since: PidMoment | undefined): Promise<ProcessSnapshot> {
+  earliest = next === undefined ? since : earlier(earliest, since)
   next ??= new Promise((resolve) => {
     setImmediate(() => {
       next = undefined
-      resolve(new ProcessSnapshot())
+      resolve(snapshotSince(earliest))
     })
   })
   return next
+}
+
+function earlier(a: PidMoment | undefined, b: PidMoment | undefined): PidMoment | undefined {
+  if (a === undefined || b === undefined) return undefined
+  return a.started <= b.started ? a : b
 }
 
 /** One living process; undefined when there is none of that pid, or only its zombie. */
@@ -103,10 +114,52 @@ export function isAlive(entry: Pick<ProcessEntry, 'pid' | 'startTime'>): boolean
   return readProcess(entry.pid)?.startTime === entry.startTime
 }
 
-/** The pid that was given out last; pids are given out in rising order until they wrap. */
-export function lastPid(): number | undefined {
-  const field = textIfReadable('/proc/loadavg')?.trim().split(' ').at(-1)
-  return field === undefined ? undefined : Number(field)
+/** A moment in the order in which the kernel gives out pids. */
+export type PidMoment = {
+  /** The pid that was given out last. */
+  readonly pid: number
+  /** How many processes and threads were started since boot. */
+  readonly started: number
+}
+
+/** The present moment; undefined where the kernel does not say. Take it before starting a process. */
+export function pidMoment(): PidMoment | undefined {
+  const started = startedSinceBoot()
+  const pid = lastPid()?.pid
+  return started === undefined || pid === undefined ? undefined : { pid, started }
+}
+
+/**
+ * A snapshot of the processes that were started after a moment, which costs little; of all when pids can have wrapped
+ * since. They are given out in rising order, and to get round takes as many starts as there are free pids.
+ */
+export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
+  return moment === undefined || canHaveWrapped(moment)
+    ? new ProcessSnapshot()
+    : new ProcessSnapshot((pid) => pid > moment.pid)
+}
+
+function canHaveWrapped(moment: PidMoment): boolean {
+  const last = lastPid()
+  const started = startedSinceBoot()
+  const maxPid = Number(textIfReadable('/proc/sys/kernel/pid_max') ?? 0)
+  // A count that does not rise although a process was started is none.
+  if (last === undefined || started === undefined || started <= moment.started) return true
+  return last.pid < moment.pid || started - moment.started + last.threads + reservedPids >= maxPid
+}
+
+/** Low pids are left out when they wrap. */
+const reservedPids = 300
+
+function startedSinceBoot(): number | undefined {
+  const found = /^processes (\d+)$/m.exec(textIfReadable('/proc/stat') ?? '')?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+/** The pid that was given out last, and how many processes and threads there are on the machine. */
+function lastPid(): { readonly pid: number; readonly threads: number } | undefined {
+  const [, threads, pid] = /\/(\d+) (\d+)\s*$/.exec(textIfReadable('/proc/loadavg') ?? '') ?? []
+  return pid === undefined ? undefined : { pid: Number(pid), threads: Number(threads) }
 }
 
 /** Where pids and start times mean what they say: this boot, this pid namespace. */

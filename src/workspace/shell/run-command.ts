@@ -42,7 +42,7 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
     const durationMs = performance.now() - running.startedAt
     if (why === 'exited') {
       const exit = await running.exit
-      const left = await afterExit(running, limits, durationMs)
+      const left = await afterExit(running, limits)
       return { ...exit, timedOut: false, aborted: false, limit: after(exit), durationMs, left }
     }
     // Nothing polite for what takes the machine.
@@ -63,17 +63,15 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
   }
 }
 
-async function afterExit(running: Running, limits: RunLimits, lastedMs: number): Promise<ProcessEntry[]> {
-  // With room for what a busy host adds before it gets to look.
-  const youngMs = lastedMs + 1000
+async function afterExit(running: Running, limits: RunLimits): Promise<ProcessEntry[]> {
   // Nothing outlives a contained command. This waits until the kernel has cleared up.
   if (running.trace.contained) {
-    const stuck = await endRun(running.trace, { graceMs: 0, killMs: limits.killMs, youngMs })
+    const stuck = await endRun(running.trace, { graceMs: 0, killMs: limits.killMs })
     if (!(await drain(running)) && stuck.length === 0) running.stopReading()
     return stuck
   }
   const isPipeReleased = await drain(running)
-  const left = findLeftovers(running.trace, isPipeReleased ? { youngMs } : { pipeHeld: true })
+  const left = findLeftovers(running.trace, { pipeHeld: !isPipeReleased })
   // Held by a process we may not see: its output is not ours to wait for.
   if (!isPipeReleased && left.length === 0) running.stopReading()
   return left

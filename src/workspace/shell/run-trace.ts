@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { hostOfMark } from './process-mark.js'
 import {
   isAlive,
-  lastPid,
   nextSnapshot,
+  type PidMoment,
   type ProcessEntry,
-  ProcessSnapshot,
   readProcess,
+  snapshotSince,
 } from './process-table.js'
 
 /** What is known of a run's processes: enough to find them all in the process table, whatever they did to get away. */
@@ -28,11 +28,13 @@ export type RunTrace = {
   readonly pipe?: string | undefined
   /** Processes found earlier that nothing else would lead to again. */
   readonly known?: readonly ProcessEntry[] | undefined
+  /** The moment before the first process was started: then only younger ones need to be looked at. */
+  readonly since?: PidMoment | undefined
   /** The leader's end is the end of the rest, so it must get no polite signal. */
   readonly contained: boolean
 }
 
-export type EndOptions = { readonly graceMs: number; readonly killMs: number } & Pick<FindOptions, 'youngMs'>
+export type EndOptions = { readonly graceMs: number; readonly killMs: number }
 
 /**
  * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a
@@ -40,15 +42,15 @@ export type EndOptions = { readonly graceMs: number; readonly killMs: number } &
  * on to it.
  */
 export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {
-  const { graceMs, killMs, youngMs } = options
-  const first = await lookFor(trace, { youngMs, pipeHeld: !trace.contained })
+  const { graceMs, killMs } = options
+  const first = await lookFor(trace, { pipeHeld: !trace.contained })
   const followed = { ...trace, known: first }
   let members = first
   const polite = trace.contained ? members.filter((entry) => entry.pid !== trace.leader.pid) : members
   if (graceMs > 0 && polite.length > 0) {
     signal(trace, polite, 'SIGTERM')
     await whileAlive(members, graceMs)
-    members = await lookFor(followed, { youngMs })
+    members = await lookFor(followed)
   }
   const deadline = performance.now() + killMs
   while (members.length > 0) {
@@ -56,15 +58,15 @@ export async function endRun(trace: RunTrace, options: EndOptions): Promise<Proc
     const left = deadline - performance.now()
     if (left <= 0) break
     await whileAlive(members, left)
-    members = await lookFor(followed, { youngMs })
+    members = await lookFor(followed)
   }
   return members
 }
 
-async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEntry[]> {
+async function lookFor(trace: RunTrace, options: FindOptions = {}): Promise<ProcessEntry[]> {
   let empty = 0
   for (let look = 1; ; look++) {
-    const snapshot = youngerOnly(trace, options.youngMs) ?? (await nextSnapshot())
+    const snapshot = await nextSnapshot(trace.since)
     const members = findMembers(trace, options, snapshot)
     empty = snapshot.incomplete ? 0 : empty + 1
     if (members.length > 0 || empty === emptyLooks || look === maxLooks) return members
@@ -80,7 +82,7 @@ const emptyLooks = 2
 /** The same at once, for the end of a command. */
 export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
   for (let look = 1; ; look++) {
-    const snapshot = youngerOnly(trace, options.youngMs) ?? new ProcessSnapshot()
+    const snapshot = snapshotSince(trace.since)
     const members = findMembers(trace, options, snapshot)
     if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
   }
@@ -93,7 +95,7 @@ export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEnt
 export function findMembers(
   trace: RunTrace,
   options: FindOptions = {},
-  snapshot = youngerOnly(trace, options.youngMs) ?? new ProcessSnapshot(),
+  snapshot = snapshotSince(trace.since),
 ): ProcessEntry[] {
   const { entries } = snapshot
   const leader = readProcess(trace.leader.pid)
@@ -131,8 +133,6 @@ function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | unde
 export type FindOptions = {
   /** A process still has the output pipe open: look for it. */
   readonly pipeHeld?: boolean | undefined
-  /** How long ago the run began, when it was short: then only younger processes need to be looked at. */
-  readonly youngMs?: number | undefined
 }
 
 function addDescendants(members: Map<number, ProcessEntry>, entries: readonly ProcessEntry[]): void {
@@ -144,17 +144,6 @@ function addDescendants(members: Map<number, ProcessEntry>, entries: readonly Pr
       grew = true
     }
   }
-}
-
-/**
- * Every command ends with a look for leftovers, so it must be cheap. Pids rise, hence after a few seconds without a
- * wrap only those above the leader's can belong to the run. Undefined when that cannot be said.
- */
-function youngerOnly(trace: RunTrace, youngMs: number | undefined): ProcessSnapshot | undefined {
-  if (youngMs === undefined || youngMs > 3000) return undefined
-  const first = trace.leader.pid
-  const last = lastPid()
-  return last === undefined || last < first ? undefined : new ProcessSnapshot((pid) => pid >= first)
 }
 
 function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTERM' | 'SIGKILL'): void {
