@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { buildTrap, type DoctorCheck } from './doctor-trap.js'
+import { rootOnlyFiles } from './root-only-files.js'
 
 // Two attempts could not succeed anywhere for a while, so the checks on them could not fail.
 it.runIf(process.platform === 'linux')(
@@ -28,7 +31,16 @@ it.runIf(process.platform === 'linux')(
     )
     for (const way of ['a file outside was moved', 'hard-link', 'symbolic-link', 'through-proc'])
       expect(found.get('modes, dates and links of files outside')).toContain(way)
-    expect(found.get('read a secret')).toContain('secret')
+    expect(found.get('read a secret')?.split(', ')).toEqual(
+      expect.arrayContaining(['secret', ...(readdirSync(homedir()).length > 0 ? ['home'] : [])]),
+    )
+    const setting = '/proc/sys/kernel/core_pattern'
+    if (isWritable(setting)) expect(found.get('kernel settings')).toContain(`kernel-setting ${setting}`)
+    const files = (await rootOnlyFiles([])).filter(
+      (path) => /^\/etc\/[^/]*$/.test(path) && statSync(path).isFile(),
+    )
+    for (const path of files)
+      expect(found.get('files that only root can read')).toContain(`root-only ${path}`)
     expect(found.get('environment')).toBe('env PATH_OF_THE_HOST')
     for (const socket of ['host.sock', 'renamed.sock', 'abstract'])
       expect(found.get('host Unix sockets')).toContain(`socket-connected ${socket}`)
@@ -37,6 +49,15 @@ it.runIf(process.platform === 'linux')(
     expect(checks.find(({ check }) => check === 'commands work inside')?.held).toBe(true)
   },
 )
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 async function checksWithoutSandbox(): Promise<DoctorCheck[]> {
   process.env['PATH_OF_THE_HOST'] = '1'

@@ -58,7 +58,7 @@ status=$(</proc/self/status)
 says CapEff '0*' || echo capabilities
 says NoNewPrivs 1 || echo privileges
 [ "$EUID" = 0 ] && echo root-inside
-for f in ${kernelSettings.join(' ')}; do (: >> $f) && echo "kernel-setting $f"; done
+for f in ${kernelSettings.join(' ')}; do : >> $f && echo "kernel-setting $f"; done
 for f in ${kernelMemory.join(' ')}; do has_bytes $f && echo "kernel-memory $f"; done
 for d in /sys/firmware /sys/devices/virtual/powercap; do has_entries $d && echo "kernel-memory $d"; done
 says Seccomp 2 || echo no-filter
@@ -94,7 +94,7 @@ print "tried-calls\\n"' ${q(join(place, 'secret'))} ${keyctlNumber() ?? -1} ${Ob
 cp /bin/true as-owner; chmod 6755 as-owner; mknod device c 1 3
 exec 5</etc/passwd; (: >> /proc/self/fd/5) && echo reopened; exec 5<&-
 (exec 3<>/proc/1/mem) && echo guard-memory; has_bytes /proc/1/environ && echo guard-environment
-for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/*/release_agent; do (: >> $f) && echo "control-group $f"; done
+for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/*/release_agent; do : >> $f && echo "control-group $f"; done
 echo x > .git/config.worktree; mkdir .git/modules
 ${isArm ? '' : `perl -e '${callAttempts}'`}
 [ -S host.sock ] && echo socket-in-workspace
@@ -106,7 +106,7 @@ set -- /proc/[0-9]*; [ $# -lt 20 ] || echo processes
 : < /proc/sysvipc/shm && { at_most_one /proc/sysvipc/shm '*' || echo shared-memory; }
 [ "$(ulimit -c)" = 0 ] || echo core
 for f in /proc/net /proc/self/net /proc/thread-self/net /proc/$$/task/$$/net; do mapfile -t lines < $f/tcp && [[ \${lines[*]} == *":${tcpPort.toString(16).toUpperCase().padStart(4, '0')} "* ]] && echo "host-sockets $f"; done
-for f in ${rootOnly.map(q).join(' ')}; do { read -r -N 1 < "$f" || [ -d "$f" -a -n "$(ls -A "$f")" ]; } && echo "root-only $f"; done
+for f in ${rootOnly.map(q).join(' ')}; do { has_bytes "$f" || has_entries "$f"; } && echo "root-only $f"; done
 (setsid sleep 5 >/dev/null &)
 echo finished
 `
@@ -114,7 +114,8 @@ echo finished
 
 /** Parts of the shell itself, because every process that runs a command waits for this script once. */
 const functions = `has_bytes() { local byte; IFS= read -r -d '' -n 1 byte < "$1"; }
-has_entries() (shopt -s nullglob dotglob; set -- "$1"/*; [ $# -gt 0 ])
+shopt -s nullglob dotglob
+has_entries() { set -- "$1"/*; [ $# -gt 0 ]; }
 at_most_one() {
   local lines line count=0
   mapfile -t lines < "$1" || return
