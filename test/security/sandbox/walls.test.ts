@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,7 +17,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { commandLines } from '../../support/command-lines.js'
-import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { sharedDirectory, temporaryDirectory } from '../../support/temporary-directory.js'
 import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
 import { type Host, type HostRequest, serveHost } from './support/host.js'
 import { describeWithEachSandbox } from './support/needs-bubblewrap.js'
@@ -42,24 +44,37 @@ for (const { who, front, uid } of users) {
     let home: string
     let host: Host
 
+    // Opening a shell takes longer than a command: most tests share the workspace, and with it the shell of the host.
+    const shared = sharedDirectory()
     beforeAll(() => {
       host = serveHost(compiled.directory, front)
     })
     afterAll(() => host.end())
-    beforeEach(() => {
-      place = temporaryDirectory()
+    beforeEach(() => useWorkspace(shared))
+
+    function useWorkspace(directory: string): void {
+      place = directory
       root = join(place, 'work')
       home = join(place, 'home')
-      mkdirSync(root)
-      mkdirSync(home)
-    })
+      mkdirSync(root, { recursive: true })
+      mkdirSync(home, { recursive: true })
+    }
+    /** Gives everything that a test has created to the user of the host. */
+    function handOver(): void {
+      if (front.length === 0) return
+      chownSync(place, uid, uid)
+      for (const { parentPath, name } of readdirSync(place, { recursive: true, withFileTypes: true })) {
+        const path = join(parentPath, name)
+        if (!path.startsWith(join(place, 'ledger'))) lchownSync(path, uid, uid)
+      }
+    }
 
     async function run(
       runs: NonNullable<HostRequest['runs']>,
       options: Partial<LocalShellOptions> = {},
       given: string = root,
     ): Promise<ShellOutcome[]> {
-      if (front.length > 0) execFileSync('chown', ['-RhP', `${uid}:${uid}`, place])
+      handOver()
       const shell = {
         root: given,
         ledgerDir: join(place, 'ledger'),
@@ -77,7 +92,7 @@ for (const { who, front, uid } of users) {
     }
 
     it('SEC-135 the doctor finds every protection in place', async () => {
-      if (front.length > 0) execFileSync('chown', ['-RhP', `${uid}:${uid}`, place])
+      handOver()
       const [line] = await host.ask({ doctor: { backend }, env: { HOME: home, HOST_SECRET: 'canary-x' } })
       expect(line?.doctor?.filter(({ held }) => !held)).toEqual([])
       expect(line?.doctor?.length).toBeGreaterThanOrEqual(14)
@@ -175,6 +190,7 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-128 protected paths cannot be changed, created or renamed', async () => {
+      useWorkspace(temporaryDirectory())
       mkdirSync(join(root, '.vscode'))
       writeFileSync(join(root, '.vscode/settings.json'), '{}')
       const { output } = await runOne(
@@ -190,6 +206,7 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-128 a git directory is read-only for commands, and accepts only the data of git commands', async () => {
+      useWorkspace(temporaryDirectory())
       makeRepository(root)
       const config = readFileSync(join(root, '.git/config'), 'utf8')
       const { output } = await runOne(
@@ -212,6 +229,7 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-128 a linked worktree accepts commits too, and a .git file that points elsewhere gives no access', async () => {
+      useWorkspace(temporaryDirectory())
       const main = join(place, 'main')
       mkdirSync(main)
       makeRepository(main)
@@ -238,6 +256,7 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-128 a protected entry that is a link is restored, and its target is not written', async () => {
+      useWorkspace(temporaryDirectory())
       mkdirSync(join(root, 'settings'))
       symlinkSync('settings', join(root, '.vscode'))
       const { output, blocked } = await runOne(
@@ -254,6 +273,7 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-130 a workspace named through a link or dots is the real one; the root and the home directory are rejected', async () => {
+      useWorkspace(temporaryDirectory())
       symlinkSync(root, join(place, 'link'))
       for (const given of [join(place, 'link'), `${root}/../work/.`]) {
         const [outcome] = await run(['pwd; echo x > x'], {}, given)

@@ -31,9 +31,10 @@ export async function waitForProcesses(
   limitMs = 60_000,
 ): Promise<string[]> {
   const deadline = performance.now() + limitMs
-  for (;;) {
+  // A look reads two files of every process of the machine.
+  for (let pause = 10; ; pause = Math.min(pause * 2, 160)) {
     const found = processesWith(word)
     if (wanted(found.length) || performance.now() > deadline) return found
-    await delay(20)
+    await delay(pause)
   }
 }

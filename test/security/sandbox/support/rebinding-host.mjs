@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const [directory = '', publicAddress = ''] = process.argv.slice(2)
-const { openWorkspace } = await import(pathToFileURL(join(directory, 'workspace/open-workspace.js')).href)
+const { openWorkspace } = await import(pathToFileURL(join(directory, 'workspace/index.js')).href)
 
 /** @type {import('./rebinding.js').RebindingRequest['names']} */
 let names = {}
