@@ -42,7 +42,7 @@ describe.skipIf(!existsSync('/proc/stat'))('a snapshot of the processes since a 
     for (const pid of [child, process.pid]) expect(has(snapshotSince(moment), pid)).toBe(true)
   })
 
-  it('is shared by those who ask in the same turn, and has what the earliest of them asks for', async () => {
+  it('is shared by all callers of the same turn, and has the processes since the earliest moment of them', async () => {
     const early = now()
     const first = start()
     const late = now()

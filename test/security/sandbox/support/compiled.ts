@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path'
 
 /**
  * A copy of the built workspace for test hosts that run as processes of their own, or as another user: a clone may be
- * where only its owner can read. The bundles start in half of the time of single modules. The global set-up has built them.
+ * where only its owner can read. The bundles start in half of the time of single modules. The global set-up has built
+ * them.
  */
 export function compileShell(): { readonly directory: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'capstan-compiled-'))
