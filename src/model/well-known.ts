@@ -45,17 +45,24 @@ export type WellKnown = {
   readonly nativeOutput?: 'usually' | 'listed'
 }
 
+/** A provider that uses chat completions, with what most of them have in common. */
+function chat(
+  names: readonly string[],
+  baseUrl: string,
+  env: string,
+  more: Partial<Pick<WellKnown, 'protocol' | 'effort' | 'cache' | 'nativeOutput'>> = {},
+): WellKnown {
+  return { names, protocol: 'chat', baseUrl, env, effort: 'reasoning_effort', cache: 'automatic', ...more }
+}
+
+const listed = { nativeOutput: 'listed' } as const
+
 /** All providers with a known name, in the order of the documentation. */
 export const providers: readonly WellKnown[] = [
-  {
-    names: ['openai', 'gpt'],
-    protocol: 'chat',
-    baseUrl: 'https://api.openai.com/v1',
-    env: 'OPENAI_API_KEY',
-    effort: 'reasoning_effort',
+  chat(['openai', 'gpt'], 'https://api.openai.com/v1', 'OPENAI_API_KEY', {
     cache: 'retention',
     nativeOutput: 'usually',
-  },
+  }),
   {
     names: ['openai-responses'],
     protocol: 'openai-responses',
@@ -109,126 +116,34 @@ export const providers: readonly WellKnown[] = [
     hosts: /^(?:[a-z\d-]+-)?aiplatform\.googleapis\.com$/,
     nativeOutput: 'usually',
   },
-  {
-    names: ['mistral'],
-    protocol: 'chat',
-    baseUrl: 'https://api.mistral.ai/v1',
-    env: 'MISTRAL_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['xai', 'grok'],
-    protocol: 'chat',
-    baseUrl: 'https://api.x.ai/v1',
-    env: 'XAI_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['deepseek'],
-    protocol: 'chat',
-    baseUrl: 'https://api.deepseek.com',
-    env: 'DEEPSEEK_API_KEY',
+  chat(['mistral'], 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', listed),
+  chat(['xai', 'grok'], 'https://api.x.ai/v1', 'XAI_API_KEY', listed),
+  chat(['deepseek'], 'https://api.deepseek.com', 'DEEPSEEK_API_KEY', {
     effort: 'thinking and reasoning_effort',
-    cache: 'automatic',
-  },
-  {
-    names: ['groq'],
-    protocol: 'chat',
-    baseUrl: 'https://api.groq.com/openai/v1',
-    env: 'GROQ_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['openrouter'],
-    protocol: 'chat',
-    baseUrl: 'https://openrouter.ai/api/v1',
-    env: 'OPENROUTER_API_KEY',
+  }),
+  chat(['groq'], 'https://api.groq.com/openai/v1', 'GROQ_API_KEY', listed),
+  chat(['openrouter'], 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY', {
     effort: 'reasoning.effort',
     cache: 'marks',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['together'],
-    protocol: 'chat',
-    baseUrl: 'https://api.together.xyz/v1',
-    env: 'TOGETHER_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'none',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['fireworks'],
-    protocol: 'chat',
-    baseUrl: 'https://api.fireworks.ai/inference/v1',
-    env: 'FIREWORKS_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['cerebras'],
-    protocol: 'chat',
-    baseUrl: 'https://api.cerebras.ai/v1',
-    env: 'CEREBRAS_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['moonshot', 'kimi'],
-    protocol: 'chat',
-    baseUrl: 'https://api.moonshot.ai/v1',
-    env: 'MOONSHOT_API_KEY',
+    ...listed,
+  }),
+  chat(['together'], 'https://api.together.xyz/v1', 'TOGETHER_API_KEY', { cache: 'none', ...listed }),
+  chat(['fireworks'], 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY', listed),
+  chat(['cerebras'], 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY', listed),
+  chat(['moonshot', 'kimi'], 'https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY', {
     effort: 'thinking',
-    cache: 'automatic',
-    nativeOutput: 'listed',
-  },
-  {
-    names: ['glm', 'zhipu', 'bigmodel'],
+    ...listed,
+  }),
+  chat(['glm', 'zhipu', 'bigmodel'], 'https://open.bigmodel.cn', 'ZHIPU_API_KEY', {
     protocol: 'zhipu',
-    baseUrl: 'https://open.bigmodel.cn',
-    env: 'ZHIPU_API_KEY',
     effort: 'thinking',
-    cache: 'automatic',
-  },
-  {
-    names: ['ollama'],
-    protocol: 'chat',
-    baseUrl: 'http://127.0.0.1:11434/v1',
-    env: 'OLLAMA_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-  },
-  {
-    names: ['lmstudio', 'lm-studio'],
-    protocol: 'chat',
-    baseUrl: 'http://127.0.0.1:1234/v1',
-    env: 'LMSTUDIO_API_KEY',
-    effort: 'reasoning_effort',
-    cache: 'automatic',
-  },
-  {
-    names: ['vllm'],
-    protocol: 'chat',
-    baseUrl: 'http://127.0.0.1:8000/v1',
-    env: 'VLLM_API_KEY',
+  }),
+  chat(['ollama'], 'http://127.0.0.1:11434/v1', 'OLLAMA_API_KEY'),
+  chat(['lmstudio', 'lm-studio'], 'http://127.0.0.1:1234/v1', 'LMSTUDIO_API_KEY'),
+  chat(['vllm'], 'http://127.0.0.1:8000/v1', 'VLLM_API_KEY', { effort: 'chat_template_kwargs' }),
+  chat(['llamacpp', 'llama.cpp'], 'http://127.0.0.1:8080/v1', 'LLAMACPP_API_KEY', {
     effort: 'chat_template_kwargs',
-    cache: 'automatic',
-  },
-  {
-    names: ['llamacpp', 'llama.cpp'],
-    protocol: 'chat',
-    baseUrl: 'http://127.0.0.1:8080/v1',
-    env: 'LLAMACPP_API_KEY',
-    effort: 'chat_template_kwargs',
-    cache: 'automatic',
-  },
+  }),
 ]
 
 /** Returns the protocol of a provider by its name. Unknown names use chat completions. */
