@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { MemoryError, type MemoryItem, type MemoryStore } from '../memory/index.js'
-import { messageOf } from '../tool/errors.js'
+import { rejectsWith, runChecks, shortened } from './run-checks.js'
 
 export type MemoryStoreKitOptions = {
   /** Returns another store on the same data, as another process would open it. Absent: these checks are skipped. */
@@ -19,15 +19,7 @@ export async function checkMemoryStore(
   makeStore: () => MemoryStore | Promise<MemoryStore>,
   options: MemoryStoreKitOptions = {},
 ): Promise<string[]> {
-  const problems: string[] = []
-  for (const [promise, check] of Object.entries(checks)) {
-    try {
-      await check(await makeStore(), options)
-    } catch (error) {
-      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
-    }
-  }
-  return problems
+  return runChecks(checks, async (check) => check(await makeStore(), options))
 }
 
 type Check = (store: MemoryStore, options: MemoryStoreKitOptions) => Promise<void>
@@ -150,6 +142,8 @@ const checks: Readonly<Record<string, Check>> = {
   },
 }
 
+const rejects = rejectsWith(MemoryError)
+
 function item(id: string, fields: Partial<MemoryItem> = {}): MemoryItem {
   return {
     id,
@@ -167,23 +161,11 @@ async function itemsOf(store: MemoryStore): Promise<MemoryItem[]> {
   return [...(await store.list()).values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-async function rejects(work: Promise<unknown>, code: string): Promise<void> {
-  const outcome = await work.then(
-    () => undefined,
-    (error: unknown) => ({ error }),
-  )
-  if (outcome === undefined) throw new Error(`it should have been rejected with ${code}`)
-  const { error } = outcome
-  if (!(error instanceof MemoryError) || error.code !== code)
-    throw new Error(`it should have been rejected with ${code}, and not with: ${messageOf(error)}`)
-}
-
 function same(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected))
     throw new Error(`${shown(actual)} where ${shown(expected)} was expected`)
 }
 
 function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'undefined'
-  return json.length <= 300 ? json : `${json.slice(0, 300)}… (${json.length} characters)`
+  return shortened(JSON.stringify(value) ?? 'undefined')
 }

@@ -6,7 +6,7 @@ import type {
   RunQueue,
   RunSubmission,
 } from '../run-queue/run-queue.js'
-import { messageOf } from '../tool/errors.js'
+import { runChecks } from './run-checks.js'
 
 /** Options of {@link checkRunQueue}. */
 export type RunQueueKitOptions = {
@@ -31,18 +31,10 @@ export async function checkRunQueue(
   makeQueue: () => RunQueue | Promise<RunQueue>,
   options: RunQueueKitOptions = {},
 ): Promise<string[]> {
-  const problems: string[] = []
-  for (const [promise, check] of Object.entries(checks)) {
+  return runChecks(checks, async (check) => {
     const queue = await makeQueue()
-    try {
-      await check(queue, options)
-    } catch (error) {
-      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
-    } finally {
-      await queue.close()
-    }
-  }
-  return problems
+    await check(queue, options).finally(() => queue.close())
+  })
 }
 
 type Check = (queue: RunQueue, options: RunQueueKitOptions) => Promise<void>
@@ -113,15 +105,15 @@ const checks: Readonly<Record<string, Check>> = {
     await queue.submit(run('later', { notBeforeMs: Date.now() + 3_600_000 }))
     await queue.submit(run('now', { notBeforeMs: Date.now() - 1 }))
     const member = await join(queue)
-    same((await claims(member)).map(({ run: { runId } }) => runId).join(), 'now')
+    same(claimedIds(await claims(member)), ['now'])
   },
 
   async 'a node takes runs of its lanes only'(queue) {
     await queue.submit(run('a', { lane: 'slow' }))
     await queue.submit(run('b'))
     const member = await join(queue)
-    same((await claims(member)).map(({ run: { runId } }) => runId).join(), 'b')
-    same((await claims(member, { lanes: ['slow'] })).map(({ run: { runId } }) => runId).join(), 'a')
+    same(claimedIds(await claims(member)), ['b'])
+    same(claimedIds(await claims(member, { lanes: ['slow'] })), ['a'])
   },
 
   async 'no tenant has more active runs than its limit, whichever node claims'(queue) {
@@ -150,9 +142,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a settled claim cannot be settled again'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a'))
     same(await member.settle(claim, { state: 'failed', error: { code: 'c', message: 'm' } }), true)
     same(await member.settle(claim, { state: 'completed' }), false)
     same((await queue.get('a'))?.state, 'failed')
@@ -175,9 +165,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'runs of a node that has left are taken over'(queue, { afterTakeover }) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a'))
     await member.leave()
     await afterTakeover?.(queue)
     const other = await join(queue)
@@ -218,53 +206,31 @@ const checks: Readonly<Record<string, Check>> = {
     if (first === undefined || second === undefined) throw new Error('two runs could not be claimed')
     await member.settle(first, { state: 'waiting', wakeAtMs: Date.now() + 3_600_000 })
     await member.settle(second, { state: 'waiting', wakeAtMs: Date.now() - 1 })
-    const woken: string[] = []
-    await until(async () => {
-      woken.push(...(await claims(member)).map(({ run: { runId } }) => runId))
-      return woken.length > 0
-    })
-    same(woken, [second.run.runId])
+    same(await wokenRuns(member), [second.run.runId])
   },
 
   async 'a run that is due does not wait for a later run of its session that is not'(queue) {
-    await queue.submit(run('a', { sessionId: 's' }))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a', { sessionId: 's' }))
     await queue.submit(run('later', { sessionId: 's', notBeforeMs: Date.now() + 3_600_000 }))
     await member.settle(claim, { state: 'waiting', wakeAtMs: Date.now() - 1 })
-    const woken: string[] = []
-    await until(async () => {
-      woken.push(...(await claims(member)).map(({ run: { runId } }) => runId))
-      return woken.length > 0
-    })
-    same(woken, ['a'])
+    same(await wokenRuns(member), ['a'])
   },
 
   async 'a message that arrives before a run waits is not lost'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a'))
     await queue.post('a', { id: 'm1', body: {} }, { wakes: true })
     await member.settle(claim, { state: 'waiting' })
     same((await claimOne(member)).run.runId, 'a')
   },
 
   async 'messages stay in order until they are acknowledged, and are posted once for each id'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a'))
     const outcomes: string[] = []
     for (const id of ['m1', 'm2', 'm2', 'm3']) outcomes.push(await queue.post('a', { id, body: { id } }))
     same(outcomes, ['posted', 'posted', 'known', 'posted'])
-    same(
-      (await member.inspect(claim))?.messages.map(({ id }) => id),
-      ['m1', 'm2', 'm3'],
-    )
+    same(await messageIds(member, claim), ['m1', 'm2', 'm3'])
     await member.acknowledge(claim, ['m1', 'm2'])
-    same(
-      (await member.inspect(claim))?.messages.map(({ id }) => id),
-      ['m3'],
-    )
+    same(await messageIds(member, claim), ['m3'])
     await member.settle(claim, { state: 'completed' })
     same(await queue.post('a', { id: 'm4', body: {} }), 'ended')
     same(await queue.post('unknown', { id: 'm4', body: {} }), 'ended')
@@ -315,10 +281,7 @@ const checks: Readonly<Record<string, Check>> = {
     const all = await claims(member, { max: 3 })
     for (const claim of all) await member.publish(claim, [liveEvent(1)])
     const scope = { tenantId: 'a' }
-    same(
-      (await queue.list(scope)).runs.map(({ runId }) => runId),
-      ['a'],
-    )
+    same(idsOf((await queue.list(scope)).runs), ['a'])
     same(await queue.get('b', scope), undefined)
     same(await queue.get('none', scope), undefined)
     same(await queue.cancel('b', scope), 'unknown')
@@ -332,37 +295,20 @@ const checks: Readonly<Record<string, Check>> = {
   async 'runs are listed newest first, page by page, with filters'(queue) {
     for (let at = 0; at < 5; at++) await queue.submit(run(`r${at}`, { sessionId: at < 2 ? 's' : `s${at}` }))
     const first = await queue.list({ limit: 2 })
-    same(
-      first.runs.map(({ runId }) => runId),
-      ['r4', 'r3'],
-    )
+    same(idsOf(first.runs), ['r4', 'r3'])
     const second = await queue.list({ limit: 2, cursor: first.next })
-    same(
-      second.runs.map(({ runId }) => runId),
-      ['r2', 'r1'],
-    )
+    same(idsOf(second.runs), ['r2', 'r1'])
     const third = await queue.list({ limit: 2, cursor: second.next })
-    same(
-      third.runs.map(({ runId }) => runId),
-      ['r0'],
-    )
+    same(idsOf(third.runs), ['r0'])
     same(third.next, undefined)
-    same(
-      (await queue.list({ sessionId: 's' })).runs.map(({ runId }) => runId),
-      ['r1', 'r0'],
-    )
+    same(idsOf((await queue.list({ sessionId: 's' })).runs), ['r1', 'r0'])
     await queue.cancel('r0')
-    same(
-      (await queue.list({ states: ['cancelled'] })).runs.map(({ runId }) => runId),
-      ['r0'],
-    )
+    same(idsOf((await queue.list({ states: ['cancelled'] })).runs), ['r0'])
     same((await queue.list({ lane: 'other' })).runs, [])
   },
 
   async 'published events are read from a number on, and readers are woken'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const claim = await claimOne(member)
+    const { member, claim } = await claimed(queue, run('a'))
     const woken = new Promise<void>((resolve) => {
       queue.watch('a', resolve)
     })
@@ -508,6 +454,30 @@ function run(runId: string, more: Partial<RunSubmission> = {}): RunSubmission {
 
 function liveEvent(sequence: number): LiveEvent {
   return { sequence, timestampMs: sequence, event: { type: 'text_delta', text: `${sequence}` } }
+}
+
+/** Submits a run, and claims it as a new node. */
+async function claimed(
+  queue: RunQueue,
+  submission: RunSubmission,
+): Promise<{ readonly member: QueueMember; readonly claim: RunClaim }> {
+  await queue.submit(submission)
+  const member = await join(queue)
+  return { member, claim: await claimOne(member) }
+}
+
+const idsOf = (runs: readonly { readonly runId: string }[]): string[] => runs.map(({ runId }) => runId)
+const claimedIds = (all: readonly RunClaim[]): string[] => idsOf(all.map(({ run: one }) => one))
+
+async function messageIds(member: QueueMember, claim: RunClaim): Promise<string[] | undefined> {
+  return (await member.inspect(claim))?.messages.map(({ id }) => id)
+}
+
+/** The first runs that can be claimed, as soon as there are any. */
+async function wokenRuns(member: QueueMember): Promise<string[]> {
+  const woken: string[] = []
+  await until(async () => woken.push(...claimedIds(await claims(member))) > 0)
+  return woken
 }
 
 function join(queue: RunQueue): Promise<QueueMember> {

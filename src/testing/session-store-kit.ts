@@ -3,6 +3,7 @@ import { SessionLockedError, StoreError } from '../store/errors.js'
 import { type SessionRecord, schemaVersion } from '../store/records.js'
 import type { OpenLogOptions, SessionStore } from '../store/session-store.js'
 import { messageOf } from '../tool/errors.js'
+import { rejectsWith, runChecks, shortened } from './run-checks.js'
 
 export type SessionStoreKitOptions = {
   /** Returns another store on the same data, as another process would open it. Absent: these checks are skipped. */
@@ -23,61 +24,35 @@ export async function checkSessionStore(
   makeStore: () => SessionStore | Promise<SessionStore>,
   options: SessionStoreKitOptions = {},
 ): Promise<string[]> {
-  const problems: string[] = []
-  for (const [promise, check] of Object.entries(checks)) {
+  return runChecks(checks, async (check) => {
     const store = await makeStore()
-    try {
-      await check(store, options)
-    } catch (error) {
-      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
-    } finally {
-      await store.close?.()
-    }
-  }
-  return problems
+    await check(store, options).finally(() => store.close?.())
+  })
 }
 
 type Check = (store: SessionStore, options: SessionStoreKitOptions) => Promise<void>
 
 const checks: Readonly<Record<string, Check>> = {
   async 'records are returned in the order in which they were appended'(store) {
-    const log = await store.open('s', opener())
-    await log.append([session('s', { createdAtMs: 1, title: 'first' })])
-    await log.append([message('m1'), part('m1', 'one'), part('m1', 'two', 1)])
-    await log.append([run('running'), runEvent(0), runEvent(1), checkpoint(1)])
-    await log.close()
-    same(await recordsOf(store, 's'), [
-      session('s', { createdAtMs: 1, title: 'first' }),
-      message('m1'),
-      part('m1', 'one'),
-      part('m1', 'two', 1),
-      run('running'),
-      runEvent(0),
-      runEvent(1),
-      checkpoint(1),
-    ])
+    const batches = [
+      [session('s', { createdAtMs: 1, title: 'first' })],
+      [message('m1'), part('m1', 'one'), part('m1', 'two', 1)],
+      [run('running'), runEvent(0), runEvent(1), checkpoint(1)],
+    ]
+    await write(store, 's', ...batches)
+    same(await recordsOf(store, 's'), batches.flat())
   },
 
   async 'a row with a known id is a separate record, at its own position'(store) {
-    const log = await store.open('s', opener())
-    const rows = [
-      run('queued'),
-      message('m1'),
-      run('running'),
-      part('m1', 'a'),
-      part('m1', 'b'),
-      run('completed'),
-    ]
-    for (const row of rows) await log.append([row])
-    await log.close()
+    const parts = [part('m1', 'a'), part('m1', 'b')]
+    const rows = [run('queued'), message('m1'), run('running'), ...parts, run('completed')]
+    await write(store, 's', ...rows.map((row) => [row]))
     same(await recordsOf(store, 's'), rows)
   },
 
   async 'unknown fields are stored unchanged'(store) {
     const unknown = { type: 'run_event', data: { ...eventData(0), later: { deep: [null, 1.5, 'x'] } } }
-    const log = await store.open('s', opener())
-    await log.append([unknown as SessionRecord])
-    await log.close()
+    await write(store, 's', [unknown as SessionRecord])
     same(await recordsOf(store, 's'), [unknown])
   },
 
@@ -134,10 +109,8 @@ const checks: Readonly<Record<string, Check>> = {
   async 'the list has every session, the newest first, with the data of its rows'(store) {
     const times: Readonly<Record<string, number>> = { old: 10, newest: 30, middle: 20 }
     for (const [id, updatedAtMs] of Object.entries(times)) {
-      const log = await store.open(id, opener())
-      await log.append([session(id, { createdAtMs: 1, title: `title of ${id}`, workspaceRoot: '/w' })])
-      await log.append([session(id, { updatedAtMs })])
-      await log.close()
+      const row = session(id, { createdAtMs: 1, title: `title of ${id}`, workspaceRoot: '/w' })
+      await write(store, id, [row], [session(id, { updatedAtMs })])
     }
     const list = await store.list()
     same(
@@ -165,9 +138,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await store.readBlob('s', digest), undefined)
     same(await store.list(), [])
     same(await store.delete('s'), false)
-    const again = await store.open('s', opener())
-    await again.append([session('s', { title: 'second' })])
-    await again.close()
+    await write(store, 's', [session('s', { title: 'second' })])
     same(await recordsOf(store, 's'), [session('s', { title: 'second' })])
   },
 
@@ -229,9 +200,7 @@ const checks: Readonly<Record<string, Check>> = {
 
   async 'every id names a separate session'(store) {
     for (const id of oddIds) {
-      const log = await store.open(id, opener())
-      await log.append([session(id)])
-      await log.close()
+      await write(store, id, [session(id)])
     }
     for (const id of oddIds) same(await recordsOf(store, id), [session(id)])
     same((await store.list()).map(({ id }) => id).toSorted(), oddIds.toSorted())
@@ -246,9 +215,7 @@ const checks: Readonly<Record<string, Check>> = {
       'x'.repeat(1_000_000),
       'ü\n'.repeat(500_000),
     ].map((content, index) => part('m1', content, index))
-    const log = await store.open('s', opener())
-    await log.append(rows)
-    await log.close()
+    await write(store, 's', rows)
     same(await recordsOf(store, 's'), rows)
   },
 
@@ -341,10 +308,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'an opened log reports its number of records, or nothing'(store) {
-    const first = await store.open('s', opener())
-    await first.append([session('s'), message('m1')])
-    await first.append([message('m1'), session('s')])
-    await first.close()
+    await write(store, 's', [session('s'), message('m1')], [message('m1'), session('s')])
     await recordsOf(store, 's')
     const log = await store.open('s', opener())
     if (log.recordCount !== undefined) same(log.recordCount, 4)
@@ -393,9 +357,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a future schema is rejected by its number'(store) {
-    const log = await store.open('s', opener())
-    await log.append([session('s', { schemaVersion: schemaVersion + 1 })])
-    await log.close()
+    await write(store, 's', [session('s', { schemaVersion: schemaVersion + 1 })])
     const refusal = await rejects(store.read('s'), 'store_future_schema')
     if (!messageOf(refusal).includes(String(schemaVersion + 1))) throw new Error('the schema is not named')
     if (store.readSync !== undefined) {
@@ -435,8 +397,17 @@ const oddIds: readonly string[] = [
   'ü'.repeat(255),
 ]
 
+const rejects = rejectsWith(StoreError, SessionLockedError)
+
 function opener(holder = 'the kit'): OpenLogOptions {
   return { holder, now: () => 1000 }
+}
+
+/** Opens a session, appends records and closes it. */
+async function write(store: SessionStore, id: string, ...batches: readonly SessionRecord[][]): Promise<void> {
+  const log = await store.open(id, opener())
+  for (const batch of batches) await log.append(batch)
+  await log.close()
 }
 
 function session(id: string, fields: Record<string, unknown> = {}): SessionRecord {
@@ -483,19 +454,6 @@ async function recordsOf(store: SessionStore, id: string): Promise<readonly Sess
   return stored.records
 }
 
-async function rejects(work: Promise<unknown>, code: string): Promise<unknown> {
-  const outcome = await work.then(
-    () => undefined,
-    (error: unknown) => ({ error }),
-  )
-  if (outcome === undefined) throw new Error(`it should have been rejected with ${code}`)
-  const { error } = outcome
-  const known = error instanceof StoreError || error instanceof SessionLockedError
-  if (!known || error.code !== code)
-    throw new Error(`it should have been rejected with ${code}, and not with: ${messageOf(error)}`)
-  return error
-}
-
 /** Compares as JSON with sorted keys: stores need not keep the order of fields. */
 function same(actual: unknown, expected: unknown): void {
   const [a, b] = [ordered(actual), ordered(expected)]
@@ -510,8 +468,4 @@ function ordered(value: unknown): string {
         : inner,
     ) ?? 'undefined'
   )
-}
-
-function shortened(json: string): string {
-  return json.length <= 300 ? json : `${json.slice(0, 300)}… (${json.length} characters)`
 }

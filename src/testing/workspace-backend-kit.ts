@@ -6,6 +6,7 @@ import { openBackendWorkspace } from '../workspace/backend/open-backend.js'
 import type { WorkspaceFiles } from '../workspace/files/local-files.js'
 import type { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import { openWorkspace, type Workspace, type WorkspacePermit } from '../workspace/open-workspace.js'
+import { runChecks } from './run-checks.js'
 
 /** Options of {@link checkWorkspaceBackend}. */
 export type WorkspaceBackendKitOptions = {
@@ -34,20 +35,15 @@ export async function checkWorkspaceBackend(
   makeBackend: () => CheckedBackend | Promise<CheckedBackend>,
   options: WorkspaceBackendKitOptions = {},
 ): Promise<string[]> {
-  const problems: string[] = []
-  for (const [promise, check] of Object.entries(checks)) {
+  return runChecks(checks, async (check) => {
     const backend = await makeBackend()
-    let workspace: Workspace | undefined
+    const workspace = await open(backend)
     try {
-      workspace = await open(backend)
       await check(placeOf(backend, workspace, options))
-    } catch (error) {
-      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
     } finally {
-      await workspace?.close()
+      await workspace.close()
     }
-  }
-  return problems
+  })
 }
 
 async function open(backend: CheckedBackend): Promise<Workspace> {
