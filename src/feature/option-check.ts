@@ -91,6 +91,9 @@ export const fields =
     }
     return undefined
   }
+/** The same check for each of these names, which are separated by spaces. */
+export const all = (check: Check, names: string): Readonly<Record<string, Check>> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, check]))
 
 /** Never a text itself: what was put in the wrong place may be a secret. */
 export function describe(value: unknown): string {

@@ -79,7 +79,10 @@ function namesTaken(): string[] {
   const source = readFileSync(new URL('../../src/session/check-options.ts', import.meta.url), 'utf8')
   const [, table = ''] = /\nconst kernelChecks: [^\n]* = \{\n([\s\S]*?)\n\}\n/.exec(source) ?? []
   const kernel = [...table.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = '']) => name)
-  return [...kernel, ...features.flatMap(({ options: checks = {} }) => Object.keys(checks))]
+  const alike = [...table.matchAll(/^ {2}\.\.\.all\(.*, '([\w ]+)'\),$/gm)].flatMap(([, names = '']) =>
+    names.split(' '),
+  )
+  return [...kernel, ...alike, ...features.flatMap(({ options: checks = {} }) => Object.keys(checks))]
 }
 
 /** No option takes a symbol. */
