@@ -22,8 +22,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
   'src/workspace/sandbox/root-only-files.ts#searchRootOnly':
     'the directories of the system of a test machine have no service with many private files',
   'src/workspace/sandbox/seatbelt/confine-seatbelt.ts#asKernel': 'paths of macOS are tested on other systems',
-  'src/workspace/sandbox/seatbelt/read-sbpl.ts#decide':
-    'no other system than macOS evaluates a profile, so the tests do',
   'src/workspace/shell/process-list.ts#parseProcesses':
     'what ps of macOS prints is tested as text on other systems',
   'src/workspace/search/ripgrep.ts#ripgrepPath': 'the test runs the very binary that is shipped',

@@ -2,9 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decide } from '../../../../test/support/decide-sbpl.js'
 import type { MountlessProfile } from '../mountless.js'
 import { seatbeltProfile } from './profile.js'
-import { decide, readSbpl } from './read-sbpl.js'
+import { readSbpl } from './read-sbpl.js'
 import type { SbplFilter } from './sbpl.js'
 
 const empty: MountlessProfile = {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decide, readSbpl } from './read-sbpl.js'
+import { decide } from '../../../../test/support/decide-sbpl.js'
+import { readSbpl } from './read-sbpl.js'
 import { type SbplFilter, type SbplRule, writeSbpl } from './sbpl.js'
 
 const head = '(version 1)\n(deny default)\n'

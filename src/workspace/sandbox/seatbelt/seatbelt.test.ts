@@ -1,12 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { decide } from '../../../../test/support/decide-sbpl.js'
 import { temporaryDirectory } from '../../../../test/support/temporary-directory.js'
 import { holdLedger } from '../../shell/ledger.js'
 import { doctor, provenSandbox } from '../doctor.js'
 import { detectSandbox } from '../probe.js'
 import { asKernel, realPath, seatbeltConfinement } from './confine-seatbelt.js'
-import { decide, readSbpl } from './read-sbpl.js'
+import { readSbpl } from './read-sbpl.js'
 
 /** A program in the place of `sandbox-exec`, which no other system than macOS has. */
 function inPlaceOf(script: string): string {
