@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../loop/events.js'
 import type { ToolKind } from '../tool/contract.js'
+import { tryOr } from '../tool/errors.js'
 import { parseToolArgs } from '../tool/serialize.js'
 import { callTitle } from './call-title.js'
 import type { SessionUpdate, WireToolCall, WireToolContent } from './wire.js'
@@ -233,10 +234,6 @@ function warning(title: string): SessionUpdate {
 }
 
 function readArgs(args: string): unknown {
-  try {
-    return parseToolArgs(args)
-  } catch {
-    // The gate refuses them; the client sees what the model wrote.
-    return args
-  }
+  // The gate refuses arguments that are not JSON; the client sees what the model wrote.
+  return tryOr(() => parseToolArgs(args), args)
 }

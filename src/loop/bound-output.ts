@@ -1,7 +1,7 @@
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { OutputLimits } from '../tool/contract.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import { messageOf } from '../tool/errors.js'
+import { messageOf, tryOr } from '../tool/errors.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 
 /** Writes output that is too long to a file of the session and returns its path. */
@@ -153,10 +153,6 @@ function headOfText(text: string, maxBytes: number): string {
 /** What bytes say when they are text; undefined when they are not. */
 function textIn(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    // Not UTF-8, hence no text that a model could read.
-    return undefined
-  }
+  // A model cannot read what is not UTF-8.
+  return tryOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), undefined)
 }

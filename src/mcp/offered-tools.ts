@@ -1,4 +1,5 @@
 import { serverToolDigest } from '../authority/server-tool.js'
+import { tryOr } from '../tool/errors.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { visibleText } from '../toolbox/untrusted-text.js'
 import type { Connection } from './connection.js'
@@ -106,11 +107,7 @@ export async function listAll(
 
 /** What cannot be written as text is too deep, and is left out where it is read. */
 function sizeOf(value: unknown): number {
-  try {
-    return JSON.stringify(value)?.length ?? 0
-  } catch {
-    return 0
-  }
+  return tryOr(() => JSON.stringify(value)?.length ?? 0, 0)
 }
 
 async function readTool(

@@ -1,6 +1,7 @@
 import { type AskAnswer, type AskHandler, type AskRequest, readAnswer, rejectionText } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { ToolQuestion } from '../store/records.js'
+import { tryOr } from '../tool/errors.js'
 import { type Lane, laneOfKind } from '../tool/lane.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { isExpired, waitingQuestions } from './journal/questions.js'
@@ -294,11 +295,7 @@ function fromBefore(question: ToolQuestion, now: number): PendingConfirmation {
 
 /** Long ones were cut, and are not JSON then. */
 function argsIn({ args }: ToolQuestion): unknown {
-  try {
-    return JSON.parse(args)
-  } catch {
-    return args
-  }
+  return tryOr(() => JSON.parse(args), args)
 }
 
 async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswer> {

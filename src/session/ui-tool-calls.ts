@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../loop/events.js'
+import { tryOr } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { readToolArgs } from '../tool/repair-json.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
@@ -173,11 +174,7 @@ type UiCall = {
 
 /** Read as the gate reads them; undefined when they cannot be. */
 function argumentsOf(text: string): { readonly input: unknown } | undefined {
-  try {
-    return { input: readToolArgs(text).value }
-  } catch {
-    return undefined
-  }
+  return tryOr(() => ({ input: readToolArgs(text).value }), undefined)
 }
 
 /** Arguments may hold what JSON cannot say. */

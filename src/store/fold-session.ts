@@ -1,5 +1,6 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import { type Envelope, isEnvelope } from '../tool/envelope.js'
+import { tryOr } from '../tool/errors.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { QueueFold } from './queue-fold.js'
@@ -348,11 +349,7 @@ function setPieces(message: { content: unknown }, pieces: unknown[]): void {
 }
 
 function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
+  return tryOr(() => JSON.parse(new TextDecoder().decode(bytes)), undefined)
 }
 
 function isBlob(piece: unknown): piece is BlobPart {

@@ -1,3 +1,4 @@
+import { tryOr } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { SupervisionError } from './errors.js'
 
@@ -26,12 +27,8 @@ export function readAnswer(text: string): Answer | undefined {
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The caller reports it, without the text: it may hold anything.
-    return undefined
-  }
+  // The caller reports a text that is not JSON, without the text: it may hold anything.
+  return tryOr(() => JSON.parse(text), undefined)
 }
 
 function errorWords({ code, message }: Readonly<Record<string, unknown>>): string {

@@ -1,3 +1,4 @@
+import { tryOr } from './errors.js'
 import { isRecord, type JsonSchema } from './json.js'
 import { parseJsonText } from './json-text.js'
 
@@ -93,12 +94,8 @@ function readAsType(type: string, value: unknown): unknown {
   if (type === 'boolean') return /^true$/i.test(text) ? true : /^false$/i.test(text) ? false : undefined
   if (type !== 'object' && type !== 'array') return undefined
   if (!text.startsWith(type === 'object' ? '{' : '[')) return undefined
-  try {
-    return parseJsonText(text)
-  } catch {
-    // It only starts like JSON.
-    return undefined
-  }
+  // A text can start like JSON and be something else.
+  return tryOr(() => parseJsonText(text), undefined)
 }
 
 function refusesNull(schema: unknown, root: JsonSchema): boolean {

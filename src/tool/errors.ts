@@ -81,6 +81,15 @@ export function describeUnknownTool(toolName: string, known: readonly string[]):
   return `Unknown tool "${toolName}".`
 }
 
+/** Returns what a function returns, or another value when it throws. */
+export function tryOr<Value, Other>(work: () => Value, otherwise: Other): Value | Other {
+  try {
+    return work()
+  } catch {
+    return otherwise
+  }
+}
+
 /** Returns the message of any thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { messageOf } from '../tool/errors.js'
+import { messageOf, tryOr } from '../tool/errors.js'
 import { lookInside, type QuickLook } from './files/quick-look.js'
 import { isInside } from './inside.js'
 
@@ -134,10 +134,6 @@ class Search {
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    // The caller says that it leads nowhere.
-    return undefined
-  }
+  // The caller reports a path that leads nowhere.
+  return tryOr(() => realpathSync.native(path), undefined)
 }

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import type { AgentConfig } from './config.js'
 import type { Hidden, Table } from './field.js'
@@ -100,10 +101,6 @@ function isTelling(value: string): boolean {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A % that is not an escape stays as it is.
-    return text
-  }
+  // A % that is not an escape stays as it is.
+  return tryOr(() => decodeURIComponent(text), text)
 }

@@ -1,6 +1,6 @@
 import type { Session } from '../../session/session.js'
 import type { SessionStore } from '../../store/session-store.js'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
 import { Deliveries } from './deliveries.js'
 import { AgentDirError, ScheduleError } from './errors.js'
@@ -347,11 +347,7 @@ const refusals = {
 
 /** The name of the schedule at the end of the path. One that is not encoded correctly names none. */
 function nameIn({ pathname }: URL): string {
-  try {
-    return decodeURIComponent(/[^/]*$/.exec(pathname)?.[0] ?? '')
-  } catch {
-    return ''
-  }
+  return tryOr(() => decodeURIComponent(/[^/]*$/.exec(pathname)?.[0] ?? ''), '')
 }
 
 function answer(status: number, code: string): Response {

@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 import type { PathOrigin, Word } from './analysis.js'
 import { commandTable, ownArguments } from './command-table.js'
 import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
@@ -128,9 +129,5 @@ const SEPARATORS = /[\s:=@,;()'"`<>|&!^?#]+/
 
 function decoded(path: string): string {
   if (!path.includes('%')) return path
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
+  return tryOr(() => decodeURIComponent(path), path)
 }

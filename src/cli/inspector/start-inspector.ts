@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import type { Agent } from '../../agent/agent.js'
 import type { ServerOptions } from '../../server/index.js'
 import type { SessionStore } from '../../store/session-store.js'
+import { tryOr } from '../../tool/errors.js'
 import { CommandLineError } from '../errors.js'
 import { type Io, write } from '../io.js'
 import { safeLine } from '../terminal/safe-text.js'
@@ -104,10 +105,6 @@ function openInBrowser(link: string): void {
 }
 
 function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user id without an entry in the list of users.
-    return 'inspector'
-  }
+  // A user id can have no entry in the list of users.
+  return tryOr(() => userInfo().username, 'inspector')
 }

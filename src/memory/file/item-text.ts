@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
 import { itemLimits, type MemoryItem, type MemoryType, memoryTypes } from '../memory-item.js'
@@ -74,12 +75,8 @@ const known: ReadonlySet<string> = new Set(['type', 'importance', 'created', 'ta
 function plainValue(value: string): unknown {
   if (/^[A-Za-z]+$/.test(value)) return /^(?:true|false|null|yes|no)$/i.test(value) ? undefined : value
   if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return value
-  try {
-    return JSON.parse(value) ?? undefined
-  } catch {
-    // Not JSON: YAML has more ways to say things.
-    return undefined
-  }
+  // YAML has more ways to say things than JSON.
+  return tryOr(() => JSON.parse(value) ?? undefined, undefined)
 }
 
 function timeOf(value: unknown): number | undefined {

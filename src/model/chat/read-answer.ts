@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { AnswerBuilder } from '../answer-builder.js'
@@ -146,12 +147,8 @@ function readWhole(source: AnswerSource, reader: ChunkReader, text: string): voi
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The caller decides what else it can be.
-    return undefined
-  }
+  // The caller decides what a text that is not JSON can be.
+  return tryOr(() => JSON.parse(text), undefined)
 }
 
 function isFailure(chunk: Record<string, unknown>): boolean {

@@ -1,5 +1,5 @@
 import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
 import { jsonTextOf } from '../../tool/serialize.js'
@@ -223,11 +223,7 @@ function boundedMetadata({ metadata }: Envelope, truncated: boolean): unknown {
 }
 
 function jsonOf(output: string): unknown {
-  try {
-    return parseJsonText(output)
-  } catch {
-    return output
-  }
+  return tryOr(() => parseJsonText(output), output)
 }
 
 function unfinished(tool: string): ProgramToolCall {

@@ -5,6 +5,7 @@ import type { Scope } from '../../authority/scope.js'
 import type { Action } from '../../authority/verdict.js'
 import { defaultLimits } from '../../loop/run-state.js'
 import type { SessionState } from '../../store/session-state.js'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { stricterLimits } from '../../workspace/limits/resource-limits.js'
@@ -168,11 +169,7 @@ function lower(value: unknown, own: unknown): unknown {
 }
 
 function askRule(text: string): Rule[] {
-  try {
-    return [{ ...parsePolicyString(text), action: 'ask', source: 'session' }]
-  } catch {
-    return []
-  }
+  return tryOr(() => [{ ...parsePolicyString(text), action: 'ask', source: 'session' }], [])
 }
 
 function textsIn(value: unknown): string[] {

@@ -4,6 +4,7 @@ import type { RunEventRow, RunRow } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { AssistantMessage, ToolResultPart } from '../../tool/completion.js'
 import type { Envelope } from '../../tool/envelope.js'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord, type JsonValue } from '../../tool/json.js'
 import { reasoningText } from '../../tool/message.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
@@ -147,11 +148,7 @@ function lastText(own: readonly StoredMessage[]): string | undefined {
 /** Arguments are written as JSON text; long ones were cut, and are not JSON then. */
 function valueIn(args: unknown): unknown {
   if (typeof args !== 'string') return args
-  try {
-    return JSON.parse(args)
-  } catch {
-    return args
-  }
+  return tryOr(() => JSON.parse(args), args)
 }
 
 /** The last event of a run whose log has its end and no event for it; undefined for a run that was cut off. */

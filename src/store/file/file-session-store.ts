@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
-import { CapstanError, messageOf } from '../../tool/errors.js'
+import { CapstanError, messageOf, tryOr } from '../../tool/errors.js'
 import { type Owner, thisProcess } from '../../workspace/scratch/owner.js'
 import { damagedLog } from '../errors.js'
 import type { SessionRecord } from '../records.js'
@@ -236,11 +236,10 @@ export class FileSessionStore implements SessionStore {
 
   /** Returns whether a directory without a log ever had one. */
   #hasTraces(directory: string): boolean {
-    try {
-      return this.#files.list(directory).some((name) => !name.startsWith('.') && name !== idName)
-    } catch {
-      return false
-    }
+    return tryOr(
+      () => this.#files.list(directory).some((name) => !name.startsWith('.') && name !== idName),
+      false,
+    )
   }
 
   #stored(sessionId: string, fd: number, scan: LogScan): StoredSession {

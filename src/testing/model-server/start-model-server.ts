@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 import type { JsonValue } from '../../tool/json.js'
 import { type ModelScript, speak, stepOf } from '../model-step.js'
 import { chatCompletions } from './chat-completions.js'
@@ -178,11 +178,7 @@ async function readBody(incoming: IncomingMessage): Promise<JsonValue> {
   const parts: Buffer[] = []
   for await (const part of incoming) parts.push(part)
   const text = Buffer.concat(parts).toString('utf8')
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return tryOr(() => JSON.parse(text), text)
 }
 
 function refuse(response: ServerResponse, message: string): void {

@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 /** The media type of an answer and its parameters' charset, as its `content-type` says. */
 export function readContentType(header: string | undefined): { type: string; charset: string | undefined } {
   const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -43,10 +44,6 @@ function declaredCharset(bytes: Uint8Array): string | undefined {
 
 function decoderFor(charset: string | undefined): TextDecoder | undefined {
   if (charset === undefined) return undefined
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    // A label that no standard knows: the next source of it is asked.
-    return undefined
-  }
+  // For a label that no standard knows, the next source of it is asked.
+  return tryOr(() => new TextDecoder(charset), undefined)
 }

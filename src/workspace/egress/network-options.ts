@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { tryOr } from '../../tool/errors.js'
 
 /** The network access of sandboxed commands. */
 export type NetworkRules = {
@@ -57,10 +58,6 @@ export function hiddenTexts(value: string): readonly string[] {
 /** The value that a secret has now, where no function of the host has to be called; undefined when it has none. */
 export function valueNow({ value, file, prefix = '' }: HostSecret): string | undefined {
   if (file === undefined) return typeof value === 'string' ? value : undefined
-  try {
-    return `${prefix}${readFileSync(file, 'utf8').trim()}`
-  } catch {
-    // The file can come later: its value is read again for each request.
-    return undefined
-  }
+  // The file can come later: its value is read again for each request.
+  return tryOr(() => `${prefix}${readFileSync(file, 'utf8').trim()}`, undefined)
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { tryOr } from '../../tool/errors.js'
 
 /**
  * What connections to servers trust: the authorities of Node and those that the options name, as PEM. Reading the
@@ -40,10 +41,6 @@ function extraCertificates(): string[] {
 }
 
 function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // Not on this machine, or not for this user: the next place, or the list of Node.
-    return ''
-  }
+  // A file that this user cannot read is skipped: the next place is used, or the list of Node.
+  return tryOr(() => readFileSync(path, 'utf8'), '')
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readlinkSync } from 'node:fs'
+import { tryOr } from '../../tool/errors.js'
 import type { OpenMethod } from '../files/open-directory.js'
 
 /**
@@ -28,9 +29,8 @@ export function inDirectory(directory: string, path: string): string {
 }
 
 function openHere(path: string): number | undefined {
-  try {
-    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-  } catch {
-    return undefined
-  }
+  return tryOr(
+    () => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW),
+    undefined,
+  )
 }

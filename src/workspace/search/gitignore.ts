@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { tryOr } from '../../tool/errors.js'
 import { compilePositive } from './glob-pattern.js'
 
 export type Rule = {
@@ -87,11 +88,7 @@ function parseRule(source: string): Rule[] {
   const onlyDirectories = pattern.endsWith('/')
   if (onlyDirectories) pattern = pattern.slice(0, -1)
   if (pattern === '') return []
-  try {
-    return [{ keeps, onlyDirectories, matches: compilePositive(pattern).matches }]
-  } catch {
-    return []
-  }
+  return tryOr(() => [{ keeps, onlyDirectories, matches: compilePositive(pattern).matches }], [])
 }
 
 function rulesIn(directory: string): Rule[] {

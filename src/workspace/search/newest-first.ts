@@ -1,4 +1,5 @@
 import { lstatSync } from 'node:fs'
+import { tryOr } from '../../tool/errors.js'
 import { inDirectory, withExactDirectory } from './exact-path.js'
 import { byName, createFirstOf } from './first-of.js'
 import type { SearchTarget } from './search-target.js'
@@ -78,9 +79,5 @@ function timesOnDisk(
 }
 
 function timeOf(path: string): number {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  } catch {
-    return 0
-  }
+  return tryOr(() => lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0)
 }

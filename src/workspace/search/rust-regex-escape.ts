@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 /** The meaning of an escape, in JavaScript's `v` syntax. */
 export type Escape = {
   readonly outside: string
@@ -94,11 +95,7 @@ function property(chars: readonly string[], start: number): Escape | undefined {
 }
 
 function isProperty(item: string): boolean {
-  try {
-    return new RegExp(item, 'v') instanceof RegExp
-  } catch {
-    return false
-  }
+  return tryOr(() => new RegExp(item, 'v') instanceof RegExp, false)
 }
 
 function literal(char: string, next: number): Escape {
