@@ -13,7 +13,7 @@ import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
 import { queueRoutes } from './queue-routes.js'
 import { readBody } from './read-body.js'
-import { type Body, callerRoute, decodeText, json, type Route, type RouteContext } from './route.js'
+import { answer, type Body, callerRoute, decodeText, json, type Route, type RouteContext } from './route.js'
 import { runRoutes } from './run-routes.js'
 import { scheduleRoutes } from './schedule-routes.js'
 import { ServerCore } from './server-core.js'
@@ -124,9 +124,7 @@ function allRoutes(document: () => Body): readonly Route[] {
     callerRoute('GET', '/v1/openapi.json', 'getOpenApi', {
       summary: 'This document.',
       tag: 'service',
-      responses: {
-        200: { description: 'The document.', schema: { type: 'object', additionalProperties: true } },
-      },
+      responses: answer('The document.', { type: 'object', additionalProperties: true }),
       handle: async () => json(200, document()),
     }),
     ...sessionRoutes,

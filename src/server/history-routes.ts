@@ -7,7 +7,7 @@ import { kernelOf } from '../session/session-class.js'
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { objectSchema } from '../tool/object-schema.js'
 import { ProblemError } from './problem.js'
-import { json, listOf, listResponse, type Route, ref, sessionRoute, text } from './route.js'
+import { answer, json, listOf, listResponse, type Route, ref, sessionRoute, text } from './route.js'
 import { optionalText } from './session-routes.js'
 import { readSupposedRules, supposedRules } from './supposed-rules.js'
 import { unreadableFor } from './unreadable-files.js'
@@ -34,12 +34,10 @@ export const historyRoutes: readonly Route[] = [
     summary: 'Hide a message of the user and everything after it.',
     tag: 'history',
     body: objectSchema({ messageId: text({ minLength: 1 }) }),
-    responses: {
-      200: {
-        description: 'The text of the message, to be sent again, and how many are hidden.',
-        schema: objectSchema({ prompt: text(), hidden: { type: 'integer' } }),
-      },
-    },
+    responses: answer(
+      'The text of the message, to be sent again, and how many are hidden.',
+      objectSchema({ prompt: text(), hidden: { type: 'integer' } }),
+    ),
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
       allowed(async () => json(200, await session.rewind(String(body['messageId'])))),
@@ -47,12 +45,7 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('POST', '/unrewind', 'unrewindSession', {
     summary: 'Show again what was rewound, as long as nothing was said since.',
     tag: 'history',
-    responses: {
-      200: {
-        description: 'How many messages are shown again.',
-        schema: objectSchema({ shown: { type: 'integer' } }),
-      },
-    },
+    responses: answer('How many messages are shown again.', objectSchema({ shown: { type: 'integer' } })),
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session }) => allowed(async () => json(200, { shown: await session.unrewind() })),
   }),
@@ -73,7 +66,7 @@ export const historyRoutes: readonly Route[] = [
     summary: 'Put files back to what they were before a run.',
     tag: 'history',
     body: objectSchema({ 'runId?': text() }),
-    responses: { 200: { description: 'What was restored and what was not.', schema: ref('UndoOutcome') } },
+    responses: answer('What was restored and what was not.', ref('UndoOutcome')),
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session, body }) =>
       allowed(async () => json(200, await session.undo(optionalText(body['runId'])))),
@@ -89,7 +82,7 @@ export const historyRoutes: readonly Route[] = [
       'Call a tool directly, without rules and approvals. Off unless the host enables the tool by name.',
     tag: 'tools',
     body: objectSchema({ 'args?': anything }),
-    responses: { 200: { description: 'The result.', schema: ref('ToolResult') } },
+    responses: answer('The result.', ref('ToolResult')),
     problems: ['host_tool_disabled', 'tool_not_found'],
     async handle({ core, session, params, body, request }) {
       const name = params['toolName'] ?? ''
@@ -112,7 +105,7 @@ export const historyRoutes: readonly Route[] = [
       'args?': anything,
       'suppose?': { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
     }),
-    responses: { 200: { description: 'The verdict and its reasons.', schema: ref('Explanation') } },
+    responses: answer('The verdict and its reasons.', ref('Explanation')),
     handle: async ({ session, body }) =>
       json(
         200,
@@ -133,13 +126,13 @@ export const historyRoutes: readonly Route[] = [
   sessionRoute('GET', '/usage', 'getUsage', {
     summary: 'Tokens and cost of everything that the session asked of models.',
     tag: 'history',
-    responses: { 200: { description: 'The totals, and those of each model.', schema: ref('Usage') } },
+    responses: answer('The totals, and those of each model.', ref('Usage')),
     handle: async ({ session }) => json(200, session.spending()),
   }),
   sessionRoute('GET', '/context', 'getContext', {
     summary: "What fills the model's context window now, and the size at which it is compacted.",
     tag: 'history',
-    responses: { 200: { description: 'The parts and the window, in tokens.', schema: ref('ContextUsage') } },
+    responses: answer('The parts and the window, in tokens.', ref('ContextUsage')),
     handle: async ({ session }) => json(200, await session.contextUsage()),
   }),
   sessionRoute('GET', '/todos', 'listTodos', {
@@ -158,14 +151,14 @@ export const historyRoutes: readonly Route[] = [
     summary: 'A question that is answered from the conversation and leaves no trace in it.',
     tag: 'runs',
     body: objectSchema({ question: text({ minLength: 1 }) }),
-    responses: { 200: { description: 'The answer.', schema: ref('SideAnswer') } },
+    responses: answer('The answer.', ref('SideAnswer')),
     handle: async ({ session, body }) => json(200, await session.btw(String(body['question']))),
   }),
   sessionRoute('POST', '/objects', 'generateObject', {
     summary: 'An object that fits a JSON Schema.',
     tag: 'runs',
     body: objectSchema({ prompt: text({ minLength: 1 }), schema: anything }),
-    responses: { 200: { description: 'The object.', schema: ref('GeneratedObject') } },
+    responses: answer('The object.', ref('GeneratedObject')),
     async handle({ session, body, request }) {
       const schema = isRecord(body['schema']) ? body['schema'] : {}
       const { object, usage, costUsd } = await session.generateObject(schema, {
@@ -183,7 +176,7 @@ export const historyRoutes: readonly Route[] = [
       'subject?': text(),
       'checks?': { ...listOf(text()), description: 'Ids of checks; all unless given.' },
     }),
-    responses: { 200: { description: 'The report.', schema: ref('Report') } },
+    responses: answer('The report.', ref('Report')),
     problems: ['host_tool_disabled'],
     async handle({ core, session, body, request }) {
       if (!core.options.hostTools?.includes('verify')) throw new ProblemError('host_tool_disabled')

@@ -6,6 +6,7 @@ import { asRecorded } from './as-recorded.js'
 import type { ServerOptions } from './options.js'
 import { ProblemError, type RetryProblem, retryProblems } from './problem.js'
 import {
+  answer,
   callerRoute,
   json,
   listOf,
@@ -22,21 +23,16 @@ export const queueRoutes: readonly Route[] = [
   callerRoute('GET', '/v1/cluster', 'getCluster', {
     summary: 'The lanes and workers of the cluster, and the dead runs of the caller.',
     tag: 'queues',
-    responses: {
-      200: {
-        description:
-          '`status` is absent when this server executes runs itself, and for the callers of one tenant. `POST …/resume` of a dead run queues it again.',
-        schema: objectSchema({ 'status?': ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }),
-      },
-    },
+    responses: answer(
+      '`status` is absent when this server executes runs itself, and for the callers of one tenant. `POST …/resume` of a dead run queues it again.',
+      objectSchema({ 'status?': ref('ClusterStatus'), dead: listOf(ref('DeadRun')) }),
+    ),
     handle: getCluster,
   }),
   sessionRoute('GET', '/queue', 'getQueue', {
     summary: 'The lanes of a session, the calls that workers have, and its dead letters.',
     tag: 'queues',
-    responses: {
-      200: { description: 'No lanes when calls run at once.', schema: ref('LaneQueue') },
-    },
+    responses: answer('No lanes when calls run at once.', ref('LaneQueue')),
     handle: async ({ core, session }) =>
       json(200, session.hasQueue() ? await lanesOf(session, core.options) : noLanes),
   }),
@@ -50,7 +46,7 @@ export const queueRoutes: readonly Route[] = [
         description: 'Needed when the call may have done some of its work already.',
       },
     }),
-    responses: { 200: { description: 'The result of the call.', schema: ref('ToolResult') } },
+    responses: answer('The result of the call.', ref('ToolResult')),
     problems: ['dead_letter_not_found', 'call_may_have_run', ...retryProblems],
     handle: retryDeadLetter,
   }),

@@ -1,4 +1,5 @@
 import type { Session } from '../session/session.js'
+import { tryOr } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
 import { objectSchema } from '../tool/object-schema.js'
 import type { Principal } from './options.js'
@@ -75,9 +76,14 @@ export function sessionRoute(method: Method, path: string, action: string, route
   return { method, path: `/v1/sessions/{sessionId}${path}`, action, access: 'session', ...route }
 }
 
+/** The only response of a route, as JSON. */
+export function answer(description: string, schema: JsonSchema, status = 200): Route['responses'] {
+  return { [status]: { description, schema } }
+}
+
 /** The response with a list: an object with one field. */
 export function listResponse(description: string, field: string, items: string): Route['responses'] {
-  return { 200: { description, schema: objectSchema({ [field]: listOf(ref(items)) }) } }
+  return answer(description, objectSchema({ [field]: listOf(ref(items)) }))
 }
 
 export function json(
@@ -102,11 +108,7 @@ export function jsonText(
 
 /** Decodes a percent-encoded text of a client; undefined when it is malformed. */
 export function decodeText(value: string): string | undefined {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return undefined
-  }
+  return tryOr(() => decodeURIComponent(value), undefined)
 }
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })

@@ -8,6 +8,7 @@ import { cutTexts } from './inspector/cut-texts.js'
 import { maxTextParameter } from './inspector/run-log.js'
 import { ProblemError } from './problem.js'
 import {
+  answer,
   type Body,
   json,
   listResponse,
@@ -70,7 +71,7 @@ export const runRoutes: readonly Route[] = [
   sessionRoute('GET', '/runs/{runId}', 'getRun', {
     summary: 'Read a run.',
     tag,
-    responses: { 200: { description: 'The run.', schema: ref('Run') } },
+    responses: answer('The run.', ref('Run')),
     problems: ['run_not_found'],
     handle: async (context) => json(200, shownRun(await runOf(context))),
   }),
@@ -106,7 +107,7 @@ export const runRoutes: readonly Route[] = [
   sessionRoute('POST', '/runs/{runId}/cancel', 'cancelRun', {
     summary: 'Cancel a run that is active or waits its turn.',
     tag,
-    responses: { 200: { description: 'The run; its last event is `agent_cancelled`.', schema: ref('Run') } },
+    responses: answer('The run; its last event is `agent_cancelled`.', ref('Run')),
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
       const { core, principal, session } = context
@@ -119,7 +120,7 @@ export const runRoutes: readonly Route[] = [
     summary: 'Add a message to the active run; the model reads it before its next answer.',
     tag,
     body: objectSchema({ text: text({ minLength: 1 }) }),
-    responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
+    responses: answer('The message is taken.', ref('StartedRun'), 202),
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
       const { core, principal, session, body } = context
@@ -132,7 +133,7 @@ export const runRoutes: readonly Route[] = [
   sessionRoute('POST', '/runs/{runId}/resume', 'resumeRun', {
     summary: 'Resume a run whose process ended. Another run continues it.',
     tag,
-    responses: { 202: { description: 'The run that continues it.', schema: ref('StartedRun') } },
+    responses: answer('The run that continues it.', ref('StartedRun'), 202),
     problems: ['run_not_found', 'run_not_resumable', 'session_locked', 'server_stopping'],
     async handle(context) {
       const { core, principal, session } = context

@@ -1,7 +1,7 @@
 import { objectSchema } from '../tool/object-schema.js'
 import { watchAll } from './all-events.js'
 import { clusterMetrics } from './metrics.js'
-import { callerRoute, json, publicRoute, type Route, type RouteContext, ref, text } from './route.js'
+import { answer, callerRoute, json, publicRoute, type Route, type RouteContext, ref, text } from './route.js'
 
 const alive = objectSchema({ status: text() })
 
@@ -10,7 +10,7 @@ export const serviceRoutes: readonly Route[] = [
   publicRoute('GET', '/healthz', 'getHealth', {
     summary: 'Whether the process answers.',
     tag: 'service',
-    responses: { 200: { description: 'It does.', schema: alive } },
+    responses: answer('It does.', alive),
     handle: async () => json(200, { status: 'ok' }),
   }),
   publicRoute('GET', '/readyz', 'getReadiness', {

@@ -6,6 +6,7 @@ import { objectSchema } from '../tool/object-schema.js'
 import { clientOptions, wideModes } from './client-options.js'
 import { ProblemError } from './problem.js'
 import {
+  answer,
   callerRoute,
   json,
   listOf,
@@ -34,7 +35,7 @@ export const sessionRoutes: readonly Route[] = [
       'title?': title,
       'options?': { type: 'object', additionalProperties: true },
     }),
-    responses: { 201: { description: 'The session.', schema: ref('Session') } },
+    responses: answer('The session.', ref('Session'), 201),
     problems: ['workspace_not_allowed', 'option_not_allowed'],
     handle: createSession,
   }),
@@ -48,12 +49,10 @@ export const sessionRoutes: readonly Route[] = [
       title: text({ description: 'A part of the title.' }),
       summary: { type: 'boolean', default: false, description: 'Adds status, model, tokens and cost.' },
     },
-    responses: {
-      200: {
-        description: 'One page. `nextCursor` is absent on the last one.',
-        schema: objectSchema({ sessions: listOf(ref('SessionInfo')), 'nextCursor?': text() }),
-      },
-    },
+    responses: answer(
+      'One page. `nextCursor` is absent on the last one.',
+      objectSchema({ sessions: listOf(ref('SessionInfo')), 'nextCursor?': text() }),
+    ),
     handle: listSessions,
   }),
   callerRoute('POST', '/v1/sessions/import', 'importSession', {
@@ -63,7 +62,7 @@ export const sessionRoutes: readonly Route[] = [
       lines: { type: 'array', items: text(), maxItems: 1_000_000 },
       'workspace?': text(),
     }),
-    responses: { 201: { description: 'The session.', schema: ref('Session') } },
+    responses: answer('The session.', ref('Session'), 201),
     problems: ['workspace_not_allowed', 'session_exists'],
     async handle({ core, principal, body }) {
       const lines = Array.isArray(body['lines'])
@@ -87,7 +86,7 @@ export const sessionRoutes: readonly Route[] = [
   sessionRoute('GET', '', 'getSession', {
     summary: 'Read a session.',
     tag,
-    responses: { 200: { description: 'The session.', schema: ref('Session') } },
+    responses: answer('The session.', ref('Session')),
     handle: async ({ core, session }) => json(200, await describe(core, session)),
   }),
   sessionRoute('PATCH', '', 'updateSession', {
@@ -98,7 +97,7 @@ export const sessionRoutes: readonly Route[] = [
       'mode?': { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
       'model?': text({ minLength: 1 }),
     }),
-    responses: { 200: { description: 'The session.', schema: ref('Session') } },
+    responses: answer('The session.', ref('Session')),
     handle: updateSession,
   }),
   sessionRoute('POST', '/close', 'closeSession', {
@@ -127,7 +126,7 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Copy a session, up to a message or to its end.',
     tag,
     body: objectSchema({ 'fromMessageId?': text(), 'beforeMessageId?': text(), 'title?': title }),
-    responses: { 201: { description: 'The new session.', schema: ref('Session') } },
+    responses: answer('The new session.', ref('Session'), 201),
     problems: ['session_busy', 'history_conflict'],
     async handle({ core, principal, session, body }) {
       const [from, before, named] = [body['fromMessageId'], body['beforeMessageId'], body['title']].map(

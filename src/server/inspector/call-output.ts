@@ -6,7 +6,7 @@ import { kernelOf } from '../../session/session-class.js'
 import { objectSchema } from '../../tool/object-schema.js'
 import { asRecorded } from '../as-recorded.js'
 import { ProblemError } from '../problem.js'
-import { json, type Route, type SessionContext, sessionRoute, text } from '../route.js'
+import { answer, json, type Route, type SessionContext, sessionRoute, text } from '../route.js'
 
 /** How much of a file is read. A secret that crosses a page must be found, so pages are cut from the whole. */
 const maxFileBytes = 10 * 1024 * 1024
@@ -24,17 +24,15 @@ export const callOutputRoute: Route = sessionRoute(
       from: { type: 'integer', minimum: 0, description: 'The first character.' },
       limit: { type: 'integer', minimum: 1, maximum: maxPage, default: 200_000 },
     },
-    responses: {
-      200: {
-        description: 'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
-        schema: objectSchema({
-          text: text(),
-          from: { type: 'integer' },
-          total: { type: 'integer' },
-          isCut: { type: 'boolean' },
-        }),
-      },
-    },
+    responses: answer(
+      'One page. `isCut` is true when the file is larger than 10 MiB: the rest is not shown.',
+      objectSchema({
+        text: text(),
+        from: { type: 'integer' },
+        total: { type: 'integer' },
+        isCut: { type: 'boolean' },
+      }),
+    ),
     problems: ['run_not_found', 'output_not_found'],
     async handle(context) {
       const { query, session } = context

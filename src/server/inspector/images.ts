@@ -5,29 +5,27 @@ import { kernelOf } from '../../session/session-class.js'
 import { objectSchema } from '../../tool/object-schema.js'
 import { imageType } from '../../toolbox/image-type.js'
 import { ProblemError } from '../problem.js'
-import { json, listOf, type Route, sessionRoute, text } from '../route.js'
+import { answer, json, listOf, type Route, sessionRoute, text } from '../route.js'
 
 /** The images of a session: those that users attached and tools returned. Nothing is fetched for them. */
 export const imageRoutes: readonly Route[] = [
   sessionRoute('GET', '/images', 'listImages', {
     summary: 'The images that users attached and tools returned.',
     tag: 'history',
-    responses: {
-      200: {
-        description: 'The images. `callId` names the call that returned one, `runId` the run of its message.',
-        schema: objectSchema({
-          images: listOf(
-            objectSchema({
-              imageId: text(),
-              mediaType: text(),
-              bytes: { type: 'integer' },
-              'runId?': text(),
-              'callId?': text(),
-            }),
-          ),
-        }),
-      },
-    },
+    responses: answer(
+      'The images. `callId` names the call that returned one, `runId` the run of its message.',
+      objectSchema({
+        images: listOf(
+          objectSchema({
+            imageId: text(),
+            mediaType: text(),
+            bytes: { type: 'integer' },
+            'runId?': text(),
+            'callId?': text(),
+          }),
+        ),
+      }),
+    ),
     handle: async ({ session }) =>
       json(200, { images: (await imagesOf(session)).map(({ content: _, ...image }) => image) }),
   }),

@@ -3,6 +3,7 @@ import type { Principal } from '../options.js'
 import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
 import {
+  answer,
   callerRoute,
   json,
   listOf,
@@ -61,16 +62,14 @@ export const inspectorRoutes: readonly Route[] = [
   callerRoute('GET', '/v1/inspector', 'getInspector', {
     summary: 'Who the caller is, and what the inspector can show.',
     tag,
-    responses: {
-      200: {
-        description: 'The caller and the workspaces.',
-        schema: objectSchema({
-          principal: text(),
-          'readsOnly?': text({ description: 'The only session that the caller can read.' }),
-          workspaces: listOf(text()),
-        }),
-      },
-    },
+    responses: answer(
+      'The caller and the workspaces.',
+      objectSchema({
+        principal: text(),
+        'readsOnly?': text({ description: 'The only session that the caller can read.' }),
+        workspaces: listOf(text()),
+      }),
+    ),
     async handle({ core, principal }) {
       const { id, readsOnly } = principal
       return json(200, {
@@ -84,12 +83,11 @@ export const inspectorRoutes: readonly Route[] = [
     summary:
       'A one-time code that signs a browser in as the caller, who has a token. It is valid once, for 60 seconds.',
     tag,
-    responses: {
-      201: {
-        description: 'The code, and the path of the page that exchanges it.',
-        schema: objectSchema({ code: text(), path: text(), expiresAtMs: time }),
-      },
-    },
+    responses: answer(
+      'The code, and the path of the page that exchanges it.',
+      objectSchema({ code: text(), path: text(), expiresAtMs: time }),
+      201,
+    ),
     async handle(context) {
       // A sign-in must not outlive its cookie: it cannot make another one.
       if (context.isVisitor === true)
@@ -102,12 +100,10 @@ export const inspectorRoutes: readonly Route[] = [
     summary: 'Exchange a code for a cookie and the value of the `X-Capstan-CSRF` header.',
     tag,
     body: objectSchema({ code: text({ minLength: 1 }) }),
-    responses: {
-      200: {
-        description: 'The cookie is in `Set-Cookie`.',
-        schema: objectSchema({ csrf: text(), principal: text(), 'readsOnly?': text() }),
-      },
-    },
+    responses: answer(
+      'The cookie is in `Set-Cookie`.',
+      objectSchema({ csrf: text(), principal: text(), 'readsOnly?': text() }),
+    ),
     problems: ['sign_in_code_invalid'],
     handle: signIn,
   }),
@@ -123,24 +119,21 @@ export const inspectorRoutes: readonly Route[] = [
   sessionRoute('GET', '/links', 'listLinks', {
     summary: 'The links for reading this session that are valid now.',
     tag,
-    responses: {
-      200: {
-        description: 'The links, without their codes.',
-        schema: objectSchema({ links: listOf(objectSchema({ linkId: text(), expiresAtMs: time })) }),
-      },
-    },
+    responses: answer(
+      'The links, without their codes.',
+      objectSchema({ links: listOf(objectSchema({ linkId: text(), expiresAtMs: time })) }),
+    ),
     handle: async (context) => json(200, { links: signInOf(context).links(context.session.sessionId) }),
   }),
   sessionRoute('POST', '/links', 'createLink', {
     summary: 'A link for reading this session, for a limited time. It can be shared and revoked.',
     tag,
     body: objectSchema({ minutes: { type: 'integer', minimum: 1, maximum: maxLinkMinutes } }),
-    responses: {
-      201: {
-        description: 'The link. Its code is not shown again.',
-        schema: objectSchema({ linkId: text(), path: text(), expiresAtMs: time }),
-      },
-    },
+    responses: answer(
+      'The link. Its code is not shown again.',
+      objectSchema({ linkId: text(), path: text(), expiresAtMs: time }),
+      201,
+    ),
     async handle(context) {
       const { session, body } = context
       const lifetimeMs = Number(body['minutes']) * 60_000

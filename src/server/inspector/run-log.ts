@@ -5,7 +5,7 @@ import type { Session } from '../../session/session.js'
 import { kernelOf } from '../../session/session-class.js'
 import { objectSchema } from '../../tool/object-schema.js'
 import { ProblemError } from '../problem.js'
-import { jsonText, listOf, type Route, ref, type SessionContext, sessionRoute } from '../route.js'
+import { answer, jsonText, listOf, type Route, ref, type SessionContext, sessionRoute } from '../route.js'
 import type { ServerCore } from '../server-core.js'
 import { cutTexts } from './cut-texts.js'
 
@@ -28,23 +28,20 @@ export const runLogRoute: Route = sessionRoute('GET', '/runs/{runId}/log', 'list
     limit: { type: 'integer', minimum: 1, maximum: 5_000, default: 1_000 },
     maxText: maxTextParameter,
   },
-  responses: {
-    200: {
-      description:
-        'One page. `isLast` is false when more events follow; a page of long events has fewer than `limit`.',
-      schema: objectSchema({
-        events: listOf(
-          objectSchema({
-            sequence: { type: 'integer' },
-            timestampMs: { type: 'number' },
-            event: ref('Event'),
-            'cutChars?': { type: 'integer' },
-          }),
-        ),
-        isLast: { type: 'boolean' },
-      }),
-    },
-  },
+  responses: answer(
+    'One page. `isLast` is false when more events follow; a page of long events has fewer than `limit`.',
+    objectSchema({
+      events: listOf(
+        objectSchema({
+          sequence: { type: 'integer' },
+          timestampMs: { type: 'number' },
+          event: ref('Event'),
+          'cutChars?': { type: 'integer' },
+        }),
+      ),
+      isLast: { type: 'boolean' },
+    }),
+  ),
   problems: ['run_not_found'],
   async handle(context) {
     const { query } = context
