@@ -34,18 +34,11 @@ export type RuleBookOptions = {
 }
 
 /** Rules that were parsed once and indexed by what they can match, so that few are compared with a call. */
-export type RuleBook = {
-  readonly rules: readonly Rule[]
-  readonly scope: Scope
-  readonly defaultDecision: Action
-  readonly doubts: Action
-  readonly defaultReason: string
-  readonly anyPort: boolean
+export type RuleBook = Required<RuleBookOptions> & {
   /** Allows that no user has confirmed; they have no effect. */
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, RuleIndex>
   readonly wildcards: readonly Entry[]
-  readonly explicitDefault: boolean
   /** Some files, but not all, are denied to reading. */
   readonly restrictsReading: boolean
   /** Only files that rules name can be read; the default decides about the others, also where a command names them. */

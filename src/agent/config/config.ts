@@ -1,11 +1,10 @@
 import type { Manifest } from '../../authority/manifest.js'
-import type { AwsAccess } from '../../model/bedrock/sign.js'
+import type { McpOauthOptions, McpServerOptions, McpTransportName } from '../../mcp/server-options.js'
 import type { ReasoningEffort } from '../../model/effort.js'
-import type { ModelPrice, PromptCache } from '../../model/model.js'
-import type { RateLimit } from '../../model/pacer.js'
+import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
-import type { VertexAccess } from '../../model/vertex/vertex-endpoint.js'
 import type { LaneMode } from '../../queue/lane.js'
+import type { AutoDelegation } from '../../subagents/options.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
 import type { Lane } from '../../tool/lane.js'
 import type { NetworkLimits } from '../../workspace/egress/network-options.js'
@@ -94,27 +93,11 @@ export type StorageBackend = (typeof storageBackends)[number]
 export const modelApis = ['chat', 'responses', 'messages', 'google'] as const satisfies ModelConfig['api'][]
 
 /** The connection to a provider, or to one of its models. */
-export type Reach = {
-  readonly api?: (typeof modelApis)[number]
-  readonly apiKey?: string
-  readonly baseUrl?: string
-  /** A token in place of a key, for Azure and Vertex AI. */
-  readonly accessToken?: string
-  readonly apiVersion?: string
-  /** The region and the credentials of Bedrock. */
-  readonly aws?: AwsAccess
-  /** The project, the location and the credentials file of Vertex AI. */
-  readonly vertex?: VertexAccess
-  /** The URL of an HTTP proxy, or `off`. */
-  readonly proxy?: string
-  /** A file with additional trusted certificates. */
-  readonly caFile?: string
-  readonly promptCache?: PromptCache
-  readonly rateLimit?: RateLimit
-  /** The name of the header with the session id. */
-  readonly sessionIdHeader?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
+export type Reach = Pick<ModelConfig, 'api' | 'apiKey' | 'baseUrl' | 'apiVersion' | 'proxy' | 'caFile'> &
+  Pick<ModelConfig, 'aws' | 'vertex' | 'promptCache' | 'rateLimit' | 'sessionIdHeader' | 'headers'> & {
+    /** A token in place of a key, for Azure and Vertex AI. */
+    readonly accessToken?: string
+  }
 
 export type ProviderConfig = Reach & {
   readonly name: string
@@ -148,13 +131,7 @@ export type RetryConfig = {
   readonly maxRetryAfterMs?: number
 }
 
-export type AutoDelegationConfig = {
-  readonly enabled?: boolean
-  readonly autoParallel?: boolean
-  readonly allowManualDelegation?: boolean
-  readonly minConfidence?: number
-  readonly maxTasks?: number
-}
+export type AutoDelegationConfig = AutoDelegation
 
 /** A goal as a configuration has it: `check` are commands; without them a model judges. */
 export type GoalConfig = {
@@ -251,34 +228,13 @@ export type SearchEngineConfig = {
   readonly timeout?: number
 }
 
-export const mcpTransports = ['stdio', 'http', 'streamable-http', 'sse'] as const
-export type McpTransport = (typeof mcpTransports)[number]
+export const mcpTransports = ['stdio', 'http', 'streamable-http', 'sse'] as const satisfies McpTransportName[]
 
-export type McpServerConfig = {
-  readonly name: string
-  readonly transport: McpTransport
-  readonly command?: string
-  readonly args?: readonly string[]
-  readonly cwd?: string
-  readonly description?: string
-  readonly url?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly env?: Readonly<Record<string, string>>
-  readonly enabled?: boolean
+/** OAuth settings of an MCP server. */
+export type McpOauthConfig = McpOauthOptions
+
+/** An entry of `mcp_servers`. Its time limits are in seconds. */
+export type McpServerConfig = Omit<McpServerOptions, 'timeoutMs' | 'startTimeoutMs'> & {
+  readonly transport: McpTransportName
   readonly toolTimeoutSecs?: number
-  readonly sandbox?: 'workspace' | 'off'
-  readonly allowHosts?: readonly string[]
-  readonly writable?: readonly string[]
-  readonly readOnly?: readonly string[]
-  readonly oauth?: McpOauthConfig
-}
-
-export type McpOauthConfig = {
-  readonly authUrl?: string
-  readonly tokenUrl?: string
-  readonly clientId?: string
-  readonly clientSecret?: string
-  readonly scopes?: readonly string[]
-  readonly redirectUri?: string
-  readonly accessToken?: string
 }

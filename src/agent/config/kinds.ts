@@ -207,22 +207,15 @@ function readPart<T>(kind: Kind<T>, value: Value, spot: Spot, reading: Reading):
 }
 
 function describe(value: Value): string {
-  switch (value.type) {
-    case 'text':
-      return 'a string'
-    case 'number':
-      return 'a number'
-    case 'boolean':
-      return 'true or false'
-    case 'null':
-      return 'null'
-    case 'list':
-      return 'a list'
-    case 'object':
-      return 'an object'
-    case 'call':
-      return 'a call'
-    case 'foreign':
-      return value.what
-  }
+  return value.type === 'foreign' ? value.what : descriptions[value.type]
+}
+
+const descriptions: Readonly<Record<Exclude<Value['type'], 'foreign'>, string>> = {
+  text: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
+  list: 'a list',
+  object: 'an object',
+  call: 'a call',
 }

@@ -3,13 +3,12 @@ import { isRecord } from '../../tool/json.js'
 import { type AccessToken, bearerOf } from '../access-token.js'
 import { unknownFacts } from '../catalogue/catalogue.js'
 import { secretsIn } from '../chat/request-headers.js'
-import type { ConnectionOptions } from '../connection/connection-options.js'
+import type { ModelSettings } from '../connection/connection-options.js'
 import { createFetch } from '../connection/create-fetch.js'
 import { ModelError } from '../errors.js'
-import type { Model, ModelFacts, PromptCache } from '../model.js'
-import { Pacer, type RateLimit } from '../pacer.js'
+import type { Model, ModelFacts } from '../model.js'
+import { Pacer } from '../pacer.js'
 import { nameOf } from '../provider-error.js'
-import type { RetryTiming } from '../retry.js'
 import type { AiSdkModel } from './ai-sdk-model.js'
 import { boundedResponse } from './bounded-response.js'
 import { aiSdkModel } from './from-ai-sdk.js'
@@ -18,10 +17,8 @@ import { aiSdkModel } from './from-ai-sdk.js'
 export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'
 
 /** The settings of {@link createAiSdkModel}. */
-export type AiSdkModelOptions = ConnectionOptions & {
-  readonly provider: string
+export type AiSdkModelOptions = ModelSettings & {
   readonly kind: AiSdkKind
-  readonly id: string
   /** Absent: the provider's library reads its usual environment variable. */
   readonly apiKey?: string | undefined
   /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are equal. */
@@ -30,13 +27,9 @@ export type AiSdkModelOptions = ConnectionOptions & {
   readonly endpoint?: string | undefined
   /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
   readonly accessToken?: AccessToken | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly facts?: Partial<ModelFacts>
   /** The name of a header with the session's id. */
   readonly sessionIdHeader?: string | undefined
-  readonly retry?: RetryTiming | undefined
-  readonly promptCache?: PromptCache | undefined
-  readonly rateLimit?: RateLimit | undefined
   /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
 }

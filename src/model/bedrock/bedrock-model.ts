@@ -6,31 +6,25 @@ import { attemptRequest } from '../attempt-request.js'
 import type { AttemptWatch } from '../attempt-watch.js'
 import { readRefusal } from '../chat/read-refusal.js'
 import { secretsIn } from '../chat/request-headers.js'
-import type { ConnectionOptions } from '../connection/connection-options.js'
+import type { ModelSettings } from '../connection/connection-options.js'
 import { createSender } from '../connection/create-sender.js'
 import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
-import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
-import { Pacer, type RateLimit } from '../pacer.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import { Pacer } from '../pacer.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
-import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
+import { retryPolicy, withRetries } from '../retry.js'
 import { converseBody } from './converse-body.js'
 import { StreamFormatError, type StreamMessage, StreamMessages } from './event-stream.js'
 import { ConverseReader } from './read-converse.js'
 import { type AwsAccess, signedHeaders } from './sign.js'
 
-export type BedrockModelOptions = ConnectionOptions & {
-  readonly provider: string
-  readonly id: string
+export type BedrockModelOptions = ModelSettings & {
   readonly baseUrl?: string | undefined
   /** A key of Bedrock, in place of signatures. */
   readonly apiKey?: string | undefined
   readonly aws?: AwsAccess | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly facts: ModelFacts
-  readonly retry?: RetryTiming | undefined
-  readonly promptCache?: PromptCache | undefined
-  readonly rateLimit?: RateLimit | undefined
 }
 
 /**

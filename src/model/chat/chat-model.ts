@@ -1,14 +1,14 @@
 import type { CompletionRequest } from '../../tool/completion.js'
 import { type AccessToken, bearerOf } from '../access-token.js'
 import { attemptRequest } from '../attempt-request.js'
-import type { ConnectionOptions } from '../connection/connection-options.js'
+import type { ModelSettings } from '../connection/connection-options.js'
 import { createSender } from '../connection/create-sender.js'
 import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
-import type { Model, ModelAnswer, ModelCall, ModelFacts, PromptCache } from '../model.js'
-import { Pacer, type RateLimit } from '../pacer.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import { Pacer } from '../pacer.js'
 import { connectionError, type ModelPlace, refusalError } from '../provider-error.js'
-import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
+import { retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
 import { readAnswer } from './read-answer.js'
@@ -16,25 +16,17 @@ import { createBodyWriter } from './request-body.js'
 import { chatHeaders, secretsIn } from './request-headers.js'
 
 /** The settings of {@link createChatModel}. */
-export type ChatModelOptions = ConnectionOptions & {
-  readonly provider: string
-  readonly id: string
+export type ChatModelOptions = ModelSettings & {
   readonly baseUrl: string
   /** The URL of the endpoint, if it cannot be derived from the base URL. */
   readonly endpoint?: string
-  readonly apiKey?: string | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The name of a header with the session's id. */
   readonly sessionIdHeader?: string | undefined
   readonly facts: ModelFacts
   /** Differences of this server, which override what its name implies. */
   readonly dialect?: ChatDialect | undefined
-  readonly promptCache?: PromptCache | undefined
-  /** The rate limits for the model. Without it, only those that its responses state. */
-  readonly rateLimit?: RateLimit | undefined
   /** A token in place of a key. A function is called for each request, so that it can refresh the token. */
   readonly accessToken?: AccessToken | undefined
-  readonly retry?: RetryTiming | undefined
   readonly now?: () => number
 }
 

@@ -27,7 +27,7 @@ export type SandboxOptions = {
    * Returns the session's own scratch directory, once it exists: it is writable, at its real path. Called at the start
    * of each command; a directory that is created later is visible to the next command.
    */
-  readonly scratch?: () => string | undefined
+  readonly scratch?: (() => string | undefined) | undefined
   /**
    * The directory of all scratch directories, which is hidden. Created if it is missing, so that it is hidden from the
    * start.

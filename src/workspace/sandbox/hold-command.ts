@@ -1,34 +1,18 @@
 import { readFile, rm } from 'node:fs/promises'
-import type { SandboxNetwork } from '../egress/command-network.js'
 import type { GitWatch } from '../git/git-guard.js'
 import { isInside } from '../inside.js'
-import type { ResourceLimits } from '../limits/resource-limits.js'
 import type { CallConfinement, ConfinedCommand } from '../shell/confinement.js'
-import type { Ledger } from '../shell/ledger.js'
 import type { PathOfKind } from './bubblewrap.js'
 import { grantedDirectories } from './call-mounts.js'
+import type { Choice, SandboxOptions } from './choose.js'
 import { refusedPaths } from './guard/guard.js'
 import { type Protection, protect, protectedNames } from './protected-paths.js'
 
 /** What holds for all commands of a shell in a sandbox. */
-export type SandboxShell = {
-  readonly roots: readonly [string, ...string[]]
-  readonly ledger: Ledger
-  /** A private directory of the shell. */
-  readonly directory: string
-  readonly hidden: readonly PathOfKind[]
-  readonly readOnly?: readonly string[] | undefined
-  readonly writable?: readonly string[] | undefined
-  readonly scratch?: (() => string | undefined) | undefined
-  /** Further names in the workspace that a command may not change or make. */
-  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
-  /** Where commands see the first root; absent: at its own path. */
-  readonly shownAt?: string | undefined
-  readonly network?: SandboxNetwork | undefined
-  readonly env?: Readonly<Record<string, string>> | undefined
-  readonly path?: string | undefined
-  readonly limits: ResourceLimits
-}
+export type SandboxShell = Pick<Choice, 'roots' | 'directory' | 'ledger' | 'env' | 'path' | 'limits'> &
+  Pick<SandboxOptions, 'readOnly' | 'writable' | 'scratch' | 'protect' | 'shownAt' | 'network'> & {
+    readonly hidden: readonly PathOfKind[]
+  }
 
 /** Without the places outside the workspace that no command sees anyway. */
 export function visiblePart(

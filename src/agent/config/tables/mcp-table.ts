@@ -1,6 +1,7 @@
+import type { McpTransportName } from '../../../mcp/server-options.js'
 import { mcpSandboxes, readServer } from '../../../mcp/server-options.js'
 import { messageOf } from '../../../tool/errors.js'
-import { type McpOauthConfig, type McpServerConfig, type McpTransport, mcpTransports } from '../config.js'
+import { type McpOauthConfig, type McpServerConfig, mcpTransports } from '../config.js'
 import { entries, type Origin } from '../entries.js'
 import { field, type Kind, type Shape } from '../field.js'
 import { address, flag, group, headers, listOf, secret, secretMap, text, whole, word } from '../kinds.js'
@@ -56,7 +57,7 @@ export const mcpServers: Kind<readonly McpServerConfig[]> = entries({
 
 function makeServer(name: string, fields: ServerFields, from: Origin): McpServerConfig {
   const overUrl = from.given.has('url') && !from.given.has('command')
-  const transport: McpTransport = fields.transport ?? (overUrl ? 'streamable-http' : 'stdio')
+  const transport: McpTransportName = fields.transport ?? (overUrl ? 'streamable-http' : 'stdio')
   const needed = transport === 'stdio' ? 'command' : 'url'
   // A field that is given without a value was already reported.
   if (!from.given.has(needed)) {
