@@ -1,5 +1,6 @@
 import { isRecord } from '../../tool/json.js'
 import type { AnswerBuilder, OpenToolCall } from '../answer-builder.js'
+import { finishReasonOf } from '../finish-reason.js'
 import type { FinishReason, ModelUsage } from '../model.js'
 
 /** Adds the events of one answer of the Converse API to a builder. */
@@ -20,7 +21,7 @@ export class ConverseReader {
       if (use !== undefined)
         this.#calls.set(index, this.#builder.toolCall(textIn(use, 'name'), textIn(use, 'toolUseId')))
     } else if (type === 'contentBlockDelta') this.#delta(index, event['delta'])
-    else if (type === 'messageStop') this.finish = finishOf(textIn(event, 'stopReason'))
+    else if (type === 'messageStop') this.finish = finishReasonOf(textIn(event, 'stopReason'))
     else if (type === 'metadata') this.usage = usageOf(event['usage'])
   }
 
@@ -35,24 +36,6 @@ export class ConverseReader {
     if (typeof text === 'string') this.#builder.reasoning(text)
     if (typeof signature === 'string') this.#builder.reasoning('', { signature })
     if (typeof redactedContent === 'string') this.#builder.hiddenReasoning('redacted', redactedContent)
-  }
-}
-
-function finishOf(reason: string): FinishReason {
-  switch (reason) {
-    case 'end_turn':
-    case 'stop_sequence':
-      return 'stop'
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length'
-    case 'tool_use':
-      return 'tool_calls'
-    case 'guardrail_intervened':
-    case 'content_filtered':
-      return 'content_filter'
-    default:
-      return 'other'
   }
 }
 

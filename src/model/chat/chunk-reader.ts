@@ -1,5 +1,6 @@
 import { isRecord } from '../../tool/json.js'
 import type { AnswerBuilder, OpenToolCall } from '../answer-builder.js'
+import { finishReasonOf } from '../finish-reason.js'
 import type { FinishReason, ModelUsage } from '../model.js'
 import { readUsage } from './read-usage.js'
 
@@ -161,30 +162,5 @@ function isWhole(slot: CallSlot): boolean {
   } catch {
     // A brace inside the arguments, not their last one.
     return false
-  }
-}
-
-function finishReasonOf(reason: string): FinishReason {
-  switch (reason) {
-    case 'stop':
-    case 'eos':
-    case 'end_turn':
-    case 'stop_sequence':
-      return 'stop'
-    case 'length':
-    case 'max_tokens':
-    case 'model_length':
-      return 'length'
-    case 'tool_calls':
-    case 'function_call':
-    case 'tool_use':
-      return 'tool_calls'
-    case 'content_filter':
-    case 'sensitive':
-    case 'safety':
-    case 'refusal':
-      return 'content_filter'
-    default:
-      return 'other'
   }
 }
