@@ -3,8 +3,6 @@ import { withContainedFiles } from '../authority/contained-files.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
-import { judgedCall } from '../authority/judged-call.js'
-import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { askWatchdog } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
@@ -17,7 +15,8 @@ import type { Subject } from '../tool/subject.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput, defaultMaxBytes } from './bound-output.js'
-import { elapsed, execute } from './execute-step.js'
+import { recordOf } from './call-record.js'
+import { execute } from './execute-step.js'
 import type {
   ApprovalTexts,
   CallRecord,
@@ -450,47 +449,3 @@ function boundAgain(
 }
 
 const noteBytes = 1_024
-
-function recordOf(state: CallState, envelope: Envelope): CallRecord {
-  const { request, decision, expanded, watchdog, hooks, approval, step, notices } = state
-  return {
-    callId: state.id,
-    toolName: request.name,
-    origin: request.origin,
-    args: state.text,
-    endedAt: step,
-    startedAtMs: state.start,
-    durationMs: elapsed(state),
-    envelope,
-    ...touched(state),
-    ...(state.run?.runId === undefined ? {} : { runId: state.run.runId }),
-    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
-    ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
-    ...(decision === undefined || expanded === undefined
-      ? {}
-      : { judged: judgedCall(decision, expanded.call) }),
-    ...(watchdog === undefined ? {} : { watchdog }),
-    ...(hooks === undefined ? {} : { hooks }),
-    ...(approval === undefined ? {} : { approval }),
-    ...(notices.length === 0 ? {} : { notices }),
-  }
-}
-
-/** Returns the paths that the call touches, without those that are only a guess. */
-function touched({ expanded }: CallState): Pick<CallRecord, 'paths'> {
-  if (expanded === undefined) return {}
-  const paths = new Set<string>()
-  for (const subject of expanded.subjects)
-    if (subject.kind === 'path' && subject.doubt === undefined && paths.size < maxPaths)
-      paths.add(subject.written)
-  return paths.size === 0 ? {} : { paths: [...paths] }
-}
-
-const maxPaths = 50
-
-/** Returns the rules that decided about each subject of the call. */
-function decidingRules({ rules, limits, inherited }: Decision): Rule[] {
-  return [rules, ...limits, ...inherited].flatMap(({ subjects }) =>
-    subjects.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
-  )
-}

@@ -20,7 +20,6 @@ import type { UserContent, UserMessage } from '../../tool/completion.js'
 import type { Envelope } from '../../tool/envelope.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
-import { serializeToolOutput } from '../../tool/serialize.js'
 import type { CallSteps } from '../../tool/session-services.js'
 import { SessionClosedError } from '../errors.js'
 import type { RunSnapshot } from '../runs.js'
@@ -33,6 +32,7 @@ import {
   type RecordedConversation,
   type RecordedConversationOptions,
 } from './recorded-conversation.js'
+import { endsAnswer, withoutTexts } from './recorded-event.js'
 import { load, loadNow, type RestoredSession } from './restore.js'
 import { isWhole, shorten } from './shorten.js'
 
@@ -439,27 +439,3 @@ function isUserContent(piece: unknown): piece is UserContent {
 }
 
 type EventPlace = Pick<RunEventRow, 'runId' | 'sequence' | 'timestampMs'>
-
-function endsAnswer(type: unknown): boolean {
-  return type === 'turn_end' || type === 'error' || type === 'agent_cancelled'
-}
-
-/** Streamed text is in the messages. */
-const reportedElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
-  'text_delta',
-  'reasoning_delta',
-  'tool_input_delta',
-  'tool_output_delta',
-])
-
-function withoutTexts(event: AgentEvent): unknown {
-  if (reportedElsewhere.has(event.type)) return undefined
-  if (event.type === 'tool_end') {
-    const { toolOutput: _, ...rest } = event
-    return rest
-  }
-  // The text is in the row of the run.
-  if (event.type === 'agent_end') return { ...event, result: { ...event.result, text: '' } }
-  // The arguments of a call are the only thing in an event that need not be JSON.
-  return event.type === 'confirmation_required' ? { ...event, args: serializeToolOutput(event.args) } : event
-}

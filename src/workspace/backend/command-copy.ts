@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, rename, rmdir, symlink, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../files/file-system.js'
-import { entriesOf, kindOf } from '../files/list-directory.js'
+import { entriesOf } from '../files/list-directory.js'
 import { bestMethod, type OpenDirectory, openDirectory } from '../files/open-directory.js'
 import { tolerate } from '../files/system-error.js'
-import { protectedNames } from '../sandbox/protected-paths.js'
 import { ShellClosedError } from '../shell/errors.js'
+import { controlOf } from './control-files.js'
+import { directory, isDirectory, link, other, ownSignature, signatureOf } from './entry-signature.js'
 import { WorkspaceBackendError } from './errors.js'
 
 export type CommandCopyOptions = {
@@ -398,33 +399,6 @@ const chunkBytes = 8 * 1024 * 1024
 const maxChangedBytes = 256 * 1024 * 1024
 const maxFileBytes = 64 * 1024 * 1024
 
-const directory = 'directory'
-const other = 'other'
-const link = 'link '
-
-function isDirectory(signature: string): boolean {
-  return signature === directory
-}
-
-function signatureOf({ kind, size, mtimeMs, changedAtMs, mode }: FileSystemStat, target: string): string {
-  if (kind === 'directory') return directory
-  if (kind === 'symlink') return `${link}${target}`
-  return [size, mtimeMs, changedAtMs ?? '', mode & 0o777].join(':')
-}
-
-/** Changes with every change of an entry of the copy: no program can set the time of the last change. */
-async function ownSignature(at: string): Promise<string> {
-  const stat = await lstat(at, { bigint: true })
-  if (stat.isSymbolicLink()) return `${link}${await readlink(at)}`
-  const kind = kindOf({
-    isFile: () => stat.isFile(),
-    isDirectory: () => stat.isDirectory(),
-    isSymbolicLink: () => false,
-  })
-  if (kind !== 'file') return kind === 'directory' ? directory : other
-  return [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs, stat.mode].join(':')
-}
-
 async function readOwn(at: string, room: number): Promise<{ bytes: Uint8Array; mode: number }> {
   const file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -439,27 +413,6 @@ async function readOwn(at: string, room: number): Promise<{ bytes: Uint8Array; m
     await file.close()
   }
 }
-
-/**
- * A second layer after the sandbox: why a control file is not taken back. Git data is, and a repository that the
- * workspace did not have: the sandbox let the command write it, and examined its configuration.
- */
-function controlOf(path: string, ours: string, isOld: boolean): string | undefined {
-  const names = path.toLowerCase().split('/')
-  if (protectedNames.some(({ name }) => name !== '.git' && name === names[0])) return control
-  const at = names.indexOf('.git')
-  if (at === -1) return undefined
-  // Another spelling is the same directory on a disk that ignores case.
-  if (path.split('/')[at] !== '.git') return control
-  if (!isOld) return undefined
-  const inside = names.slice(at + 1).join('/')
-  // A file names the directory that git takes its configuration from.
-  return gitControl.test(inside) || (inside === '' && !isDirectory(ours)) ? control : undefined
-}
-
-const control = 'it is a control file, which programs outside the sandbox obey'
-const gitControl =
-  /^(?:config|config\.worktree|commondir|gitdir|hooks|info|objects\/info\/alternates)(?:\/|$)/
 
 function changedByTools(path: string): string {
   return `${path} was changed by a tool while commands ran: the change of the tool stays.`
