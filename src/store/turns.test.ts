@@ -40,4 +40,16 @@ describe('turns of the sessions of a store', () => {
     turns.remove(one)
     expect(vi.getTimerCount()).toBe(0)
   })
+
+  it('take at most a hundred sessions in one turn of the event loop', () => {
+    const turns = new Turns(10, false)
+    let count = 0
+    for (let at = 0; at < 250; at++) turns.add({ takeTurn: () => void count++ })
+    const counts = [10, 1, 1].map((ms) => {
+      vi.advanceTimersByTime(ms)
+      return count
+    })
+    expect(counts).toEqual([100, 200, 250])
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })
