@@ -37,7 +37,7 @@ import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
 /** Lets sessions rest that have waited for their users for a second. */
-const resting = new Turns(1_000, false)
+const resting = new Turns(1_000, { maxAtOnce: 100 })
 
 /**
  * The centre of a session: its queue of runs, its life cycle and its events. Everything else is a part with a name of
@@ -247,9 +247,13 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   /** Drops what the next run makes again at little cost, since most sessions of a host wait for their users. */
   takeTurn(): void {
     if (this.queue.isBusy || this.isClosed) return
-    this.log.rest()
-    this.runs.rest()
-    this.trace.rest()
+    try {
+      this.log.rest()
+      this.runs.rest()
+      this.trace.rest()
+    } catch {
+      // Values of the host that cannot be read stay as they are.
+    }
     this.spending.rest()
     // The gate of an engine has the states of features: those of an engine that stays must stay, too.
     if (this.engine.rest()) this.#states.rest()

@@ -6,7 +6,7 @@ describe('turns of the sessions of a store', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('sync many logs with one timer, each once and within the delay', () => {
-    const turns = new Turns(10, false)
+    const turns = new Turns(10)
     const begun: string[] = []
     const log = (name: string) => ({
       takeTurn: (): void => void begun.push(`${name} at ${performance.now() - start}`),
@@ -26,7 +26,7 @@ describe('turns of the sessions of a store', () => {
   })
 
   it('skip a log that was removed, and need no timer when none is left', () => {
-    const turns = new Turns(10, false)
+    const turns = new Turns(10)
     const begun: string[] = []
     const one = { takeTurn: (): void => void begun.push('one') }
     const other = { takeTurn: (): void => void begun.push('other') }
@@ -41,8 +41,8 @@ describe('turns of the sessions of a store', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('take at most a hundred sessions in one turn of the event loop', () => {
-    const turns = new Turns(10, false)
+  it('take no more at once than they are allowed to', () => {
+    const turns = new Turns(10, { maxAtOnce: 100 })
     let count = 0
     for (let at = 0; at < 250; at++) turns.add({ takeTurn: () => void count++ })
     const counts = [10, 1, 1].map((ms) => {

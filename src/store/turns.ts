@@ -1,8 +1,12 @@
 /** What takes turns: a log to be synced, a journal with records to be written, a session that waits for its user. */
 export type TurnTaker = { takeTurn(): void }
 
-/** Other work must not wait for thousands of turns. */
-const maxAtOnce = 100
+type TurnOptions = {
+  /** The process does not end before the work is done. */
+  readonly keepsAlive?: boolean
+  /** So many take their turn at once, and then other work: for turns that take long. Default: all. */
+  readonly maxAtOnce?: number
+}
 
 /**
  * Lets sessions do work that no caller waits for, with one timer for all of them. Each waits for at most the delay. A
@@ -11,15 +15,14 @@ const maxAtOnce = 100
  */
 export class Turns {
   readonly #delayMs: number
-  readonly #keepsAlive: boolean
+  readonly #options: TurnOptions
   /** When each began to wait, the oldest first. */
   readonly #waiting = new Map<TurnTaker, number>()
   #timer: NodeJS.Timeout | undefined
 
-  /** `keepsAlive`: the process does not end before the work is done. */
-  constructor(delayMs: number, keepsAlive: boolean) {
+  constructor(delayMs: number, options: TurnOptions = {}) {
     this.#delayMs = delayMs
-    this.#keepsAlive = keepsAlive
+    this.#options = options
   }
 
   /** A turn must not throw. What waits already keeps its place. */
@@ -38,7 +41,7 @@ export class Turns {
 
   #nextTurn(ms: number): NodeJS.Timeout {
     const timer = setTimeout(() => this.#turn(), ms)
-    return this.#keepsAlive ? timer : timer.unref()
+    return this.#options.keepsAlive ? timer : timer.unref()
   }
 
   #turn(): void {
@@ -47,7 +50,7 @@ export class Turns {
     let count = 0
     for (const [taker, since] of this.#waiting) {
       const isEarly = now - since < this.#delayMs / 2
-      if (isEarly || count++ === maxAtOnce) {
+      if (isEarly || count++ === this.#options.maxAtOnce) {
         this.#timer ??= this.#nextTurn(isEarly ? since + this.#delayMs - now : 0)
         return
       }

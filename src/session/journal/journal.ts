@@ -70,7 +70,7 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.#options = options
     this.#known = options.known
-    this.#writes = writesOf.get(options.store) ?? new Turns(soonMs, true)
+    this.#writes = writesOf.get(options.store) ?? new Turns(soonMs, { keepsAlive: true })
     writesOf.set(options.store, this.#writes)
   }
 

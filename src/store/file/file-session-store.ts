@@ -60,7 +60,7 @@ export class FileSessionStore implements SessionStore {
   readonly #leaseExpiryMs: number
   readonly #heartbeats: Heartbeats
   /** How long records can wait for the disk when no caller waits for them: 10 and 50 ms. */
-  readonly #syncTurns = { sync: new Turns(10, false), async: new Turns(50, false), exit: undefined }
+  readonly #syncTurns = { sync: new Turns(10), async: new Turns(50), exit: undefined }
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
   readonly #list: SessionList
