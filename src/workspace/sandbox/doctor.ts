@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Confinement } from '../shell/confinement.js'
 import { holdLedger } from '../shell/ledger.js'
-import { pidMoment, readProcess } from '../shell/process-table.js'
+import { momentOf, readProcess, startedSinceBoot } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
 import { endRun, findMembers } from '../shell/run-trace.js'
 import type { SandboxBackend } from './backends.js'
@@ -156,7 +156,7 @@ async function runTrap(
 ): Promise<{ output: string; survivors: number }> {
   // As a host has it that inherited a descriptor without being closed on exec.
   const inherited = openSync(join(place, 'secret'), 'r')
-  const since = pidMoment()
+  const started = startedSinceBoot()
   const child = spawn(plan.file, plan.args, {
     cwd: plan.cwd,
     env: plan.env,
@@ -166,7 +166,7 @@ async function runTrap(
   closeSync(inherited)
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
-  const trace = { token, leader, since, contained: true }
+  const trace = { token, leader, since: momentOf(pid, started), contained: true }
   const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
   let output = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -7,7 +7,7 @@ import type { ConfinedLaunch } from './confinement.js'
 import { ShellStartError } from './errors.js'
 import type { Ledger } from './ledger.js'
 import type { OutputPipe, OutputPipes } from './output-pipe.js'
-import { pidMoment, readProcess } from './process-table.js'
+import { momentOf, readProcess, startedSinceBoot } from './process-table.js'
 import type { RunTrace } from './run-trace.js'
 import { withTimeout } from './with-timeout.js'
 
@@ -46,13 +46,13 @@ export async function launch(
     return undefined
   }
   const startedAt = performance.now()
-  const since = pidMoment()
+  const started = startedSinceBoot()
   const child = await spawned(plan, pipe)
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   host.ledger.addGroup(leader)
   return {
-    trace: { token, mark, leader, since, pipe: pipe.name, contained: plan.contained },
+    trace: { token, mark, leader, since: momentOf(pid, started), pipe: pipe.name, contained: plan.contained },
     output,
     startedAt,
     exit: new Promise((resolve) => {

@@ -17,7 +17,7 @@ import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import { openPiped } from './piped-process.js'
 import type { PipedProcess } from './piped-streams.js'
-import { type PidMoment, type ProcessEntry, pidMoment, readProcess } from './process-table.js'
+import { earlier, type PidMoment, type ProcessEntry, readProcess } from './process-table.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
 import { type EndOptions, endRun } from './run-trace.js'
@@ -99,7 +99,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
   const marks = new Set<number>()
-  let firstMark: PidMoment | undefined
+  /** The start of the first process that has a mark; `since` is absent where that is not known. */
+  let firstMarked: { readonly since: PidMoment | undefined } | undefined
   let opening: Promise<ShellWorkspace> | undefined
   let closed: Promise<void> | undefined
 
@@ -117,10 +118,12 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   /** Marks the processes of a command that no pid namespace holds. */
   function markFor({ confinement, ledger }: ShellWorkspace): number | undefined {
     const mark = confinement.namespaces ? undefined : ledger.nextMark()
-    if (mark === undefined) return undefined
-    if (marks.size === 0) firstMark = pidMoment()
-    marks.add(mark)
+    if (mark !== undefined) marks.add(mark)
     return mark
+  }
+
+  function noteStart(since: PidMoment | undefined): void {
+    firstMarked = { since: firstMarked === undefined ? since : earlier(firstMarked.since, since) }
   }
 
   function track<T>(work: Promise<T>): Promise<T> {
@@ -222,7 +225,10 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
           sandbox: base.confinement.name,
           graceMs,
           killMs,
-          watch: held.watch,
+          watch(trace) {
+            noteStart(trace.since)
+            return held.watch(trace)
+          },
           async gone() {
             piped.delete(started)
             await held.release()
@@ -234,6 +240,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       piped.add(started)
       return started
     } catch (error) {
+      noteStart(undefined)
       await hold?.release()
       await launched?.finish({ exitCode: null, output: '' })
       await removeHome(home)
@@ -295,9 +302,11 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         base.ledger.dropGroup(running.trace.leader.pid)
         return cleanUp(exit, text)
       }
+      noteStart(running.trace.since)
       const limits = hold.watch(running.trace)
       return { running, launched: { name: base.confinement.name }, limits, cleanUp: dropAndCleanUp }
     } catch (error) {
+      noteStart(undefined)
       await cleanUp({ exitCode: null }, '')
       throw error
     }
@@ -319,7 +328,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
-      await endMarked(marks, firstMark, { graceMs: 0, killMs })
+      await endMarked(marks, firstMarked?.since, { graceMs: 0, killMs })
       await base?.close()
     }
   }

@@ -7,7 +7,7 @@ import { ShellStartError } from './errors.js'
 import type { Exit } from './launch.js'
 import type { Ledger } from './ledger.js'
 import type { PipedProcess } from './piped-streams.js'
-import { pidMoment, readProcess } from './process-table.js'
+import { momentOf, readProcess, startedSinceBoot } from './process-table.js'
 import { endRun, type RunTrace } from './run-trace.js'
 import { withTimeout } from './with-timeout.js'
 
@@ -29,12 +29,12 @@ export async function openPiped(
   { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   options: PipedOptions,
 ): Promise<PipedProcess> {
-  const since = pidMoment()
+  const started = startedSinceBoot()
   const child = await spawned(plan)
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   ledger.addGroup(leader)
-  const trace: RunTrace = { token, mark, leader, since, contained: plan.contained }
+  const trace: RunTrace = { token, mark, leader, since: momentOf(pid, started), contained: plan.contained }
   const exit = exitOf(child)
   const limits = options.watch(trace)
   let ended: Promise<void> | undefined

@@ -92,11 +92,6 @@ export function nextSnapshot(since: PidMoment | undefined): Promise<ProcessSnaps
   return next
 }
 
-function earlier(a: PidMoment | undefined, b: PidMoment | undefined): PidMoment | undefined {
-  if (a === undefined || b === undefined) return undefined
-  return a.started <= b.started ? a : b
-}
-
 /** One living process; undefined when there is none of that pid, or only its zombie. */
 export function readProcess(pid: number): ProcessEntry | undefined {
   if (!hasProc) return pid > 0 ? listProcesses(pid)[0] : undefined
@@ -114,53 +109,52 @@ export function isAlive(entry: Pick<ProcessEntry, 'pid' | 'startTime'>): boolean
   return readProcess(entry.pid)?.startTime === entry.startTime
 }
 
-/** A moment in the order in which the kernel gives out pids. */
+/** The start of a process, in the order in which the kernel gives out pids. */
 export type PidMoment = {
-  /** The pid that was given out last. */
   readonly pid: number
-  /** How many processes and threads were started since boot. */
+  /** How many processes and threads had been started since boot, read before this one was started. */
   readonly started: number
 }
 
-/** The present moment; undefined where the kernel does not say. Take it before starting a process. */
-export function pidMoment(): PidMoment | undefined {
-  const started = startedSinceBoot()
-  const pid = lastPid()?.pid
-  return started === undefined || pid === undefined ? undefined : { pid, started }
-}
-
-/**
- * A snapshot of the processes that were started after a moment, which costs little; of all when pids can have wrapped
- * since. They are given out in rising order, and to get round takes as many starts as there are free pids.
- */
-export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
-  return moment === undefined || canHaveWrapped(moment)
-    ? new ProcessSnapshot()
-    : new ProcessSnapshot((pid) => pid > moment.pid)
-}
-
-function canHaveWrapped(moment: PidMoment): boolean {
-  const last = lastPid()
-  const started = startedSinceBoot()
-  const maxPid = Number(textIfReadable('/proc/sys/kernel/pid_max') ?? 0)
-  // A count that does not rise although a process was started is none.
-  if (last === undefined || started === undefined || started <= moment.started) return true
-  return last.pid < moment.pid || started - moment.started + last.threads + reservedPids >= maxPid
-}
-
-/** Low pids are left out when they wrap. */
-const reservedPids = 300
-
-function startedSinceBoot(): number | undefined {
+/** How many processes and threads were started since boot; undefined where the kernel does not say. */
+export function startedSinceBoot(): number | undefined {
   const found = /^processes (\d+)$/m.exec(textIfReadable('/proc/stat') ?? '')?.[1]
   return found === undefined ? undefined : Number(found)
 }
 
-/** The pid that was given out last, and how many processes and threads there are on the machine. */
-function lastPid(): { readonly pid: number; readonly threads: number } | undefined {
-  const [, threads, pid] = /\/(\d+) (\d+)\s*$/.exec(textIfReadable('/proc/loadavg') ?? '') ?? []
-  return pid === undefined ? undefined : { pid: Number(pid), threads: Number(threads) }
+/** The moment of a process that was started after the count was read. */
+export function momentOf(pid: number, started: number | undefined): PidMoment | undefined {
+  return started === undefined || pid <= 0 ? undefined : { pid, started }
 }
+
+/** The earlier of two moments; undefined when one is not known. */
+export function earlier(a: PidMoment | undefined, b: PidMoment | undefined): PidMoment | undefined {
+  if (a === undefined || b === undefined) return undefined
+  return a.started <= b.started ? a : b
+}
+
+/**
+ * A snapshot of a process and those that were started after it, which costs little; of all processes when pids can
+ * have wrapped since.
+ */
+export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
+  return moment === undefined || canHaveWrapped(moment)
+    ? new ProcessSnapshot()
+    : new ProcessSnapshot((pid) => pid >= moment.pid)
+}
+
+/** Pids are given out in rising order, less those in use: each start, and each process, moves the next by one. */
+function canHaveWrapped(moment: PidMoment): boolean {
+  const started = startedSinceBoot()
+  const threads = /\/(\d+) \d+\s*$/.exec(textIfReadable('/proc/loadavg') ?? '')?.[1]
+  const maxPid = Number(textIfReadable('/proc/sys/kernel/pid_max') ?? 0)
+  // A count that does not rise although a process was started is none.
+  if (started === undefined || threads === undefined || started <= moment.started) return true
+  return moment.pid + (started - moment.started) + Number(threads) + spare >= maxPid
+}
+
+/** For processes that are started while these numbers are read. */
+const spare = 100
 
 /** Where pids and start times mean what they say: this boot, this pid namespace. */
 export function processScope(): string {

@@ -28,7 +28,7 @@ export type RunTrace = {
   readonly pipe?: string | undefined
   /** Processes found earlier that nothing else would lead to again. */
   readonly known?: readonly ProcessEntry[] | undefined
-  /** The moment before the first process was started: then only younger ones need to be looked at. */
+  /** The start of the first process: only it and younger ones need to be looked at. */
   readonly since?: PidMoment | undefined
   /** The leader's end is the end of the rest, so it must get no polite signal. */
   readonly contained: boolean
