@@ -33,7 +33,7 @@ const drainMs = 2_000
  * synchronous part of a handler runs before the next message is read.
  */
 export class Connection {
-  /** Resolves when the other side has gone, or `close` was called, and all handlers have ended. */
+  /** Resolves when the client has disconnected, or `close` was called, and all handlers have ended. */
   readonly closed: Promise<void>
   readonly #options: ConnectionOptions
   readonly #incoming = new Map<string | number, AbortController>()

@@ -41,7 +41,7 @@ type WholeDefinition = AgentDefinition & Required<Pick<AgentDefinition, 'tools' 
 export const builtinAgents: readonly WholeDefinition[] = [
   {
     name: 'explore',
-    description: 'Finds its way through a workspace and reports what is where. Changes nothing.',
+    description: 'Explores a workspace and reports what is where. Changes nothing.',
     prompt:
       'You explore a workspace. Search broadly, read what matters, and report findings with paths and line numbers. You change nothing.',
     tools: [...reading, ...web, 'bash', ...skillTools],

@@ -101,7 +101,7 @@ function rulesFor(
   // help.
   const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
   if (judge(expanded, tried).verdict.action !== 'allow')
-    return { refused: 'no rule can answer this question once and for all' }
+    return { refused: 'no rule can answer this question permanently' }
   return { rules, text: rules.map(formatRule), caution }
 }
 
@@ -114,7 +114,7 @@ function suggestFor(
     case 'command': {
       const argv = argvOf(subject.unit)
       if (use === 'store' && argv.some((word) => /[*?\\]/.test(word)))
-        return 'a word of the command would be taken for a pattern'
+        return 'a word of the command would be read as a pattern'
       return rule(permissionOf(call), quoteArgv(argv))
     }
     case 'path': {
@@ -147,7 +147,7 @@ function rule(permission: string, pattern: string): Rule {
 /** Returns why a rule cannot be stored: it must be read back, also from a file, as the rule that was shown. */
 function unusable(suggested: Rule, scope: Scope): string | undefined {
   // A server chooses the names of its tools, and a star in a name would match all of them.
-  if (suggested.permission.includes('*')) return 'the name of the tool would be taken for a pattern'
+  if (suggested.permission.includes('*')) return 'the name of the tool would be read as a pattern'
   try {
     formatProjectRules([suggested])
     compileRule(suggested, 0, scope)

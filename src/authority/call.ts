@@ -95,7 +95,8 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
       else subjects.push(pathSubject(subject.fs, absolute(subject.path, place), 'tool', place))
     } else if ('net' in subject) {
       const host = parseHost(subject.net)
-      if (host === undefined) invalid.push(`${JSON.stringify(subject.net)} is not a host that may be dialled`)
+      if (host === undefined)
+        invalid.push(`${JSON.stringify(subject.net)} is not a host that can be connected to`)
       subjects.push({ kind: 'host', host, text: subject.net, origin: 'tool' })
     } else if ('shell' in subject) {
       const text = 'text' in subject.shell ? subject.shell.text : quoteArgv(subject.shell.argv)

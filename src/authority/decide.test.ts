@@ -41,7 +41,7 @@ describe('decide', () => {
     const child: Authority = { book: book(rule('bash', '*', 'allow')), parent }
     expect(decide(bash('rm x'), child).verdict).toMatchObject({
       action: 'deny',
-      reason: expect.stringContaining('which holds for subagents too'),
+      reason: expect.stringContaining('which applies to subagents too'),
     })
     expect(decide(bash('npm test'), child).verdict.action).toBe('allow')
     expect(decide(bash('ls'), child).verdict.action).toBe('allow')
@@ -58,7 +58,7 @@ describe('decide', () => {
     expect(decide(bash('ls'), child).verdict.action).toBe('allow')
     expect(decide(bash('rm x'), child).verdict).toMatchObject({
       action: 'deny',
-      reason: expect.stringContaining('which holds for subagents too'),
+      reason: expect.stringContaining('which applies to subagents too'),
     })
     const careful = createRuleBook({ scope, rules: [rule('*', '*', 'allow')], doubts: 'deny' })
     expect(decide(bash('ls $X'), { book: strict, parent: { book: careful } }).verdict.action).toBe('deny')

@@ -58,6 +58,6 @@ function ancestors({ parent }: Authority): Authority[] {
 /** A parent's ask does not bind its subagent, which has its own rules for asking. Every deny does (SEC-231). */
 function deniesOnly({ verdict }: Judgement): Verdict {
   return verdict.action === 'deny'
-    ? { action: 'deny', reason: `${verdict.reason}, which holds for subagents too` }
+    ? { action: 'deny', reason: `${verdict.reason}, which applies to subagents too` }
     : { action: 'allow' }
 }

@@ -29,7 +29,7 @@ describe('explain', () => {
             2. allow bash(git *) (manifest, level tool, specificity 301)
           running "cat ~/.ssh/id_rsa": ask (no rule covers it)
           reading "/home/u/.ssh/id_rsa": deny (by read(**/.ssh/**))
-            1. deny read(**/.ssh/**) (manifest, level tool, specificity 10, pinned, binds other tools too, decides)
+            1. deny read(**/.ssh/**) (manifest, level tool, specificity 10, pinned, applies to other tools too, decides)
         watchdog: ask, it looks odd"
     `)
   })
@@ -53,7 +53,7 @@ describe('explain', () => {
       ),
     )
     expect(text).toContain('rules of the parent: deny')
-    expect(text).toContain('which holds for subagents too')
+    expect(text).toContain('which applies to subagents too')
   })
 })
 

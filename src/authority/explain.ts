@@ -77,7 +77,7 @@ function formatMatch(
     `level ${level}`,
     `specificity ${specificity}`,
     ...(pinned ? ['pinned'] : []),
-    ...(widened ? ['binds other tools too'] : []),
+    ...(widened ? ['applies to other tools too'] : []),
     ...(rule.untrusted ? ['not confirmed'] : []),
     ...(rule === decided ? ['decides'] : []),
   ]

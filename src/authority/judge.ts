@@ -96,7 +96,7 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
       return { ...asked, decidedBy: 'search', verdict: { action: 'allow' } }
     const change = changeOf(call, book)
     if (change !== undefined && book.defaultDecision !== 'deny') {
-      const reason = `${describeSubject(subject, call)} is not what it was when it was agreed to: ${change}`
+      const reason = `${describeSubject(subject, call)} has changed since it was approved: ${change}`
       return { ...asked, decidedBy: 'default', verdict: { action: 'ask', reason } }
     }
     const denied = book.defaultDecision === 'deny' ? `, so it is denied (${book.defaultReason})` : ''

@@ -18,7 +18,7 @@ export function parsePermission(text: string): Permission | { readonly problem: 
   if (text.startsWith('mcp:')) return parseMcp(text)
   if (/^[a-z][\w-]*(\.[\w-]+)+$/.test(text)) return { kind: 'capability', name: text }
   if (isToolId(text)) return { kind: 'tool', id: text }
-  if (text.trim() !== text) return { problem: `the name ${JSON.stringify(text)} has blanks around it` }
+  if (text.trim() !== text) return { problem: `the name ${JSON.stringify(text)} has spaces around it` }
   if (/[^\x20-\x7e]/.test(text))
     return {
       problem: `the name ${JSON.stringify(text)} has characters that only look like letters of a tool id`,

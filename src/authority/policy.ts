@@ -140,7 +140,7 @@ export function lintRules(rules: readonly Rule[]): string[] {
     if (rule.action !== 'allow' || rule.pattern === '*' || !isCommand) return []
     if (rule.pattern.endsWith(':*'))
       return [
-        `${formatRule(rule)}: the colon is literal; to match any arguments, write a blank before the star`,
+        `${formatRule(rule)}: the colon is literal; to match any arguments, write a space before the star`,
       ]
     return patternWarnings(compileCommandPattern(rule.pattern)).map(
       (warning) => `${formatRule(rule)}: ${warning}`,

@@ -117,7 +117,7 @@ function writeRule(rule: Rule): string {
     throw new RuleError(`The rule ${written} cannot be written to a file: it has a control character in it`)
   // Without it, the rule would also allow the subjects of the call.
   if (rule.callOnly)
-    throw new RuleError(`The rule ${written} cannot be written to a file: it is about the call alone`)
+    throw new RuleError(`The rule ${written} cannot be written to a file: it covers only the call itself`)
   const text = `${[`${rule.action} ${formatRule(rule)}`, ...details(rule)].join('\n  ')}\n`
   const [read, ...more] = readBack(text, written)
   if (read === undefined || more.length > 0 || !sameInFile(read.rule, rule))
@@ -156,8 +156,7 @@ function readRule(content: string, line: number): MutableRule {
 }
 
 function detail(entry: Entry | undefined, content: string, line: number): void {
-  if (entry === undefined)
-    throw new ProjectRulesError(line, 'says more about a rule, and there is none above it')
+  if (entry === undefined) throw new ProjectRulesError(line, 'describes a rule, and there is none above it')
   const { rule } = entry
   const [word = ''] = content.split(/\s/, 1)
   const value = content.slice(word.length).trim()

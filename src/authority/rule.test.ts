@@ -36,7 +36,7 @@ describe('parseRule', () => {
     ['a narrowing that is not true or false', { ...valid, callOnly: 1 }, '`callOnly` of bash(git push*)'],
     ['examples that are not list', { ...valid, match: 'git push' }, 'must be a list'],
     ['a field that does not exist', { ...valid, patern: 'x' }, 'did you mean "pattern"?'],
-    ['a tool id with a blank', { ...valid, permission: 'bash ' }, 'blanks around it'],
+    ['a tool id with a blank', { ...valid, permission: 'bash ' }, 'spaces around it'],
     ['a look-alike', { ...valid, permission: 'Вash' }, 'only look like letters'],
     ['a half MCP name', { ...valid, permission: 'mcp:' }, 'mcp:<server>:<tool>'],
     ['a glob for a tool', { ...valid, permission: 'web_*' }, 'neither a tool id'],

@@ -27,7 +27,7 @@ export type ApprovalAnswer = {
 export type AnswerRefusal = 'malformed' | 'forged' | 'expired' | 'other_run' | 'reused'
 
 const refusals: Readonly<Record<AnswerRefusal | 'not_asked', string>> = {
-  malformed: 'it is not one',
+  malformed: 'it is not a valid answer',
   forged: 'it was not signed with the key of this worker; all workers and clients need the same one',
   expired: 'it has expired',
   other_run: 'it is for another run',

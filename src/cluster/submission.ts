@@ -51,7 +51,7 @@ export function submissionOf(
 ): RunSubmission {
   const { prompt, attachments = [], lane = 'default', priority = 0, idempotencyKey, notBefore } = request
   if (typeof prompt !== 'string' || (prompt.trim() === '' && attachments.length === 0))
-    throw invalid('The prompt is empty: say what is to be done.')
+    throw invalid('The prompt is empty: describe the task.')
   // The worker would refuse it much later, when the caller is gone.
   if (request.sessionId !== undefined && !isSessionId(request.sessionId))
     throw invalid(`sessionId must be ${sessionIdRule}.`)

@@ -71,7 +71,7 @@ function readCommand(name: string, description: string, handler: CommandHandler,
       `${JSON.stringify(name)} is not a name for a command: use up to 64 letters, digits, "_" and "-"`,
     )
   if (builtinCommands.some((one) => one.name === name))
-    throw new CommandError(`/${name} is built in and stays as it is: take another name`)
+    throw new CommandError(`/${name} is built in and cannot be replaced: use another name`)
   if (typeof description !== 'string') throw new CommandError(`The description of /${name} is not a string`)
   if (typeof handler !== 'function') throw new CommandError(`The handler of /${name} is not a function`)
   if (!(timeoutMs > 0) || timeoutMs > maxTimeoutMs)
@@ -138,4 +138,4 @@ async function settle(name: string, work: Work, signal: AbortSignal | undefined)
 }
 
 /** One for all: making an exception is dear. */
-const ignoreRejection = new DOMException('the caller of this command does not wait any longer', 'AbortError')
+const ignoreRejection = new DOMException('the caller of this command no longer waits', 'AbortError')

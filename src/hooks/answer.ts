@@ -70,7 +70,7 @@ function readChange(event: HookEventName, modified: unknown): ReadAnswer {
 
 function cannotChange(event: HookEventName, name: string, names: readonly string[]): string {
   const can = names.length === 0 ? 'nothing can be changed there' : `it can change ${quoteNames(names)}`
-  return `modified.${name} means nothing at '${event}': ${can}`
+  return `modified.${name} has no effect at '${event}': ${can}`
 }
 
 function readRetry(delayMs: unknown, reason: unknown): ReadAnswer {

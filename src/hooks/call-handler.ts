@@ -135,7 +135,7 @@ function createLife(): { signal(): AbortSignal; end(): void } {
 }
 
 /** One for all: making an exception is dear. */
-const ignoreRejection = new DOMException('the caller of this hook does not wait any longer', 'AbortError')
+const ignoreRejection = new DOMException('the caller of this hook no longer waits', 'AbortError')
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'

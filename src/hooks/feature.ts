@@ -140,7 +140,7 @@ async function promptThroughHooks(
 
 function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning'>): string {
   if (outcome.action === 'continue') return outcome.payload.prompt
-  const { hookId, reason = 'it asked for another try' } = outcome
+  const { hookId, reason = 'it requested another call' } = outcome
   throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
 }
 

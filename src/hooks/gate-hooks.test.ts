@@ -77,9 +77,7 @@ describe('hooks at the gate', () => {
     hooks.register('policy', 'pre_tool_use', null, null, () => {
       throw new Error('no connection')
     })
-    expect(await call({ command: 'ls' })).toMatch(
-      /hook "policy" failed, so this is not done: .*no connection/,
-    )
+    expect(await call({ command: 'ls' })).toMatch(/hook "policy" failed, so this is denied: .*no connection/)
     expect(ran).toEqual([])
   })
 

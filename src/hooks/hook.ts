@@ -52,7 +52,7 @@ export function readHook(
   const settings = readConfig(config)
   if (handler === undefined || handler === null)
     throw new HookError(
-      `The hook "${id}" has no handler, so that it would do nothing. Pass a function as the last argument (or as "handler" in the option).`,
+      `The hook "${id}" has no handler and would do nothing. Pass a function as the last argument (or as "handler" in the option).`,
     )
   if (typeof handler !== 'function') throw new HookError(`The handler of hook "${id}" is not a function`)
   return {

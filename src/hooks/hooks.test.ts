@@ -75,7 +75,7 @@ describe('registering', () => {
       ['a', 'pre_tool_use', { pathPattern: 'a{b' }],
       /matcher\.pathPattern: A "\{" that is never closed/,
     ],
-    ['a place no session has', ['a', 'pre_tool_use', { pathPattern: '{scratch}/x' }], /can never fit/],
+    ['a place no session has', ['a', 'pre_tool_use', { pathPattern: '{scratch}/x' }], /can never match/],
     ['a misspelt setting', ['a', 'pre_prompt', {}, { timeout: 5 }], /config\.timeout is not known/],
     ['no time at all', ['a', 'pre_prompt', {}, { timeoutMs: 0 }], /config\.timeoutMs is 0/],
     ['too many retries', ['a', 'pre_prompt', {}, { maxRetries: 1000 }], /from 0 to 10/],
@@ -304,7 +304,7 @@ describe('failures', () => {
       expect(outcome).toEqual({
         action: 'block',
         hookId: 'guard',
-        reason: expect.stringMatching(/^The hook "guard" failed, so this is not done: /),
+        reason: expect.stringMatching(/^The hook "guard" failed, so this is denied: /),
       })
     })
   })

@@ -200,7 +200,7 @@ async function runHooks<Name extends HookEventName>(
     if (answer.action === 'failed') {
       fail(options, hook, answer.problem)
       if (power !== 'gate') continue
-      return block(hook, `The hook "${hook.id}" failed, so this is not done: ${answer.problem}`)
+      return block(hook, `The hook "${hook.id}" failed, so this is denied: ${answer.problem}`)
     }
     if (answer.action === 'aborted') {
       // Whatever it answered: nothing continues in a run that was aborted.
@@ -210,7 +210,7 @@ async function runHooks<Name extends HookEventName>(
     if (answer.action === 'skip') break
     if (answer.action === 'block') {
       if (power !== 'observe') return block(hook, answer.reason)
-      notify(options, hook, 'ignored', `it answered "block", and '${event}' can only be watched`)
+      notify(options, hook, 'ignored', `it answered "block", and '${event}' can only be observed`)
     } else if (answer.action === 'continue' && answer.change !== undefined) {
       current = withChange(current, answer.change)
     }

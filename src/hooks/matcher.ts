@@ -62,7 +62,7 @@ function checkSubject(event: HookEventName, given: HookMatcher): void {
   for (const name of ['tool', 'pathPattern', 'commandPattern', 'skill'] as const) {
     const needed = name === 'skill' ? 'skill' : 'tool'
     if (given[name] !== undefined && about !== needed)
-      throw new HookError(`matcher.${name} can never fit: '${event}' is not about a ${needed}`)
+      throw new HookError(`matcher.${name} can never match: '${event}' is not about a ${needed}`)
   }
 }
 
@@ -97,7 +97,9 @@ function pathTest(text: string): CompiledMatcher {
     })
   const probe = named('matcher.pathPattern', () => compile({ sessionId: '', workspace: '/' }))
   if (probe.sequences.length === 0)
-    throw new HookError(`matcher.pathPattern can never fit: hooks know no place for ${JSON.stringify(text)}`)
+    throw new HookError(
+      `matcher.pathPattern can never match: hooks do not know the directory of ${JSON.stringify(text)}`,
+    )
   // A child may work in another place than the session where the hook was registered.
   const byPlace = new Map<string, PathPattern>()
   return (payload, place) => {

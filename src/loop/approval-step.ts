@@ -210,7 +210,7 @@ function pinNotes({ pins = new Map() }: CallState): string[] {
 
 /** A model reads only the beginning of a server's description of its tool; the user who decides reads all of it. */
 function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
-  return mcp === undefined ? [] : [`The MCP server "${mcp.server}" says of it: ${description}`]
+  return mcp === undefined ? [] : [`The MCP server "${mcp.server}" describes it: ${description}`]
 }
 
 /** Says where the model's idea may come from (SEC-186). */
@@ -328,7 +328,7 @@ function uncoveredCommands({ decision }: CallState): Pick<AskRequest, 'uncovered
 
 function noUser(reasons: readonly string[], advice: RuleSuggestion | undefined): string {
   const how = howToAllow(advice)
-  const person = 'set `onAsk` so that a person can decide.'
+  const person = 'set `onAsk` so that a user can decide.'
   const rules = advice !== undefined && 'rules' in advice
   const way = rules
     ? `${how?.slice(0, -1)}, or ${person}`

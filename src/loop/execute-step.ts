@@ -9,7 +9,7 @@ import { writtenPaths } from './write-order.js'
 /** An abort takes at most two seconds, also with a tool that ignores its signal. */
 const stopGraceMs = 1_750
 /** One for all calls: creating an exception costs more than a whole check. */
-const callIsOver = new DOMException('the call is over', 'AbortError')
+const callIsOver = new DOMException('the call has ended', 'AbortError')
 
 /**
  * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. Arguments that

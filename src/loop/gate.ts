@@ -351,7 +351,7 @@ async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unkn
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
   if (verdict.action !== 'change' && verdict.action !== 'continue')
-    throw new Stopped('Blocked: a hook gave an answer that cannot be understood.')
+    throw new Stopped('Blocked: a hook returned an invalid answer.')
   if (verdict.ask !== undefined) state.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval

@@ -37,7 +37,7 @@ export function createRepetition(threshold: number): Repetition {
       if (inVain > threshold * 2)
         throw new RunError(
           'repeated_calls',
-          `The model made the same call of "${name}" ${times} times with the same result and was stopped. Raise duplicateToolCallThreshold (${threshold}) if that is wanted.`,
+          `The model made the same call of "${name}" ${times} times with the same result and was stopped. Raise duplicateToolCallThreshold (${threshold}) if that is intended.`,
         )
       return withWarning(envelope, name, times)
     },

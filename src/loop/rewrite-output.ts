@@ -39,7 +39,7 @@ export async function rewriteOutput(
   // Middleware may be what keeps a secret: what it has not seen is not shown.
   if (rewritten === undefined)
     return errorEnvelope(
-      `What the call of "${request.name}" gave is withheld: the run was aborted before middleware had seen it.`,
+      `The result of "${request.name}" is withheld: the run was aborted before middleware had seen it.`,
       envelope.metadata,
     )
   return replaced(envelope, rewritten, { result, content })

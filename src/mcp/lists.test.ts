@@ -51,7 +51,7 @@ describe('listAll', () => {
   it('stops at a page that refers to itself', async () => {
     const { found, problems } = await list(() => ({ items: [1], nextCursor: 'again' }))
     expect(found).toEqual([1, 1])
-    expect(problems).toEqual(['x/list gave a page that follows itself: the rest is left out'])
+    expect(problems).toEqual(['x/list gave a page that refers to itself: the rest is left out'])
   })
 
   it('stops after 50 pages, 1,000 entries, or 4 MB', async () => {

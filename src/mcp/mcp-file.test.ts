@@ -54,7 +54,7 @@ describe('the .mcp.json of a workspace', () => {
     expect(await readMcpFile(options)).toMatchObject({ confirmed: false })
     await expect(confirmMcpFile(options, confirmation)).rejects.toMatchObject({ code: 'mcp_config' })
     await rm(join(options.root, '.mcp.json'))
-    await expect(confirmMcpFile(options, confirmation)).rejects.toThrow('it is gone, or has changed')
+    await expect(confirmMcpFile(options, confirmation)).rejects.toThrow('it was removed, or has changed')
   })
 
   it('can only describe a server: it cannot set trust or approvals', async () => {
@@ -99,7 +99,7 @@ describe('the .mcp.json of a workspace', () => {
     expect(file?.servers).toMatchObject([{ name: 'b c', by: 'stdio', runs: 'x', confined: true }])
     expect(file?.problems).toEqual([
       expect.stringContaining('it is not an object'),
-      expect.stringContaining('there are two of that name'),
+      expect.stringContaining('two servers have that name'),
       expect.stringContaining("'command' is required"),
     ])
   })

@@ -45,7 +45,7 @@ export async function confirmMcpFile(options: McpFileOptions, confirmation: stri
   if (file === undefined || file.confirmation !== confirmation)
     throw new McpError(
       'mcp_config',
-      'The file is not the one that was confirmed: it is gone, or has changed. Look at it again.',
+      'The file is not the one that was confirmed: it was removed, or has changed. Read it again.',
     )
   await openConfirmations(options).add(confirmation)
 }
@@ -75,7 +75,7 @@ function readServers(
       )
       const spec = readServer({ ...(expanded(known, env) as object), name }, 'workspace')
       if (specs.some(({ label }) => label === spec.label))
-        throw new McpError('mcp_config', 'there are two of that name')
+        throw new McpError('mcp_config', 'two servers have that name')
       specs.push(spec)
       shown.push(shownServer(spec, known['env']))
     } catch (error) {

@@ -117,7 +117,7 @@ export async function signInFor(
     const landed = await signIn.authorize({ server: spec.name, url: asked.href })
     const answer = new URL(landed, redirectUrl).searchParams
     if (!same(answer.get('state') ?? '', state))
-      throw new McpError('mcp_unauthorized', 'the answer of the sign-in belongs to another attempt')
+      throw new McpError('mcp_unauthorized', 'the response of the sign-in belongs to another attempt')
     const code = answer.get('code')
     if (code === null) throw new McpError('mcp_unauthorized', 'signing in was refused')
     const net = await fetchFor({ by: 'http', url, headers: {}, sse: 'fallback', ...(oauth && { oauth }) })

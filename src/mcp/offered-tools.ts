@@ -96,7 +96,7 @@ export async function listAll(
             : bytes > maxBytes
               ? `more than ${maxBytes} characters`
               : seen.has(next)
-                ? 'a page that follows itself'
+                ? 'a page that refers to itself'
                 : undefined
     if (why !== undefined) problems.push(`${method} gave ${why}: the rest is left out`)
     if (why !== undefined || typeof next !== 'string' || next === '') return found.slice(0, most)

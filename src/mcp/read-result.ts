@@ -77,7 +77,7 @@ async function readPart(part: unknown, scratch: RuntimeScratch | undefined): Pro
     if (typeof resource['blob'] === 'string')
       return readBytes(resource['blob'], resource['mimeType'], scratch)
   }
-  return { type: 'text', text: `[content of the kind ${line(type)}, which is not understood]` }
+  return { type: 'text', text: `[content of the kind ${line(type)}, which is not supported]` }
 }
 
 async function readBytes(

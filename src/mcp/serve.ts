@@ -63,7 +63,7 @@ export async function serveTools(
   })
   server.onerror = () => undefined
   server.onclose = () => {
-    leaving.abort(new DOMException('the other side has gone', 'AbortError'))
+    leaving.abort(new DOMException('the client has disconnected', 'AbortError'))
     reportEnd()
   }
   await server.connect(channel as never)

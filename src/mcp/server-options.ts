@@ -148,7 +148,7 @@ function readReach(options: Given, from: 'host' | 'workspace'): McpReach {
     const command = text(options, 'command')
     if (command === undefined || command === '')
       throw new McpError('mcp_config', "'command' is required for stdio transport")
-    if (command.includes('\0')) throw new McpError('mcp_config', "'command' holds a NUL character.")
+    if (command.includes('\0')) throw new McpError('mcp_config', "'command' contains a NUL character.")
     return {
       by: 'stdio',
       argv: [command, ...(texts(options, 'args') ?? [])],

@@ -39,7 +39,7 @@ describe('a form of a server', () => {
     const { questions, answer } = await elicit(form, [['Ann'], [], [''], [], []])
     const content = { name: 'Ann', age: 30, score: 95.5, rank: 'cook', sober: true }
     expect(answer).toEqual({ action: 'accept', content })
-    expect(questions.map(({ question }) => question)[1]).toContain('30 when left open')
+    expect(questions.map(({ question }) => question)[1]).toContain('30 by default')
   })
 
   it('is declined by a user who answers none of its fields', async () => {

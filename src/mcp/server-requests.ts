@@ -63,7 +63,7 @@ async function elicit(
   const questions = fields.map(([name, field]): Question => {
     const preset = field['default']
     const title = `${visibleLine(String(field['description'] ?? field['title'] ?? name), 300)}${
-      isPreset(preset, field) ? ` (${visibleLine(String(preset), 100)} when left open)` : ''
+      isPreset(preset, field) ? ` (${visibleLine(String(preset), 100)} by default)` : ''
     }`
     const choices = choicesOf(field)
     return {

@@ -338,7 +338,7 @@ export class McpServer implements ServerCalls {
     if (this.#connection !== undefined) return this.#connection
     if (this.#error === undefined) return this.connect()
     if (this.isDue) void this.restore()
-    throw unavailable(this.spec.name, `${this.#error}. It is tried again before the next turn.`)
+    throw unavailable(this.spec.name, `${this.#error}. It is tried again before the next round.`)
   }
 
   /** Tries again after a loss, and never fails: how it went is in the status. */

@@ -305,7 +305,7 @@ export class SessionServers {
     this.#slowReported = true
     for (const server of servers.all()) {
       const { name, state } = server.status()
-      const message = `mcp server ${name} has not started within ${patienceMs / 1_000} s: the run begins without its tools`
+      const message = `mcp server ${name} has not started within ${patienceMs / 1_000} s: the run starts without its tools`
       if (state === 'connecting') this.#session.emit({ type: 'notice', source: `mcp ${name}`, message })
     }
   }
@@ -332,7 +332,7 @@ export class SessionServers {
   /** A tool of the host that has the name already keeps it. */
   #isFree(name: string): boolean {
     if (this.#added.has(name) || this.#session.tools.get(name) === undefined) return true
-    const message = `The tool "${name}" is there already: the server's own is left out.`
+    const message = `The tool "${name}" exists already: the one of the server is skipped.`
     this.#session.emit({ type: 'notice', source: 'mcp', message })
     return false
   }

@@ -29,5 +29,5 @@ export class InProcessMemoryStore implements MemoryStore {
 }
 
 export function idTaken(id: string): MemoryError {
-  return new MemoryError('memory_exists', `There is a memory with the id '${id}' already, and it stays.`)
+  return new MemoryError('memory_exists', `A memory with the id '${id}' already exists.`)
 }

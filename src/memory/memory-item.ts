@@ -31,11 +31,11 @@ export const itemLimits = {
 export function checkMemoryItem(item: MemoryItem): MemoryItem {
   const { id, content, createdAtMs, importance, tags, memoryType } = item
   if (!isMemoryId(id)) throw badId(id)
-  if (typeof content !== 'string' || content.trim() === '') throw invalid('its content says nothing')
+  if (typeof content !== 'string' || content.trim() === '') throw invalid('its content is empty')
   tooLarge('content', Buffer.byteLength(content), itemLimits.contentBytes)
   if (!Number.isFinite(new Date(createdAtMs).getTime())) throw invalid('createdAtMs is not a time')
   if (!(importance >= 0 && importance <= 1)) throw invalid('its importance is not a number from 0 to 1')
-  if (!memoryTypes.includes(memoryType)) throw invalid(`memoryType is none of ${memoryTypes.join(', ')}`)
+  if (!memoryTypes.includes(memoryType)) throw invalid(`memoryType is not one of ${memoryTypes.join(', ')}`)
   if (tags.length > itemLimits.tags) throw invalid(`it has ${tags.length} tags, more than ${itemLimits.tags}`)
   if (!tags.every(isTag))
     throw invalid(`a tag is not text of 1 to ${itemLimits.tagCharacters} characters on one line`)
@@ -93,10 +93,10 @@ function tooLarge(what: string, bytes: number, limit: number): void {
   if (bytes <= limit) return
   throw new MemoryError(
     'memory_too_large',
-    `The memory was not kept: its ${what} has ${bytes} bytes, and ${limit} is the limit. Remember a summary of it.`,
+    `The memory was not saved: its ${what} has ${bytes} bytes, and ${limit} is the limit. Remember a summary of it.`,
   )
 }
 
 function invalid(why: string): MemoryError {
-  return new MemoryError('memory_invalid', `The memory was not kept: ${why}.`)
+  return new MemoryError('memory_invalid', `The memory was not saved: ${why}.`)
 }

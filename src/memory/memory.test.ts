@@ -275,7 +275,7 @@ describe('finding by meaning', () => {
     const { memory, store, notices } = open({ embedder: failing })
     await store.add(item('ship', { content: 'a large ship' }))
     expect(idsOf(await memory.recallSimilar('ship', 1))).toEqual(['ship'])
-    expect(notices).toEqual(['Memories are found by their words alone: the embedder failed (503).'])
+    expect(notices).toEqual(['Memories are found only by their words: the embedder failed (503).'])
   })
 })
 

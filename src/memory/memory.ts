@@ -222,7 +222,7 @@ export class Memory {
       if (kind === undefined) continue
       throw new MemoryError(
         'memory_secret',
-        `The memory was not kept: it holds what looks like a secret (${kind}). Take it out, and remember the rest.`,
+        `The memory was not saved: it contains text that looks like a secret (${kind}). Remove it, and save the rest.`,
       )
     }
   }
@@ -237,7 +237,7 @@ export class Memory {
       embedder: options.embedder,
       ...(shown !== undefined && shown.size > 0 && { fits: (item) => !shown.has(shownId(item)) }),
       onEmbedderFailure: (error) =>
-        notice(`Memories are found by their words alone: the embedder failed (${messageOf(error)}).`),
+        notice(`Memories are found only by their words: the embedder failed (${messageOf(error)}).`),
     })
   }
 

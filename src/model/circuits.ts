@@ -84,7 +84,7 @@ class Circuit {
       leftMs > 0 ? `for another ${Math.ceil(leftMs / 1000)} s` : 'until the current test request has ended'
     return new ModelError(
       'model_circuit_open',
-      `${nameOf(this.#model)} is not asked ${when}: its last ${this.#failures} requests failed (circuitBreakerThreshold). The last failure: ${this.#lastFailure}`,
+      `${nameOf(this.#model)} is not used ${when}: its last ${this.#failures} requests failed (circuitBreakerThreshold). The last failure: ${this.#lastFailure}`,
       { retryAfterMs: leftMs },
     )
   }

@@ -61,7 +61,7 @@ export function assertAttachmentsSupported(model: Model, content: readonly UserC
   const shown = refused.type === 'document' && refused.name !== undefined ? `${refused.name}, ` : ''
   const word = kind === 'document' ? 'pdf' : kind
   throw new CompletionCapabilityError(
-    `Model "${model.provider}/${model.id}" does not take ${kindWords[kind]} (${shown}${refused.mediaType ?? kind}), so nothing was sent. Use another model ("capstan models --input ${word}" lists some), or state modalities = { input = ["text", "${word}"] } for this one if it does.`,
+    `Model "${model.provider}/${model.id}" does not accept ${kindWords[kind]} (${shown}${refused.mediaType ?? kind}), so nothing was sent. Use another model ("capstan models --input ${word}" lists some), or state modalities = { input = ["text", "${word}"] } for this one if it does.`,
   )
 }
 

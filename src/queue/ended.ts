@@ -29,14 +29,14 @@ export function noAnswer(envelope: Envelope, mayRetry: boolean): Failed {
 
 export function cancelled(toolName: string, began: boolean): Ended {
   const how = began
-    ? 'was given up because the run was aborted; what a worker had already done may remain'
+    ? 'was cancelled because the run was aborted; effects of a worker may remain'
     : 'was not run: the run was aborted while the call waited'
   return { how: 'cancelled', envelope: errorEnvelope(`Tool "${toolName}" ${how}.`) }
 }
 
 /** A call that is made again by a later process is not the one that workers were offered. */
 export function changedSince(toolName: string, began: boolean): Failed {
-  const what = began ? 'a worker had begun it, and how far it came is not known' : 'it was not run'
+  const what = began ? 'a worker had started it, and its outcome is unknown' : 'it was not run'
   return failed(
     `Tool "${toolName}": ${what}. Its arguments are no longer those that were offered to workers.`,
     false,
@@ -54,17 +54,21 @@ export function endedBy({ toolName, idempotent }: Work, timeoutMs: number, endin
     case 'aborted':
       return cancelled(toolName, ending.began)
     case 'released':
-      return failed(`Tool "${toolName}" was not run: the worker gave it back.`, true, false)
+      return failed(`Tool "${toolName}" was not run: the worker returned it.`, true, false)
     case 'lost': {
       if (!ending.began)
-        return failed(`Tool "${toolName}" was not run: the worker that took it is gone.`, true, false)
-      const unknown = `The worker that ran tool "${toolName}" is gone, and how far it came is not known.`
+        return failed(
+          `Tool "${toolName}" was not run: the worker that took it has disconnected.`,
+          true,
+          false,
+        )
+      const unknown = `The worker that ran tool "${toolName}" has disconnected, and its outcome is unknown.`
       return failed(unknown, idempotent, true)
     }
     case 'timeout': {
       const what = ending.began
-        ? 'no worker gave a result; how far it came is not known'
-        : 'it was not run: no worker began'
+        ? 'no worker returned a result; its outcome is unknown'
+        : 'it was not run: no worker started it'
       return failed(`Tool "${toolName}": ${what} within ${timeoutMs} ms.`, false, ending.began)
     }
   }

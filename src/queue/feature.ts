@@ -194,12 +194,12 @@ class SessionQueue {
     if (letter.mayHaveRun && !evenIfItMayHaveRun)
       throw new QueueError(
         'queue_dead_letter',
-        `'${commandId}' may have run already, and running "${letter.commandType}" again could do its work twice. Look at what it did, then say evenIfItMayHaveRun: true.`,
+        `'${commandId}' may have run already, and running "${letter.commandType}" again could do its work twice. Check what it did, then set evenIfItMayHaveRun: true.`,
       )
     if (letter.fromLog && !evenIfFromLog)
       throw new QueueError(
         'queue_dead_letter',
-        `'${commandId}' comes from the log of the session, and its call would have the privileges of the host. Look at its payload, then say evenIfFromLog: true; or set trustStore: true for a store that only the host can write to.`,
+        `'${commandId}' comes from the log of the session, and its call would have the privileges of the host. Check its payload, then set evenIfFromLog: true; or set trustStore: true for a store that only the host can write to.`,
       )
     if (letter.payload === undefined)
       throw new QueueError(

@@ -202,7 +202,7 @@ describe('a call for a remote worker', () => {
     const { queue, board } = openQueue({ ...external, leaseMs: 20 })
     const once = queue.pass(call(), () => Promise.reject(new Error('never')))
     await board.start('s-1', (await claim(board)).leaseId)
-    expect(await once).toMatchObject({ error_text: expect.stringContaining('how far it came is not known') })
+    expect(await once).toMatchObject({ error_text: expect.stringContaining('its outcome is unknown') })
     const twice = queue.pass(call({ idempotent: true }), () => Promise.reject(new Error('never')))
     await claim(board, false)
     const { taskId, leaseId } = await claim(board, false)
@@ -224,7 +224,7 @@ describe('a call for a remote worker', () => {
     const { queue } = openQueue({ laneHandlers: { execute: { mode: 'external', timeoutMs: 10 } } })
     const ended = await queue.pass(call({ idempotent: true }), () => Promise.reject(new Error('never')))
     expect(ended).toMatchObject({
-      error_text: 'Tool "deploy": it was not run: no worker began within 10 ms.',
+      error_text: 'Tool "deploy": it was not run: no worker started it within 10 ms.',
     })
     expect(queue.deadLetters?.list()).toMatchObject([{ attempts: 1, mayHaveRun: false }])
   })

@@ -18,7 +18,7 @@ export function readCompletion(given: unknown): Completion {
     )
   const { success, result, error } = given
   if (result !== undefined && jsonTextOf(result) === undefined)
-    throw new QueueError('queue_config', 'The result of a task must be a value that JSON can say.')
+    throw new QueueError('queue_config', 'The result of a task must be a JSON value.')
   return {
     success,
     ...(result !== undefined && { result: copyJson(result).value }),

@@ -43,7 +43,7 @@ export const approvalRoutes: readonly Route[] = [
       decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
       'message?': text({ maxLength: 4_000 }),
     }),
-    responses: answer('The decision was taken.', ref('Decision')),
+    responses: answer('The decision was accepted.', ref('Decision')),
     problems: ['approval_not_found', 'already_answered', 'session_locked'],
     async handle({ core, principal, session, params, body }) {
       const callId = params['callId'] ?? ''
@@ -70,7 +70,7 @@ export const approvalRoutes: readonly Route[] = [
     summary: 'Answer a question, once: one list of answers for each of its questions.',
     tag,
     body: objectSchema({ answers: { type: 'array', items: listOf(text()) } }),
-    responses: answer('The answers were taken.', objectSchema({ questionId: text(), 'runId?': text() })),
+    responses: answer('The answers were accepted.', objectSchema({ questionId: text(), 'runId?': text() })),
     problems: [
       'question_not_found',
       'already_answered',

@@ -43,14 +43,14 @@ export const historyRoutes: readonly Route[] = [
       allowed(async () => json(200, await session.rewind(String(body['messageId'])))),
   }),
   sessionRoute('POST', '/unrewind', 'unrewindSession', {
-    summary: 'Show again what was rewound, as long as nothing was said since.',
+    summary: 'Undo a rewind, if no message was added since.',
     tag: 'history',
     responses: answer('How many messages are shown again.', objectSchema({ shown: { type: 'integer' } })),
     problems: ['history_conflict', 'session_busy'],
     handle: ({ session }) => allowed(async () => json(200, { shown: await session.unrewind() })),
   }),
   sessionRoute('GET', '/changes', 'listChanges', {
-    summary: 'What tools did to files in a run, or in the last that changed any.',
+    summary: 'The file changes of tools in a run, or in the last run that changed files.',
     tag: 'history',
     query: { runId: text(), diff: { type: 'boolean', default: false } },
     responses: listResponse('The changes.', 'changes', 'FileChange'),
@@ -63,7 +63,7 @@ export const historyRoutes: readonly Route[] = [
       ),
   }),
   sessionRoute('POST', '/undo', 'undoChanges', {
-    summary: 'Put files back to what they were before a run.',
+    summary: 'Restore the files that a run changed.',
     tag: 'history',
     body: objectSchema({ 'runId?': text() }),
     responses: answer('What was restored and what was not.', ref('UndoOutcome')),
@@ -124,7 +124,7 @@ export const historyRoutes: readonly Route[] = [
     handle: async ({ session }) => json(200, { traces: session.traceEvents() }),
   }),
   sessionRoute('GET', '/usage', 'getUsage', {
-    summary: 'Tokens and cost of everything that the session asked of models.',
+    summary: 'Tokens and cost of all requests of the session to models.',
     tag: 'history',
     responses: answer('The totals, and those of each model.', ref('Usage')),
     handle: async ({ session }) => json(200, session.spending()),
@@ -148,7 +148,7 @@ export const historyRoutes: readonly Route[] = [
     handle: async ({ session }) => json(200, { servers: await session.mcpStatus() }),
   }),
   sessionRoute('POST', '/side-questions', 'askSideQuestion', {
-    summary: 'A question that is answered from the conversation and leaves no trace in it.',
+    summary: 'A side question, answered from the conversation and not added to it.',
     tag: 'runs',
     body: objectSchema({ question: text({ minLength: 1 }) }),
     responses: answer('The answer.', ref('SideAnswer')),
@@ -170,7 +170,7 @@ export const historyRoutes: readonly Route[] = [
   }),
   sessionRoute('POST', '/verify', 'verifySession', {
     summary:
-      'Run checks that the workspace offers. They are direct calls: the host enables them with `verify` among its tools.',
+      'Run checks that the workspace defines. They are direct calls: the host enables them with `verify` among its tools.',
     tag: 'runs',
     body: objectSchema({
       'subject?': text(),

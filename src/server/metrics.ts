@@ -45,7 +45,7 @@ export class Metrics {
         'Runs that have ended, by status.',
         new Map([...this.#runs].map(([status, count]) => [`status="${status}"`, count])),
       ),
-      metric('capstan_runs_active', 'gauge', 'Runs that are active or wait their turn.', now.activeRuns),
+      metric('capstan_runs_active', 'gauge', 'Runs that are active or queued.', now.activeRuns),
       metric('capstan_sessions_open', 'gauge', 'Sessions that are open in this process.', now.sessions),
       metric('capstan_streams_open', 'gauge', 'Event streams that are open.', this.#streams),
       metric('capstan_prompt_tokens_total', 'counter', 'Tokens sent to models.', this.#promptTokens),

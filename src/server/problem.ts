@@ -17,7 +17,7 @@ export const problemTypes = {
   question_not_found: { status: 404, title: 'There is no such question.' },
   link_not_found: { status: 404, title: 'There is no such link.' },
   dead_letter_not_found: { status: 404, title: 'There is no such dead letter.' },
-  output_not_found: { status: 404, title: 'The file with the whole output is not there any more.' },
+  output_not_found: { status: 404, title: 'The file with the whole output no longer exists.' },
   image_not_found: { status: 404, title: 'There is no such image.' },
   tool_not_found: { status: 404, title: 'There is no such tool.' },
   method_not_allowed: { status: 405, title: 'The route does not have this method.' },

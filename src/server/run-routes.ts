@@ -35,13 +35,13 @@ const attachments: JsonSchema = {
 }
 const metadata: JsonSchema = { type: 'object', additionalProperties: true }
 const started = {
-  202: { description: 'The run is in the store and starts, or waits its turn.', schema: ref('StartedRun') },
+  202: { description: 'The run is stored, and starts or is queued.', schema: ref('StartedRun') },
 }
 
 /** Runs: start, watch, cancel, steer, resume. */
 export const runRoutes: readonly Route[] = [
   sessionRoute('POST', '/runs', 'startRun', {
-    summary: 'Start a run. While another is active it waits its turn.',
+    summary: 'Start a run. While another is active, it is queued.',
     tag,
     headers: idempotencyKey,
     body: objectSchema({
@@ -88,11 +88,15 @@ export const runRoutes: readonly Route[] = [
       resume: {
         type: 'boolean',
         default: true,
-        description: 'False: a run that was cut off is not resumed.',
+        description: 'False: an interrupted run is not resumed.',
       },
       maxText: maxTextParameter,
     },
-    headers: { 'Last-Event-ID': text({ description: 'The same; wins over `from`.' }) },
+    headers: {
+      'Last-Event-ID': text({
+        description: 'The last number that the reader has; takes precedence over `from`.',
+      }),
+    },
     responses: {
       200: {
         description: '`id` is the sequence number, `data` an event. The stream ends with the run.',
@@ -105,7 +109,7 @@ export const runRoutes: readonly Route[] = [
     handle: watchRun,
   }),
   sessionRoute('POST', '/runs/{runId}/cancel', 'cancelRun', {
-    summary: 'Cancel a run that is active or waits its turn.',
+    summary: 'Cancel a run that is active or queued.',
     tag,
     responses: answer('The run; its last event is `agent_cancelled`.', ref('Run')),
     problems: ['run_not_found', 'run_not_active'],
@@ -120,7 +124,7 @@ export const runRoutes: readonly Route[] = [
     summary: 'Add a message to the active run; the model reads it before its next answer.',
     tag,
     body: objectSchema({ text: text({ minLength: 1 }) }),
-    responses: answer('The message is taken.', ref('StartedRun'), 202),
+    responses: answer('The message was accepted.', ref('StartedRun'), 202),
     problems: ['run_not_found', 'run_not_active'],
     async handle(context) {
       const { core, principal, session, body } = context

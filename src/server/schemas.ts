@@ -14,7 +14,7 @@ export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
     status: integer,
     title: text(),
     'detail?': text(),
-    code: text({ description: 'Stable: programs decide by it.' }),
+    code: text({ description: 'Stable, for programs.' }),
   }),
   Session: openObjectSchema({
     sessionId: text(),

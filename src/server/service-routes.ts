@@ -14,7 +14,7 @@ export const serviceRoutes: readonly Route[] = [
     handle: async () => json(200, { status: 'ok' }),
   }),
   publicRoute('GET', '/readyz', 'getReadiness', {
-    summary: 'Whether the server takes runs.',
+    summary: 'Whether the server accepts runs.',
     tag: 'service',
     responses: {
       200: { description: 'It does.', schema: alive },

@@ -68,7 +68,7 @@ function spokenBy(role: string, blocks: readonly ContentBlock[]): Message {
       return { role, content: blocks.flatMap(userPart) } satisfies UserMessage
     default:
       throw new TypeError(
-        `A message of the history has the role ${JSON.stringify(role)}: say user, assistant or system, or give tool results.`,
+        `A message of the history has the role ${JSON.stringify(role)}: use user, assistant or system, or give tool results.`,
       )
   }
 }

@@ -52,7 +52,7 @@ export function readRequest(
   const { prompt, history, attachments, signal, metadata, runId, goal } = { ...given, ...options }
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
   if (prompt.trim() === '' && (attachments ?? []).length === 0)
-    throw new TypeError('The prompt is empty: say what is to be done.')
+    throw new TypeError('The prompt is empty: describe the task.')
   if (runId !== undefined && (typeof runId !== 'string' || runId === '' || runId.length > maxRunIdLength))
     throw new TypeError(`runId must be a string of 1 to ${maxRunIdLength} characters.`)
   return {

@@ -103,7 +103,7 @@ function kindOf(given: unknown, problems: SkillProblem[]): SkillKind {
   if (known === undefined && given !== undefined && given !== null)
     problems.push({
       field: 'kind',
-      message: `kind must be one of ${skillKinds.join(', ')}; it is taken for an instruction`,
+      message: `kind must be one of ${skillKinds.join(', ')}; it is used as an instruction`,
     })
   return known ?? 'instruction'
 }

@@ -44,7 +44,7 @@ async function mayHandOn(session: SubagentSession): Promise<boolean> {
   session.emit({
     type: 'notice',
     source: 'autoDelegation',
-    message: `No agent was asked first, since the rules do not let "task" pass${why}`,
+    message: `No agent was asked first, because the rules do not allow "task"${why}`,
   })
   return false
 }

@@ -32,11 +32,11 @@ export class TaskFamily {
   take(count: number, depth: number): void {
     if (depth >= this.maxDepth)
       throw new TaskLimitError(
-        `The task was not begun: it would be ${depth + 1} levels deep, and ${this.maxDepth} are allowed. Do the work here.`,
+        `The task was not started: it would be ${depth + 1} levels deep, and ${this.maxDepth} are allowed. Do the work here.`,
       )
     if (this.#open + count > this.maxTasks)
       throw new TaskLimitError(
-        `The ${count === 1 ? 'task was' : `${count} tasks were`} not begun: ${this.#open} are unfinished, and at most ${this.maxTasks} may be. Wait for some to end, or do the work here.`,
+        `The ${count === 1 ? 'task was' : `${count} tasks were`} not started: ${this.#open} are unfinished, and at most ${this.maxTasks} may be. Wait for some to end, or do the work here.`,
       )
     this.#open += count
   }

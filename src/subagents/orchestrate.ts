@@ -75,7 +75,7 @@ function problemOf(spec: unknown): string | undefined {
   const given: Partial<StepSpec> = spec
   for (const name of ['taskId', 'agent', 'prompt'] as const)
     if (typeof given[name] !== 'string' || given[name] === '')
-      return `${name} must be a string that says something.`
+      return `${name} must be a string that is not empty.`
   if (given.isolation !== undefined && given.isolation !== 'worktree') return 'isolation must be "worktree".'
   return undefined
 }

@@ -26,7 +26,7 @@ export function outcomesText(outcomes: readonly TaskOutcome[]): string {
     shared.length === 0
       ? []
       : [
-          `Conflicts between the tasks: these files were changed in more than one worktree, so that only the first patch is sure to fit: ${[...shown, ...more].join(', ')}`,
+          `Conflicts between the tasks: these files were changed in more than one worktree, so that only the first patch is sure to apply: ${[...shown, ...more].join(', ')}`,
         ]
   return [...conflicts, ...outcomes.map(sectionText)].join('\n\n')
 }

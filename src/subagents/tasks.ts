@@ -106,7 +106,7 @@ export class Tasks implements RuntimeTasks {
 
   async start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }> {
     const [task] = this.#begin([{ request, agent: this.#agent(request.agent) }], true)
-    if (task === undefined) throw new TypeError('There is no task to be started.')
+    if (task === undefined) throw new TypeError('There is no task to start.')
     void this.#perform(task)
     const { taskId, childSessionId } = task.record.snapshot()
     return { taskId, sessionId: childSessionId }
@@ -361,6 +361,6 @@ async function collectChanges({ workspace, authority }: Engine, tree: IsolatedTr
 function cannotDelegate(): CapstanError {
   return new CapstanError(
     'delegation_unavailable',
-    'This session cannot hand work to other agents. Do the work here.',
+    'This session cannot give tasks to other agents. Do the work here.',
   )
 }

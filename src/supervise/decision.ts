@@ -54,7 +54,7 @@ export function readDecision(
   const action = typeof word === 'string' && Object.hasOwn(words, word) ? words[word] : undefined
   const events = typeof word === 'string' && Object.hasOwn(onlyFor, word) ? onlyFor[word] : undefined
   if (action === undefined || (events !== undefined && !events.includes(event)))
-    return malformed(`its decision is none of allow, block, modify, defer and escalate`)
+    return malformed(`its decision is not one of allow, block, modify, defer and escalate`)
   const { reason: given, modified_payload: change } = answer
   const reason = typeof given === 'string' && given.trim() !== '' ? given : 'it gave no reason'
   switch (action) {

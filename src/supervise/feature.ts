@@ -282,7 +282,7 @@ class Supervision {
     const asked = Promise.resolve(confirmations.ask(request))
     try {
       const { approved, message } = readAnswer(await unlessAborted(asked, signal))
-      return approved ? undefined : (message ?? 'a person refused it')
+      return approved ? undefined : (message ?? 'a user refused it')
     } finally {
       confirmations.withdraw(id, 'The prompt that asked has ended.')
     }

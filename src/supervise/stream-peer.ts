@@ -145,7 +145,7 @@ export function assertFits(text: string, maxBytes: number): void {
   if (bytes > maxBytes)
     throw new SupervisionError(
       'supervision_protocol',
-      `what it would have to see is ${bytes} bytes long, and maxMessageBytes is ${maxBytes}`,
+      `the message has ${bytes} bytes, and maxMessageBytes is ${maxBytes}`,
     )
 }
 

@@ -49,7 +49,7 @@ describe('Supervisor', () => {
     })
     expect(await supervisor.ask(event('pre_action'))).toEqual({
       action: 'ask',
-      reason: 'the supervisor wants a person to decide: too risky',
+      reason: 'the supervisor requires that a user decides: too risky',
     })
     expect(supervisor.status()).toMatchObject({
       kind: 'unix_socket',
@@ -106,7 +106,7 @@ describe('Supervisor', () => {
     const { supervisor } = await supervise({ decide: () => decision }, { onDisconnect: 'continue' })
     expect(await supervisor.ask(event('pre_action'))).toMatchObject({
       action: 'block',
-      reason: expect.stringContaining('gave no decision, so this is not done'),
+      reason: expect.stringContaining('gave no decision, so this is denied'),
     })
   })
 
@@ -141,16 +141,16 @@ describe('Supervisor', () => {
     for (let n = 0; n < 2; n++)
       expect(await supervisor.ask(event('pre_action'))).toMatchObject({
         action: 'block',
-        reason: expect.stringContaining('cannot be asked, so this is not done'),
+        reason: expect.stringContaining('cannot be asked, so this is denied'),
       })
     expect(notices).toEqual([
-      expect.stringMatching(/cannot be asked: .* Nothing is done until it is back\.$/),
+      expect.stringMatching(/cannot be asked: .* Everything is denied until it is connected again\.$/),
     ])
     expect(supervisor.status()).toMatchObject({ connected: false, lastError: expect.any(String) })
     await peer.start()
     expect(await supervisor.ask(event('pre_action'))).toEqual({ action: 'allow' })
     expect(notices).toHaveLength(2)
-    expect(notices[1]).toBe('The supervisor is back.')
+    expect(notices[1]).toBe('The supervisor is connected again.')
   })
 
   it('allows work without it when the host says so, and counts what was not supervised', async () => {

@@ -111,7 +111,7 @@ export class Supervisor {
     if (event.depth > maxDepth)
       return {
         action: 'block',
-        reason: `Agents deeper than ${maxDepth} levels are not supervised, and may do nothing`,
+        reason: `Agents deeper than ${maxDepth} levels are not supervised, and are denied everything`,
       }
     this.#counts.asked += 1
     // Earlier events are sent first.
@@ -142,7 +142,7 @@ export class Supervisor {
       if (decision.afterMs > leftMs)
         return {
           action: 'ask',
-          reason: `the supervisor put its decision off for longer than ${maxDeferMs} ms: ${this.#clean(decision.reason)}`,
+          reason: `the supervisor deferred its decision for longer than ${maxDeferMs} ms: ${this.#clean(decision.reason)}`,
         }
       // After an abort the next request is refused.
       await pause(decision.afterMs, signal)
@@ -156,7 +156,7 @@ export class Supervisor {
       case 'escalate':
         return {
           action: 'ask',
-          reason: `the supervisor wants a person to decide: ${this.#clean(decision.reason)}`,
+          reason: `the supervisor requires that a user decides: ${this.#clean(decision.reason)}`,
         }
       case 'malformed':
         throw new SupervisionError('supervision_protocol', decision.problem)
@@ -170,7 +170,7 @@ export class Supervisor {
     const why = this.#note(error)
     this.#tellState(why)
     if (error.code !== 'supervision_unavailable' || this.#settings.onDisconnect === 'deny')
-      return { action: 'block', reason: `the supervisor cannot be asked, so this is not done: ${why}` }
+      return { action: 'block', reason: `the supervisor cannot be asked, so this is denied: ${why}` }
     this.#counts.unsupervised += 1
     return { action: 'allow' }
   }
@@ -180,7 +180,7 @@ export class Supervisor {
     if (error.code === 'supervision_aborted') return { action: 'block', reason: 'the run was aborted' }
     return {
       action: 'block',
-      reason: `the supervisor gave no decision, so this is not done: ${this.#note(error)}`,
+      reason: `the supervisor gave no decision, so this is denied: ${this.#note(error)}`,
     }
   }
 
@@ -192,9 +192,10 @@ export class Supervisor {
       const then =
         this.#settings.onDisconnect === 'continue'
           ? 'Work continues without it'
-          : 'Nothing is done until it is back'
+          : 'Everything is denied until it is connected again'
       this.#parts.notice(`The supervisor cannot be asked: ${problem}. ${then}.`)
-    } else if (problem === undefined && before !== undefined) this.#parts.notice('The supervisor is back.')
+    } else if (problem === undefined && before !== undefined)
+      this.#parts.notice('The supervisor is connected again.')
   }
 
   #pump(): void {

@@ -248,7 +248,7 @@ function assertParts({
   const type = parameters['type']
   if (type !== undefined && type !== 'object')
     throw new TypeError(
-      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}; providers take nothing else. Put the value into a field, such as z.object({ value: ... }).`,
+      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}; providers accept nothing else. Put the value into a field, such as z.object({ value: ... }).`,
     )
   if (requires !== undefined) assertRequirements(requires, `the tool "${name}"`)
   if (kind !== undefined && !toolKinds.includes(kind))

@@ -110,7 +110,7 @@ function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
       ? '\nWithout path the work tree is created next to the workspace: give a path inside it.'
       : ''
   const said = withoutCredentials(output.trim().slice(0, 4_000))
-  const words = said === '' ? `exit code ${exitCode ?? 'unknown'}, and no words` : said
+  const words = said === '' ? `exit code ${exitCode ?? 'unknown'}, without output` : said
   return errorEnvelope(`git ${args.command} failed: ${words}${refused}${outside}`, metadata)
 }
 

@@ -25,7 +25,7 @@ describe('the front matter of a Markdown file', () => {
 
   it('is reported with the line that cannot be parsed', () => {
     expect(() => readFrontMatter('---\nname: x\nname: y\n---\n')).toThrow(
-      'line 3: the key "name" is there twice',
+      'line 3: the key "name" occurs twice',
     )
     expect(readFrontMatter('---\nname: x\n\ntags: []\n---\n').lines.get('tags')).toBe(4)
   })

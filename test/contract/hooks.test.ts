@@ -183,7 +183,7 @@ describe('hooks', () => {
     ],
     ['hangs', () => new Promise<never>(() => undefined), /did not answer within 30 ms/],
     ['answers nonsense', () => ({ action: 'stop' }) as never, /"stop"/],
-    ['tries to block', () => ({ action: 'block', reason: 'x' }) as const, /only be watched/],
+    ['tries to block', () => ({ action: 'block', reason: 'x' }) as const, /only be observed/],
   ])('that observe are reported when one %s, and the run continues', async (_, handler, words) => {
     const { session } = await openSession([calls(['ls', {}]), 'done'])
     session.registerHook('watcher', 'post_tool_use', null, { timeoutMs: 30 }, handler)

@@ -77,7 +77,7 @@ describe('a refusal when no user can be asked', { timeout: limit }, () => {
   it('says why when no rule can allow the call', async () => {
     const text = await resultOf(['bash', { command: 'echo $HOME' }], {})
     expect(text).toContain('No rule can allow this call: the command is not fully understood')
-    expect(text).toContain('set `onAsk` so that a person can decide')
+    expect(text).toContain('set `onAsk` so that a user can decide')
   })
 
   it('names no rule when a rule denies the call', async () => {

@@ -120,7 +120,7 @@ describe('FT-16: a call that fails is an error with a message', { timeout: limit
 describe('FT-16: an invalid list', { timeout: limit }, () => {
   it.each([
     ['endless-pages', 50, 'more than 50 pages'],
-    ['same-cursor', 1, 'a page that follows itself'],
+    ['same-cursor', 1, 'a page that refers to itself'],
     ['tools-not-a-list', 0, undefined],
     ['bad-schemas', 3, 'left out'],
   ])('%s is cut off', async (fault, count, problem) => {
@@ -155,7 +155,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     await session.send('go')
     expect(toolResults(server, 1)[0]).toMatch(/mcp server bad is unavailable: it ended with exit code 7/)
     expect(toolResults(server, 2)[1]).toMatch(
-      /mcp server bad is unavailable: .* It is tried again before the next turn/,
+      /mcp server bad is unavailable: .* It is tried again before the next round/,
     )
     expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'down', toolCount: 1 }])
     await new Promise((resolve) => setTimeout(resolve, 1_100))

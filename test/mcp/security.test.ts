@@ -140,9 +140,7 @@ describe('SEC-174: a tool that has changed', { timeout: limit }, () => {
       mcpServers: [badServer('changes')],
     })
     await session.send('go')
-    expect(toolResults(server, 2)[1]).toContain(
-      'is not what it was when it was agreed to: its description changed',
-    )
+    expect(toolResults(server, 2)[1]).toContain('has changed since it was approved: its description changed')
 
     const seen: string[] = []
     const model = byPrompt(({ prompt, turn, results }) => {

@@ -114,7 +114,7 @@ describe.each([1, 2, 5])('a log that ends after any write of a run with %i call(
         const result = results.get(id) ?? ''
         if (result.includes('noted')) continue
         if (begun.has(id)) expect(result, where).toContain('interrupted, outcome unknown')
-        else expect(result, where).toContain('not begun')
+        else expect(result, where).toContain('not started')
       }
       expect(state.openIntents, where).toEqual([])
       const words = new Set([...results.values()].flatMap((text) => /noted (\w+)/.exec(text)?.[1] ?? []))
@@ -261,8 +261,8 @@ describe('a log that ends while the user is asked', () => {
     const messages = (await stateOf(next, sessionId)).messages.map(({ message }) => message)
     expectWhole(messages)
     expect([...resultsIn(messages).values()]).toEqual([
-      expect.stringContaining('not begun'),
-      expect.stringContaining('not begun'),
+      expect.stringContaining('not started'),
+      expect.stringContaining('not started'),
     ])
     expect(ledger.begun).toEqual([])
   })

@@ -87,7 +87,7 @@ export function flawOf(messages: readonly Message[]): string | undefined {
     open = callIds(message)
     calledBefore = open.length > 0
     for (const id of open) {
-      if (everCalled.has(id)) return `call ${id} is there twice`
+      if (everCalled.has(id)) return `call ${id} occurs twice`
       everCalled.add(id)
     }
   }

@@ -145,7 +145,7 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     expect((await session.resumeRun(run?.id ?? '')).text).toBe('All crates were moved.')
     const [first, second] = resultsIn(session)
     expect(first).toBe('moved 1')
-    expect(second).toContain('how far it came is not known')
+    expect(second).toContain('its outcome is unknown')
     const [letter, ...others] = await session.deadLetters()
     expect(others).toEqual([])
     expect(letter).toMatchObject({ commandId: two['taskId'], payload: { n: 2 }, mayHaveRun: true })

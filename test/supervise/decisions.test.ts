@@ -147,7 +147,7 @@ describe('a decision', () => {
       },
     })
     await session.send('Go')
-    expect(asked).toEqual(Array(2).fill(['the supervisor wants a person to decide: look at this']))
+    expect(asked).toEqual(Array(2).fill(['the supervisor requires that a user decides: look at this']))
     expect(toolResults(server, 2)[0]).toContain('a')
     expect(toolResults(server, 2)[1]).toContain('rejected')
   })
@@ -184,7 +184,7 @@ describe('a decision', () => {
       },
     })
     await second.session.send('Go')
-    expect(reasons).toEqual(['the supervisor put its decision off for longer than 100 ms: thinking'])
+    expect(reasons).toEqual(['the supervisor deferred its decision for longer than 100 ms: thinking'])
   })
 
   it('about a prompt stops the run, changes the prompt, or asks', async () => {
@@ -211,7 +211,7 @@ describe('a decision', () => {
     expect(JSON.stringify(bodyOf(server, 0).messages.at(-1))).toContain('A better question')
     await session.send('Again')
     said = 'reject'
-    await expect(session.send('Again')).rejects.toThrow('blocked by the supervisor: a person refused it')
+    await expect(session.send('Again')).rejects.toThrow('blocked by the supervisor: a user refused it')
     expect(session.pendingConfirmations()).toEqual([])
   })
 

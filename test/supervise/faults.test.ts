@@ -34,7 +34,7 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
     ['null-id', 'it could not read what it was asked'],
     ['error', 'it answered with an error: no idea (-32000)'],
     ['no-result', 'it sent an answer with neither a result nor an error'],
-    ['odd-decision', 'its decision is none of allow, block, modify, defer and escalate'],
+    ['odd-decision', 'its decision is not one of allow, block, modify, defer and escalate'],
     ['no-decision', 'its answer is not a decision'],
     ['flood', 'it sent too many messages that answer nothing'],
     ['long-line', 'it sent a message of more than 1048576 bytes'],
@@ -46,7 +46,7 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
       const { session } = await openSession([], { ...all, ahpTransport: transport })
       const said = await outcome(session)
       expect(said).toContain(
-        'Blocked by the supervisor: the supervisor gave no decision, so this is not done',
+        'Blocked by the supervisor: the supervisor gave no decision, so this is denied',
       )
       expect(said).toContain(why)
       await session.close()
@@ -65,7 +65,7 @@ describe('a supervisor that cannot be reached', { timeout: limit }, () => {
     const word = newWord()
     const transport = badPeer(how, word, how === 'hangs-at-start' ? { timeoutMs: 200 } : {})
     const { session } = await openSession(['done'], { ...all, ahpTransport: transport })
-    expect(await outcome(session)).toContain('the supervisor cannot be asked, so this is not done')
+    expect(await outcome(session)).toContain('the supervisor cannot be asked, so this is denied')
     await expect(session.send('Go')).rejects.toThrow('The prompt was blocked by the supervisor')
     await session.close()
     expect(processesWith(word)).toEqual([])
@@ -189,7 +189,7 @@ describe('a pending request to the supervisor', { timeout: limit }, () => {
       ahpTransport: peer.transport(undefined, { maxMessageBytes: 4_096 }),
     })
     expect(await outcome(session, `echo ${'x'.repeat(5_000)}`)).toMatch(
-      /what it would have to see is \d+ bytes long, and maxMessageBytes is 4096/,
+      /the message has \d+ bytes, and maxMessageBytes is 4096/,
     )
     expect(await outcome(session)).toContain('went-through')
   })

@@ -46,7 +46,7 @@ async function supervise(transport: AhpTransport, log: string): Promise<void> {
   const [fine, removed, pushed] = toolResults(server, 3)
   expect(fine).toContain('fine')
   expect(removed).toContain('Blocked by the supervisor: Nothing is deleted here')
-  expect(pushed).toContain('the supervisor wants a person to decide: Pushing is for a person to decide')
+  expect(pushed).toContain('the supervisor requires that a user decides: Pushing is for a person to decide')
   await session.close()
   const events = (await readFile(log, 'utf8'))
     .trim()

@@ -227,7 +227,7 @@ export class ScheduleRunner {
       this.#begin()
     } catch (error) {
       const message = messageOf(error)
-      if (message !== this.#lookError) this.#notice(`The store could not be looked at: ${message}`)
+      if (message !== this.#lookError) this.#notice(`The store could not be read: ${message}`)
       this.#lookError = message
     }
   }

@@ -13,7 +13,7 @@ import { type Connected, clusterKeyOf, connect } from './connect.js'
 
 /** Adds a run to the queue and prints its id. */
 export const submitRun: Action = async (args, io) => {
-  const prompt = args.required(0, 'PROMPT', 'Say what is to be done: capstan runs submit "PROMPT"')
+  const prompt = args.required(0, 'PROMPT', 'Usage: capstan runs submit "PROMPT"')
   const notBefore = args.value('not-before')
   if (notBefore !== undefined && Number.isNaN(Date.parse(notBefore)))
     throw new UsageError(

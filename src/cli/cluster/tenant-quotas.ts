@@ -15,7 +15,7 @@ export const tenantQuotaFlags: readonly OptionSpec[] = [
     name: 'tier-quota',
     value: 'tier=amount',
     repeatable: true,
-    summary: 'The same for tenants of this tier, instead',
+    summary: 'Another amount for tenants of this tier',
   },
   { name: 'quota-period', value: 'day|month', summary: 'The period of quotas, in UTC (default: day)' },
 ]

@@ -7,7 +7,7 @@ export const command: Command = {
   usage: ['status [--watch] [--json]', 'drain NODE'],
   actions: {
     status: 'Print the nodes, the lanes, takeovers and dead letters',
-    drain: 'Ask a node to give its runs back and to end',
+    drain: 'Make a node release its runs and end',
   },
   options: [
     ...databaseFlags,

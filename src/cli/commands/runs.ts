@@ -46,7 +46,7 @@ export const command: Command = {
       name: 'decision',
       value: 'decision',
       choices: ['once', 'session', 'always', 'reject'],
-      summary: 'answer: What you decide',
+      summary: 'answer: Your decision',
     },
     {
       name: 'answer',

@@ -21,7 +21,7 @@ const otherFlags = ['session', 'continue', 'agent', 'directory', 'store']
 export const command: Command = {
   usage: ['[--workspace [NAME=]DIR …] [--slots N] [--lane NAME …]'],
   description: `Executes runs of the cluster until it gets SIGTERM or SIGINT. Its configuration gives the model, the tools, the rules and the workspaces; a
-submitted run can only restrict them. On SIGTERM it takes no more runs, finishes the rounds of active ones and gives them back, so another worker continues
+submitted run can only restrict them. On SIGTERM it takes no more runs, finishes the rounds of active ones and releases them, so another worker continues
 them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answer approvals.`,
   options: [
     ...databaseFlags,
@@ -39,7 +39,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       name: 'tier-limit',
       value: 'tier=n',
       repeatable: true,
-      summary: 'The same for tenants of this tier',
+      summary: 'Another limit for tenants of this tier',
     },
     ...tenantQuotaFlags,
     {

@@ -111,7 +111,7 @@ async function limits(): Promise<Finding> {
         area: 'limits',
         state: 'ok',
         message,
-        hint: 'What is measured is noticed within a second or so. To have the kernel enforce it, run where control groups can be created: in a delegated group (systemd: Delegate=yes), or as root of the machine.',
+        hint: 'A measured limit is noticed within about a second. To have the kernel enforce it, run where control groups can be created: in a delegated group (systemd: Delegate=yes), or as root of the machine.',
       }
     : { area: 'limits', state: 'ok', message }
 }

@@ -55,15 +55,15 @@ export const sandboxFlags: readonly OptionSpec[] = [
     name: 'allow-host',
     value: 'host',
     repeatable: true,
-    summary: 'Let sandboxed commands connect to this host',
+    summary: 'Allow sandboxed commands to connect to this host',
   },
   {
     name: 'read-only-host',
     value: 'host',
     repeatable: true,
-    summary: 'Let only GET and HEAD pass to this allowed host, or to all with "*"',
+    summary: 'Allow only GET and HEAD to this allowed host, or to all with "*"',
   },
-  { name: 'git-fetch', summary: 'Let git read from read-only hosts' },
+  { name: 'git-fetch', summary: 'Allow git to read from read-only hosts' },
   {
     name: 'host-secret',
     value: 'host=env:name',

@@ -186,7 +186,7 @@ describe('a conversation that is too long', () => {
     })
     await run(parts, user('next'))
     expect(model.requests.some(isSummary)).toBe(false)
-    expect(events).toContainEqual({ type: 'compaction_failed', error: 'a hook held it back: not now' })
+    expect(events).toContainEqual({ type: 'compaction_failed', error: 'a hook blocked it: not now' })
   })
 
   it('is summarised in parts when it is longer than the model’s window', async () => {

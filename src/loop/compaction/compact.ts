@@ -42,7 +42,12 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
   if (forced === undefined && used < limit) return false
   if (!settings.auto && !manual) return false
   if (!manual && gauge.failedCompactions >= maxFailures)
-    throw tooLarge(gauge, used, limit, new Error('what the provider counted after each summary was too much'))
+    throw tooLarge(
+      gauge,
+      used,
+      limit,
+      new Error('the provider still counts too many tokens after each summary'),
+    )
   try {
     await parts.observe?.('pre_compact', {
       message_count: conversation.view.length,
@@ -51,7 +56,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
       ...omitUndefined({ focus }),
     })
   } catch (error) {
-    parts.emit({ type: 'compaction_failed', error: `a hook held it back: ${messageOf(error)}` })
+    parts.emit({ type: 'compaction_failed', error: `a hook blocked it: ${messageOf(error)}` })
     return false
   }
   const before = { tokens: used, messages: conversation.view.length, percent: percentOf(used, parts.model()) }
@@ -181,7 +186,7 @@ function tooLarge(gauge: ContextGauge, used: number, limit: number, error: unkno
   gauge.failedCompactions = 0
   return new RunError(
     'compaction_failed',
-    `The conversation has about ${used} tokens, ${limit} fit (autoCompactThreshold of the model's window), and it could not be made smaller twice in a row: ${messageOf(error)}. Begin a new session, or use a model with a larger window.`,
+    `The conversation has about ${used} tokens, ${limit} fit (autoCompactThreshold of the model's window), and compaction failed twice in a row: ${messageOf(error)}. Start a new session, or use a model with a larger window.`,
     { cause: error },
   )
 }

@@ -88,8 +88,7 @@ export class StdioChannel implements Channel {
     if (stdin?.writable === false && !this.#isOver) await withTimeout(this.#ended, maxExitWaitMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
-    if (stdin.writableLength > maxUnread)
-      throw new McpError('mcp_unavailable', 'it does not read what it is sent')
+    if (stdin.writableLength > maxUnread) throw new McpError('mcp_unavailable', 'it does not read its input')
     stdin.write(`${JSON.stringify(message)}\n`)
   }
 

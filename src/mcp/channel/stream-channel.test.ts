@@ -40,7 +40,7 @@ describe('StreamChannel', () => {
     const { input, onclose, channel } = await open(60_000)
     input.end()
     await expect.poll(() => onclose.mock.calls).toHaveLength(1)
-    await expect(channel.send(answer(1))).rejects.toThrow('the other side has gone')
+    await expect(channel.send(answer(1))).rejects.toThrow('the client has disconnected')
   })
 
   it('answers requests that arrived before the end of the input, then closes', async () => {

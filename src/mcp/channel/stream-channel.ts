@@ -46,7 +46,7 @@ export class StreamChannel implements Channel {
   }
 
   async send(message: Message): Promise<void> {
-    if (this.#closed) throw new Error('the other side has gone')
+    if (this.#closed) throw new Error('the client has disconnected')
     this.#output.write(`${JSON.stringify(message)}\n`)
     this.#unanswered.sent(message)
     if (this.#draining !== undefined && this.#unanswered.count === 0) await this.close()

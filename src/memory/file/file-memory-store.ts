@@ -149,7 +149,7 @@ const full: readonly [MemoryErrorCode, string] = [
 ]
 const fileInTheWay: readonly [MemoryErrorCode, string] = [
   'memory_unwritable',
-  'a file is where a directory has to be; move it away',
+  'there is a file where a directory is needed; move it away',
 ]
 const denied = 'give this process the permission to use the directory of the memories'
 
@@ -162,6 +162,6 @@ const meanings: Readonly<Record<string, readonly [MemoryErrorCode, string]>> = {
   EROFS: ['memory_unwritable', 'the file system is read-only; choose another directory for the memories'],
   ENOTDIR: fileInTheWay,
   EEXIST: fileInTheWay,
-  ENOENT: ['memory_failed', 'its directory is gone; try again'],
-  EISDIR: ['memory_unwritable', 'a directory is where a file has to be; move it away'],
+  ENOENT: ['memory_failed', 'its directory was removed; try again'],
+  EISDIR: ['memory_unwritable', 'there is a directory where a file is needed; move it away'],
 }

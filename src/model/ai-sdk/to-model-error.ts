@@ -19,7 +19,7 @@ export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolea
   if (name === 'AI_LoadAPIKeyError' || name === 'LoadAPIKeyError')
     return new ModelError('model_auth', `${nameOf(place)} has no API key: ${messageOf(thrown)}`, facts)
   if (/TypeValidation|JSONParse|EmptyResponseBody|InvalidResponseData|NoContentGenerated/.test(name))
-    return badResponse(place, 'sent what is not an answer', emitted, thrown)
+    return badResponse(place, 'sent something that is not an answer', emitted, thrown)
   if (/Unsupported|InvalidPrompt|InvalidArgument|NoSuchModel/.test(name))
     return new ModelError(
       'model_request_refused',
@@ -48,7 +48,7 @@ export function endError(
 ): ModelError | undefined {
   const silent = end?.finish === 'other' && end.raw === undefined
   if (end === undefined || (mustSayWhy && silent))
-    return badResponse(place, 'broke off before it had finished', emitted)
+    return badResponse(place, 'was cut off before it had finished', emitted)
   if (end.finish === 'error') return badResponse(place, `ended with "${end.raw ?? 'error'}"`, emitted)
   return undefined
 }

@@ -157,7 +157,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       if (!replay.over && id === lastSent) broken(notRepeatable('it did not repeat its earlier requests'))
     },
     async end() {
-      over.abort(new DOMException('the program is over', 'AbortError'))
+      over.abort(new DOMException('the program has ended', 'AbortError'))
       for (const timer of timers) clearTimeout(timer)
       slots.open()
       if (running.size > 0) await withTimeout(Promise.allSettled(running), callGraceMs)

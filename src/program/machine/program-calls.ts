@@ -102,7 +102,7 @@ export function createProgramCalls(
 }
 
 const interrupted =
-  'interrupted, outcome unknown: the process ended while this call ran. Look at what it did before you repeat it.'
+  'interrupted, outcome unknown: the process ended while this call ran. Check what it did before you repeat it.'
 
 /** A request of a script. `tool` is its name in the list of tools and in the record. */
 type Wish =

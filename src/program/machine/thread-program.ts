@@ -80,7 +80,7 @@ async function serve(
 
   const post = (operation: string, id: number, text: string): string | undefined => {
     const { running } = state
-    if (running === undefined || state.ended !== undefined) return 'the program is over'
+    if (running === undefined || state.ended !== undefined) return 'the program has ended'
     if (state.waiting >= maxWaiting) return `PTC script has more than ${maxWaiting} calls in flight`
     if (operation === 'sleep') {
       const ms = JSON.parse(text) as unknown

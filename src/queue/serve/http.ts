@@ -38,7 +38,7 @@ export async function serveHttp(board: TaskBoard, options: ServeQueueOptions): P
   if (!loopback.has(host) && !allowRemote)
     throw new QueueError(
       'queue_config',
-      `host '${host}' lets other machines in. Say allowRemote: true when that is meant.`,
+      `host '${host}' allows other machines to connect. Set allowRemote: true if that is intended.`,
     )
   const server = createServer({ maxHeaderSize: 16 * 1024 }, (request, response) => {
     void answer(board, options, request, response)
@@ -75,12 +75,12 @@ function refuse(
   { method, url = '', headers }: IncomingMessage,
   token: string,
 ): { readonly status: number; readonly error: string } | undefined {
-  if (headers.origin !== undefined) return { status: 403, error: 'Browsers are not let in.' }
+  if (headers.origin !== undefined) return { status: 403, error: 'Browsers are not allowed.' }
   const [scheme = '', shown = ''] = (headers.authorization ?? '').split(' ')
   if (scheme.toLowerCase() !== 'bearer' || !isSame(shown, token))
     return { status: 401, error: 'The bearer token is missing or wrong.' }
   if (method !== 'POST' || !url.startsWith('/v1/'))
-    return { status: 404, error: 'There is only POST /v1/<method>.' }
+    return { status: 404, error: 'Only POST /v1/<method> is supported.' }
   return undefined
 }
 

@@ -91,5 +91,5 @@ function list(value: unknown, name: string): readonly unknown[] {
 }
 
 function wrong(what: string): QueueError {
-  return new QueueError('queue_config', `The request cannot be understood: ${what}.`)
+  return new QueueError('queue_config', `The request is invalid: ${what}.`)
 }

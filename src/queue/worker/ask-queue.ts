@@ -55,7 +55,7 @@ export function askOverStreams(streams: WorkerStreams): Queue {
   })
   const closed = new Promise<void>((resolve) => {
     lines.on('close', () => {
-      for (const { reject } of waiting.values()) reject(new Error('The queue is gone.'))
+      for (const { reject } of waiting.values()) reject(new Error('The queue has disconnected.'))
       resolve()
     })
   })

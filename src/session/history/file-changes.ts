@@ -159,7 +159,7 @@ export class FileChanges {
     if (file === undefined)
       set.files.set(path, {
         path,
-        before: before ?? { kind: 'unknown', why: 'what it was before is not in the log' },
+        before: before ?? { kind: 'unknown', why: 'its earlier content is not in the log' },
         written: [after],
         undone: false,
       })

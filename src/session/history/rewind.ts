@@ -70,7 +70,7 @@ export function unrewind(kernel: SessionKernel): Promise<number> {
     if (conversation.rewound.length === 0)
       throw new HistoryError(
         'nothing_rewound',
-        'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to continue from both.',
+        'There is no rewind to undo: nothing was rewound, or a message was added since. Fork the session to continue from both.',
       )
     await kernel.log.recorder?.open()
     const before = conversation.kept.length
@@ -89,7 +89,7 @@ function refuseUnlessUser({ log: { conversation } }: SessionKernel, messageId: s
   if (target.message.role !== 'user')
     throw new HistoryError(
       'not_a_user_message',
-      `Message '${messageId}' is of the role ${target.message.role}. Only a message of the user can be gone back to; see session.messages().`,
+      `Message '${messageId}' is of the role ${target.message.role}. A session can be rewound only to a message of the user; see session.messages().`,
     )
 }
 

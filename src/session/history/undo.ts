@@ -127,7 +127,7 @@ async function putBack(
   try {
     const now = await lookAt(files, file.path)
     const { before, path } = file
-    if (before.kind === 'unknown') return `it was not kept: ${before.why}`
+    if (before.kind === 'unknown') return `it was not saved: ${before.why}`
     if (isAsBefore(file, now)) return 'unchanged'
     const moved = whyMovedOn(kernel, set, file, now)
     if (moved !== undefined) return moved
@@ -151,7 +151,7 @@ type Now = { readonly version: string | undefined; readonly bytes?: Uint8Array }
 
 async function lookAt(files: WorkspaceFiles, path: string): Promise<Now> {
   try {
-    if (await isLink(files, path)) throw new Error('a link leads elsewhere from there now')
+    if (await isLink(files, path)) throw new Error('a link there now leads elsewhere')
     const { version, bytes } = await files.read(path)
     return { version, bytes }
   } catch (error) {
@@ -172,7 +172,7 @@ function whyMovedOn(
 ): string | undefined {
   if (written.includes(version ?? null)) return undefined
   const later = changes.laterWriter(id, path)
-  const what = version === undefined ? 'it is gone' : 'it is not what the run left'
+  const what = version === undefined ? 'it is gone' : 'it has changed'
   return later === undefined
     ? `${what}: another process or user changed it since`
     : `${what}: '${later}' changed it since, undo that first`
@@ -184,9 +184,9 @@ async function contentOf(
   file: ChangedFile,
 ): Promise<Uint8Array | string> {
   const bytes = await changes.content(file)
-  if (bytes === undefined) return 'what it was before is not kept any more'
+  if (bytes === undefined) return 'its earlier content is no longer saved'
   const isIt = file.before.kind === 'file' && (await versionOf(bytes)) === file.before.version
-  return isIt ? bytes : 'what was kept of it is damaged'
+  return isIt ? bytes : 'its saved content is damaged'
 }
 
 /** Directories that were made for a file, the innermost first, as long as nothing else is in them. */
@@ -218,7 +218,7 @@ async function describe(
         : before.kind === 'none'
           ? 'created'
           : 'modified'
-  if (before.kind === 'unknown') return { path, kind, undone, whyNot: `it was not kept: ${before.why}` }
+  if (before.kind === 'unknown') return { path, kind, undone, whyNot: `it was not saved: ${before.why}` }
   try {
     const now = await lookAt(files, path)
     if (isAsBefore(file, now)) return undone ? { path, kind, undone } : undefined

@@ -118,10 +118,10 @@ function whatIsKnown(
 }
 
 const unknown =
-  'interrupted, outcome unknown: the process ended while this call ran. Look at what it did before you repeat it.'
+  'interrupted, outcome unknown: the process ended while this call ran. Check what it did before you repeat it.'
 const mayRepeat =
-  'interrupted, outcome unknown: the process ended while this call ran. It does no harm to make it again.'
-const neverBegan = 'This call was not begun: the process ended before. Make it again if it is still needed.'
+  'interrupted, outcome unknown: the process ended while this call ran. It can be made again safely.'
+const neverBegan = 'This call was not started: the process ended before. Make it again if it is still needed.'
 const stillWaited =
-  'This call was not begun: the process ended while it waited for an approval. Make it again if it is still needed.'
-const neverApproved = 'This call was not begun: it was not approved in time.'
+  'This call was not started: the process ended while it waited for an approval. Make it again if it is still needed.'
+const neverApproved = 'This call was not started: it was not approved in time.'

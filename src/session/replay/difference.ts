@@ -85,7 +85,7 @@ function wordsFor(
   if (expected === undefined)
     return `Message ${position + 1}: nothing more was recorded, and there is one of the role ${found?.role ?? 'unknown'}: ${shown(found?.content)}.`
   if (found === undefined)
-    return `Message ${position + 1}: one of the role ${expected.role} was recorded, and nothing came: ${shown(expected.content)}.`
+    return `Message ${position + 1}: one of the role ${expected.role} was recorded, and none came: ${shown(expected.content)}.`
   if (place === undefined) return `Message ${position + 1} differs.`
   const [left, right] = around(place.expected, place.found)
   return `Message ${position + 1} (${expected.role}) differs at ${place.path}: expected ${left}, found ${right}.`

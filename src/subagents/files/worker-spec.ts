@@ -78,7 +78,7 @@ export function workerAgent(
   // A worker that was meant to have few tools must not get all of them.
   const restricts = toolFields.find((field) => fields[field] !== undefined)
   if (restricts !== undefined)
-    throw new AgentFileError(`a worker has no field '${restricts}': say what it may in permissions`)
+    throw new AgentFileError(`a worker has no field '${restricts}': set its access in permissions`)
   const kind = wordField(fieldOf(fields, 'kind'), 'kind', workerKinds) ?? 'custom'
   const like = likeness[kind]
   const base = like === undefined ? undefined : agentNamed(like, known)

@@ -61,7 +61,7 @@ export function openStdio(transport: StdioTransport): OpenWire {
     return {
       send(text) {
         if (child.stdin.writableLength > maxUnread * maxMessageBytes)
-          throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
+          throw new SupervisionError('supervision_protocol', 'it does not read its input')
         child.stdin.write(`${text}\n`)
       },
       async close() {

@@ -27,7 +27,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
         resolve({
           send(text) {
             if (socket.writableLength > maxUnread * maxMessageBytes)
-              throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
+              throw new SupervisionError('supervision_protocol', 'it does not read its input')
             socket.write(`${text}\n`)
           },
           async close() {

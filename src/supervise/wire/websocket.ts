@@ -34,7 +34,7 @@ export function openWebSocket(transport: WebSocketTransport): OpenWire {
         resolve({
           send(text) {
             if (socket.bufferedAmount > maxUnread * maxMessageBytes)
-              throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
+              throw new SupervisionError('supervision_protocol', 'it does not read its input')
             socket.send(text)
           },
           async close() {

@@ -108,7 +108,7 @@ const tooLong = `it is longer than ${maxPathBytes - 1} bytes; use a shorter path
 
 function textProblem(style: PathStyle, path: string): string | undefined {
   if (path === '') return 'it is empty; use "." for the workspace root'
-  if (path.includes('\0')) return 'it holds a NUL character; take it out'
+  if (path.includes('\0')) return 'it contains a NUL character; remove it'
   // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
   if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it again'
   const bytes = byteLength(path)
@@ -121,7 +121,7 @@ function textProblem(style: PathStyle, path: string): string | undefined {
 
 function windowsProblem(path: string, names: readonly string[]): string | undefined {
   if (/^[\\/]/.test(path))
-    return 'network, device and drive-less absolute paths are not taken; write it relative to the workspace'
+    return 'network, device and drive-less absolute paths are not supported; write it relative to the workspace'
   const plain = /^[A-Za-z]:[\\/]/.test(path) ? names.slice(1) : names
   for (const name of plain) {
     if (name === '.' || name === '..') continue

@@ -222,5 +222,5 @@ for (const [name, errorClass] of Object.entries({
 
 function describeChange(expected: string | null, version: string | undefined): string {
   if (expected === null) return 'exists already'
-  return version === undefined ? 'is gone since it was read' : 'changed since it was read'
+  return version === undefined ? 'was removed since it was read' : 'changed since it was read'
 }

@@ -147,7 +147,7 @@ describe('local files', () => {
     })
     rmSync(at('f'))
     await expect(files.write('f', 'three', { ifVersion: version })).rejects.toThrow(
-      'is gone since it was read',
+      'was removed since it was read',
     )
   })
 

@@ -40,6 +40,6 @@ const problems: Readonly<Record<string, string>> = {
   ENOTEMPTY: 'the directory is not empty; remove what is in it first',
   EBUSY: 'it is in use (a mount point, perhaps)',
   EXDEV: 'it cannot be moved to another file system',
-  EINVAL: 'the operating system takes this for meaningless (a directory cannot be moved into itself)',
+  EINVAL: 'the operating system rejects this as invalid (a directory cannot be moved into itself)',
   EIO: 'the disk reported an error; the outcome is unknown, read the file before you continue',
 }

@@ -30,6 +30,6 @@ function readEntry(entry: string): { readonly name: string; readonly port?: numb
   if (host !== undefined) return host
   throw new NetError(
     'net_request_invalid',
-    `allowPrivate lists hosts, each a name or address with or without a port; ${JSON.stringify(entry)} is none.`,
+    `allowPrivate lists hosts, each a name or address with or without a port; ${JSON.stringify(entry)} is not one.`,
   )
 }

@@ -142,7 +142,7 @@ function withRule(text: string, rule: Rule, scope: Scope): string {
     return other !== undefined && sameInFile(one, other)
   })
   if (!same || read.length !== expected.length)
-    throw new Error('with the new rule it would say something else than was agreed to')
+    throw new Error('with the new rule its content would differ from what was approved')
   return next
 }
 
@@ -169,7 +169,7 @@ function withoutRules(
     return other !== undefined && sameInFile(rule, other)
   }
   if (read.length !== expected.length || !expected.every(isSame))
-    throw new Error('without the rule it would say something else; edit the file by hand')
+    throw new Error('without the rule its other rules would change; edit the file by hand')
   return next
 }
 

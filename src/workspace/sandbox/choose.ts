@@ -74,7 +74,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   const own = [ledger.directory, ...(await madeBase(options.scratchBase))]
   for (const root of roots) {
     await checkRoot(root)
-    if (own.includes(root)) throw new SandboxRootError(root, 'Capstan keeps its own files there')
+    if (own.includes(root)) throw new SandboxRootError(root, 'Capstan stores its own files there')
   }
   const { bubblewrap } = options
   const named = sandboxBackends.find((backend) => backend === choice.mode)

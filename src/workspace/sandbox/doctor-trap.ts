@@ -233,7 +233,7 @@ function judge({
     check('control groups', saw('control-group'), 'no group of the machine can be joined or changed'),
     withPerl('files by handle', saw('file-handle'), 'refused'),
     withPerl('sockets below IP', saw('raw-socket'), 'refused'),
-    check('commands work inside', works, 'the workspace takes writes'),
+    check('commands work inside', works, 'the workspace is writable'),
     check(
       'write outside the workspace',
       [...outside.filter((path) => existsSync(path)), ...saw('reopened')],
@@ -264,7 +264,7 @@ function judge({
     namespaces || process.getuid?.() !== 0
       ? check('user inside', saw('root-inside'), 'not root')
       : apart('user inside', "the user number is the host's, root, without capabilities"),
-    check('kernel settings', saw('kernel-setting'), '/proc/sys and the like take no writes'),
+    check('kernel settings', saw('kernel-setting'), '/proc/sys and the like are not writable'),
     check('kernel memory and firmware', saw('kernel-memory'), 'covered'),
     check('kernel keyrings', saw('keyring', 'no-filter', 'vsock'), 'refused by a system call filter'),
     check('inherited descriptors', saw('descriptor'), 'closed'),

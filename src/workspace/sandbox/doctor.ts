@@ -91,7 +91,7 @@ async function prove(backend: SandboxBackend, options: DetectOptions): Promise<S
   if (broken.length === 0) return detection
   return {
     kind: 'none',
-    reason: `${backend} is there but does not hold (${broken.map(({ check, detail }) => `${check}: ${detail}`).join('; ')})`,
+    reason: `${backend} exists but does not confine (${broken.map(({ check, detail }) => `${check}: ${detail}`).join('; ')})`,
     advice:
       'Run the doctor for the whole list, and do not trust this machine with commands until it is clean.',
   }

@@ -164,7 +164,7 @@ function restoreLink({ path, target }: Link): string[] {
   if (stat?.isSymbolicLink() === true && readlinkSync(path) === target) return []
   if (stat !== undefined) renameSync(path, freeName(`${path}.refused`))
   symlinkSync(target, path)
-  return [`${basename(path)} is protected: the link was put back as it was.`]
+  return [`${basename(path)} is protected: the link was restored.`]
 }
 
 function freeName(wanted: string): string {

@@ -12,12 +12,12 @@ export function explainRefusedPaths(paths: readonly string[], roots: readonly st
     ...(repositories.length === 0
       ? []
       : [
-          `Git repositories cannot be made or changed by this command, so these were refused: ${listOf(repositories)}. Run git init or git clone alone on a line, in the foreground.`,
+          `Git repositories cannot be created or changed by this command, so these were refused: ${listOf(repositories)}. Run git init or git clone alone on a line, in the foreground.`,
         ]),
     ...(others.length === 0
       ? []
       : [
-          `Control files, which programs outside the sandbox obey, cannot be made by commands, so these were refused: ${listOf(others)}.`,
+          `Control files, which programs outside the sandbox use, cannot be created by commands, so these were refused: ${listOf(others)}.`,
         ]),
   ]
 }
@@ -64,7 +64,7 @@ export function explainRefusals(
     )
   }
   if (masked.length > 0 && /permission denied|EACCES/i.test(outcome.output)) {
-    found.push(`Files that rules keep from being read are hidden from commands: ${listOf(masked)}.`)
+    found.push(`Files that rules deny reading are hidden from commands: ${listOf(masked)}.`)
   }
   return found
 }

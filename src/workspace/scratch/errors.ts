@@ -15,7 +15,7 @@ export class ScratchFullError extends CapstanError {
   constructor(bytes: number, limit: number) {
     super(
       'scratch_full',
-      `The session's scratch directory is full: ${bytes} more bytes would pass its limit of ${limit}. Produce less output.`,
+      `The session's scratch directory is full: ${bytes} more bytes would exceed its limit of ${limit}. Produce less output.`,
     )
   }
 }

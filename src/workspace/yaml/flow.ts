@@ -37,8 +37,8 @@ export function readFlow(source: SourceText, offset: number, depth: number): Rea
 
 /** Sets a key of a mapping, which must be new and harmless. */
 export function setKey(source: SourceText, map: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__' || key === '<<') throw source.problem(`the key ${quoted(key)} is not taken`)
-  if (Object.hasOwn(map, key)) throw source.problem(`the key ${quoted(key)} is there twice`)
+  if (key === '__proto__' || key === '<<') throw source.problem(`the key ${quoted(key)} is not allowed`)
+  if (Object.hasOwn(map, key)) throw source.problem(`the key ${quoted(key)} occurs twice`)
   map[key] = value
 }
 
@@ -50,10 +50,10 @@ export function refuseSigns(source: SourceText, text: string): void {
 }
 
 const signs: Readonly<Record<string, string>> = {
-  '&': 'the sign of an anchor, which is not taken',
-  '*': 'the sign of an alias, which is not taken',
-  '!': 'the sign of a tag, which is not taken',
-  '%': 'the sign of a directive, which is not taken',
+  '&': 'the sign of an anchor, which is not supported',
+  '*': 'the sign of an alias, which is not supported',
+  '!': 'the sign of a tag, which is not supported',
+  '%': 'the sign of a directive, which is not supported',
   '@': '"@", which means nothing',
   '`': 'a backquote, which means nothing',
 }

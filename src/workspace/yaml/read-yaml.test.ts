@@ -170,7 +170,7 @@ describe('the YAML parser', () => {
     ['a tag in a list', 'a: [1, !x 2]', 1, 'tag'],
     ['a merge', 'a: 1\n<<: 2', 2, '"<<"'],
     ['a key for the prototype', 'a:\n  __proto__: { x: 1 }', 2, '__proto__'],
-    ['the same key twice', 'a: 1\nb: 2\na: 3', 3, '"a" is there twice'],
+    ['the same key twice', 'a: 1\nb: 2\na: 3', 3, '"a" occurs twice'],
     ['a tab for blanks', 'a:\n\tb: 1', 2, 'tab'],
     ['a quote without its end', 'a: 1\nb: "open\n', 2, 'never closed'],
     ['a bracket without its end', 'a: [1, 2', 1, 'never closed|expected'],

@@ -30,7 +30,7 @@ export class SourceText {
       const indent = indentOf(line)
       const text = trimBlanksEnd(line.slice(indent))
       if (text !== '' && !text.startsWith('#')) {
-        if (text.startsWith('\t')) throw this.problem('indented with a tab; use blanks')
+        if (text.startsWith('\t')) throw this.problem('indented with a tab; use spaces')
         return { indent, text }
       }
       this.at += 1

@@ -135,12 +135,12 @@ const commandLimits: Shape<CommandLimitsConfig> = {
 }
 
 const goal: Shape<GoalConfig> = {
-  description: field(text, 'what must be true in the end; required'),
+  description: field(text, 'what must be true at the end; required'),
   check: field(
     oneOrMore(text),
     'commands that must all succeed; they run with the permissions of the model. Without them a model judges',
   ),
-  judge: field(modelName, 'model that judges, where there is no `check` (default: that of the session)'),
+  judge: field(modelName, 'model that judges, if there is no `check` (default: that of the session)'),
   maxRounds: field(whole(1), 'maximum number of rounds (default: 200)'),
   maxTimeMs: field(whole(1), 'maximum time in milliseconds (default: 3600000)'),
   maxCostUsd: field(amount(), 'maximum cost in US dollars (default: none)'),
@@ -220,7 +220,7 @@ export const agentShape: Shape<AgentConfig> = {
     'how commands are confined: `required` or the name of a sandbox refuses commands without it (default: "auto")',
   ),
   commandLimits: field(group(commandLimits), 'limits of each command'),
-  network: field(group(network), 'what commands in the sandbox can reach'),
+  network: field(group(network), 'network access of commands in the sandbox'),
   maxParallelTasks: field(whole(1), 'maximum number of tasks that run at the same time'),
   autoParallel: field(flag, 'takes precedence over `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
   autoDelegation: field(group(autoDelegation), 'when work is delegated to subagents'),
@@ -240,7 +240,7 @@ export const agentShape: Shape<AgentConfig> = {
   queue: field(group(queue), 'lanes in which tool calls wait'),
   taskScheduler: field(group(taskScheduler), 'limits for tasks of the agent'),
   search: field(group(search), 'web search'),
-  goal: field(group(goal), 'what runs work towards until it is reached once'),
+  goal: field(group(goal), 'goal of the runs, until it is reached once'),
   cluster: field(group(cluster), 'limits of tenants and of the queue, for workers of a cluster'),
   telemetry: field(group(telemetry), 'send telemetry over OTLP; an empty block uses the defaults'),
   mcpServers: field(mcpServers, 'MCP server whose tools are offered; its label is its name', 'mcpServer'),

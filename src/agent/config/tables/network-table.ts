@@ -12,10 +12,10 @@ const secretShape: Shape<SecretFields> = {
   value: field(secret, 'the secret; write `env("NAME")`'),
   file: field(
     path,
-    'file with the secret, in place of `value`; read for each request, closed to tools and commands',
+    'file with the secret, in place of `value`; read for each request, not accessible to tools and commands',
   ),
   header: field(header, 'name of the header (default: "authorization")'),
-  prefix: field(text, 'what comes before the secret (default: "Bearer " without `header`, else nothing)'),
+  prefix: field(text, 'text before the secret (default: "Bearer " without `header`, else nothing)'),
   plainHttp: field(flag, 'send it over plain http too (default: false)'),
 }
 
@@ -46,16 +46,16 @@ const limits: Shape<NetworkLimitsConfig> = {
 }
 
 export const network: Shape<NetworkConfig> = {
-  allowHosts: field(listOf(text), 'hosts that commands reach (default: none)'),
+  allowHosts: field(listOf(text), 'hosts that commands can connect to (default: none)'),
   allowPrivate: field(
     flagOr(listOf(text)),
-    'private addresses that commands and tools reach: `true`, or a list of hosts (default: none)',
+    'private addresses that commands and tools can connect to: `true`, or a list of hosts (default: none)',
   ),
   readOnly: field(
     flagOr(listOf(text)),
-    'hosts to which only GET and HEAD pass: `true` for all, or a list (default: false)',
+    'hosts that allow only GET and HEAD: `true` for all, or a list (default: false)',
   ),
-  gitFetch: field(flag, 'let git read from read-only hosts (default: false)'),
+  gitFetch: field(flag, 'allow git to read from read-only hosts (default: false)'),
   secrets: field(secrets, 'secret that the proxy adds for one host; its label is the host', 'secret'),
   certificates: field(path, 'PEM file with further certificate authorities for servers of inspected hosts'),
   limits: field(group(limits), 'limits of the network for one command'),

@@ -60,9 +60,9 @@ const reach: Shape<Reach> = {
   caFile: field(path, 'file with certificates (PEM) that are trusted in addition to the usual ones'),
   promptCache: field(
     word(['off', '5m', '1h', '24h']),
-    'how long the provider retains the beginning of requests (default: its own choice)',
+    'how long the provider caches the start of requests (default: its own choice)',
   ),
-  rateLimit: field(group(rateLimit), 'how much each model is asked at most, over all sessions of the agent'),
+  rateLimit: field(group(rateLimit), 'rate limits of each model, over all sessions of the agent'),
   sessionIdHeader: field(header, 'name of a header that is set to the session id'),
   headers: field(headers, 'additional headers of each request'),
 }

@@ -122,7 +122,7 @@ function judge(
   )
   const unable = missing.length === 0 ? [] : [`${missing.join(', ')} is missing; it ended with ${code}`]
   return [
-    check('commands work inside', unable, 'the workspace takes writes, and the proxy is reached'),
+    check('commands work inside', unable, 'the workspace is writable, and the proxy is reached'),
     check('read a secret', saw('read-outside', 'list-outside', 'read-home'), 'refused'),
     check('write outside the workspace', saw('write-outside', 'change-outside'), 'refused'),
     check('links', saw('hard-link', 'symbolic-link'), 'none leads out'),
