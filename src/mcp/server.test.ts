@@ -182,7 +182,7 @@ describe('McpServer', () => {
       error: expect.stringContaining('it ended with exit code 3'),
     })
     expect(server.status().error).not.toContain('hunter2')
-    await expect(server.call('look', {}, context)).rejects.toThrow('It is tried again before the next turn')
+    await expect(server.call('look', {}, context)).rejects.toThrow('It is tried again before the next round')
     expect(program.starts).toBe(1)
     // The host may insist.
     await server.connect()

@@ -155,7 +155,7 @@ describe('StreamPeer', () => {
 describe('assertFits', () => {
   it('counts bytes, not characters', () => {
     expect(() => assertFits('üü', 4)).not.toThrow()
-    expect(() => assertFits('üü', 3)).toThrow('4 bytes long')
+    expect(() => assertFits('üü', 3)).toThrow('has 4 bytes')
   })
 })
 

@@ -108,7 +108,7 @@ describe('FT-16: a call that fails is an error with a message', { timeout: limit
   it.each([
     ['huge-result', (output: string) => output.length < 300_000],
     ['many-parts', (output: string) => output.length < 50_000],
-    ['odd-content', (output: string) => output.includes('fine') && output.includes('not understood')],
+    ['odd-content', (output: string) => output.includes('fine') && output.includes('not supported')],
   ])('%s is limited', async (fault, isFine) => {
     const session = await sessionWith()
     await session.addMcp(badServer(fault))

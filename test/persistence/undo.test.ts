@@ -115,7 +115,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const { restored, refused } = await session.undo(first.runId)
     expect(restored).toEqual([])
     expect(refused.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt'])
-    expect(refused[0]?.why).toMatch(/not what the run left: another process/)
+    expect(refused[0]?.why).toMatch(/not what the run wrote: another process/)
     expect(refused[1]?.why).toContain(second.runId)
     expect(await text('a.txt')).toBe('by hand\n')
     await session.undo(second.runId)

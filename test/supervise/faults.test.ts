@@ -45,9 +45,7 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
       const transport = badPeer(how, word, { onDisconnect })
       const { session } = await openSession([], { ...all, ahpTransport: transport })
       const said = await outcome(session)
-      expect(said).toContain(
-        'Blocked by the supervisor: the supervisor gave no decision, so this is denied',
-      )
+      expect(said).toContain('Blocked by the supervisor: the supervisor gave no decision, so this is denied')
       expect(said).toContain(why)
       await session.close()
       expect(processesWith(word)).toEqual([])

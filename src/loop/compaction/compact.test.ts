@@ -157,7 +157,7 @@ describe('a conversation that is too long', () => {
     }
     await expect(asked()).rejects.toMatchObject({
       code: 'compaction_failed',
-      message: expect.stringContaining('what the provider counted after each summary'),
+      message: expect.stringContaining('still counts too many tokens after each summary'),
     })
     expect(model.requests.filter(isSummary).length).toBeLessThan(6)
   })

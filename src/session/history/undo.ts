@@ -172,7 +172,7 @@ function whyMovedOn(
 ): string | undefined {
   if (written.includes(version ?? null)) return undefined
   const later = changes.laterWriter(id, path)
-  const what = version === undefined ? 'it is gone' : 'it has changed'
+  const what = version === undefined ? 'it is gone' : 'it is not what the run wrote'
   return later === undefined
     ? `${what}: another process or user changed it since`
     : `${what}: '${later}' changed it since, undo that first`

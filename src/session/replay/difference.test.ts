@@ -47,7 +47,7 @@ describe('differenceAt', () => {
 
   it('reports when something is missing, or when there is more than was recorded', () => {
     expect(differenceAt(2, user('a'), undefined)?.words).toMatch(
-      /^Message 3: one of the role user was recorded, and nothing came/,
+      /^Message 3: one of the role user was recorded, and none came/,
     )
     expect(differenceAt(2, undefined, user('a'))?.words).toMatch(/^Message 3: nothing more was recorded/)
     expect(differenceAt(0, user('a'), { role: 'user', content: [] })?.words).toContain('found nothing')

@@ -119,9 +119,9 @@ describeWithBubblewrap('names that a command must not create', () => {
     expect(outputs[0]).toContain('finished')
     expect(controlFiles(root)).toEqual([])
     expect(outputs[0]).toMatch(
-      /Control files, which programs outside the sandbox obey, .*refused: .*\.mcp\.json, \.vscode/,
+      /Control files, which programs outside the sandbox use, .*refused: .*\.mcp\.json, \.vscode/,
     )
-    expect(outputs[0]).toMatch(/Git repositories cannot be made .*refused: .*sub\/\.git/)
+    expect(outputs[0]).toMatch(/Git repositories cannot be created .*refused: .*sub\/\.git/)
   })
 
   it('do not come with a copied, unpacked, cloned or added repository', async () => {

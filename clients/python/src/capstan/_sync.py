@@ -261,7 +261,7 @@ class Session:
         return run(self._inner.unrewind())
 
     def changes(self, run_id: Optional[str]=None, diff: bool=False) -> List[Record]:
-        """What tools did to files in a run, or in the last that left a change."""
+        """The file changes of tools in a run, or in the last run that changed files."""
         return run(self._inner.changes(run_id, diff))
 
     def undo(self, run_id: Optional[str]=None) -> Record:

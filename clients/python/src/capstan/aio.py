@@ -397,7 +397,7 @@ class Session:
         return await self._call("unrewind")
 
     async def changes(self, run_id: Optional[str] = None, diff: bool = False) -> List[Record]:
-        """What tools did to files in a run, or in the last that left a change."""
+        """The file changes of tools in a run, or in the last run that changed files."""
         return wrap(await self._call("changes", runId=run_id, diff=diff))
 
     async def undo(self, run_id: Optional[str] = None) -> Record:
