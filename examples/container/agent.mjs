@@ -124,7 +124,7 @@ function kindOf(entry) {
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line)
   const operation = Object.hasOwn(operations, request.op) ? operations[request.op] : undefined
-  // Not awaited: a long read does not hold up the others.
+  // Not awaited: a long read does not delay the others.
   Promise.resolve()
     .then(() => operation?.(request))
     .then((value) => send({ id: request.id, value: value ?? null }))

@@ -47,8 +47,8 @@ type Option = {
 }
 
 /**
- * The name of the second option has the rule to the letter: it is what the user agrees to. A rule that cannot be shown
- * to the letter in one line is not offered.
+ * The name of the second option has the exact rule: it is what the user approves. A rule that cannot be shown exactly
+ * in one line is not offered.
  */
 function optionsFor({ suggestion = [] }: AskRequest): readonly Option[] {
   const rules = suggestion.map(formatRule).join(', ')

@@ -89,7 +89,7 @@ function readEntries(text: string): Entry[] {
 /**
  * Formats a list of rules as a file. What a project cannot set (a source, a pin) is left out. Throws {@link
  * RuleError} for a rule that would not be parsed as the same rule: its text may come from a model, and a line break
- * in it would add rules that no user agreed to.
+ * in it would add rules that no user approved.
  */
 export function formatProjectRules(rules: readonly Rule[]): string {
   return rules.map(writeRule).join('')

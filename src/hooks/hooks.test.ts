@@ -288,7 +288,7 @@ describe('failures', () => {
       /modified\.nonsense/,
     ],
     ['asks for a bad delay', () => ({ action: 'retry', delayMs: Number.NaN }), /its delayMs is NaN/],
-    ['asks again for ever', () => ({ action: 'retry', delayMs: 60_000 }), /called again more than 5 times/],
+    ['asks again forever', () => ({ action: 'retry', delayMs: 60_000 }), /called again more than 5 times/],
   ]
 
   describe.each(wrong)('a hook that %s', (_, handler, problem) => {

@@ -272,7 +272,7 @@ function timeFrom(now: () => number): number {
 /** Starts a hook without waiting for it. Its answer comes too late to count. */
 function letRun(table: HookTable, options: HooksOptions, hook: Hook, event: HookEvent): void {
   const run = async (): Promise<void> => {
-    // Its synchronous part must not hold up a caller that does not wait.
+    // Its synchronous part must not delay a caller that does not wait.
     await Promise.resolve()
     const answer = await callHandler(hook, event, options.after ?? afterTimeoutLoosely, undefined)
     if (answer.action === 'failed') fail(options, hook, answer.problem)

@@ -275,7 +275,7 @@ function rateLimit(
   }
 }
 
-/** What was held back, in one piece each. */
+/** The output that was delayed, in one piece each. */
 function emitAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
   for (const part of answer.content) {
     if (part.type === 'text') emit({ type: 'text_delta', text: part.text })

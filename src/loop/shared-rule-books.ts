@@ -6,7 +6,7 @@ import type { RuleBook, RuleBookOptions } from '../authority/rule-book.js'
 type Books = { readonly book: RuleBook; readonly limit?: RuleBook }
 
 /**
- * The rule books of a session, the built-in rules before its own: the very same for all sessions with the same rules in
+ * The rule books of a session, the built-in rules before its own: one object for all sessions with the same rules in
  * the same place. Reading rules is the longest part of a session's first call, and a book is larger than the rest of
  * the session; neither is changed once it is made.
  */

@@ -229,7 +229,7 @@ export async function connect(
           })
         try {
           return await ask().catch(async (error: unknown) => {
-            // The server refused the request: nothing was done. Once the user has agreed to more, it can be sent
+            // The server refused the request: nothing was done. Once the user has approved more, it can be sent
             // again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
             await unlessAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))

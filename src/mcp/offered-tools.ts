@@ -135,7 +135,7 @@ async function readTool(
   }
 }
 
-/** What a program may do is part of what was agreed to: without its sandbox it is another server. */
+/** The sandbox of a program is part of what was approved: without it, it is another server. */
 function programIdentity({ argv, cwd, sandbox, allowHosts, writable, readOnly }: StdioReach): object {
   return {
     argv,

@@ -41,7 +41,7 @@ export class McpServer implements ServerCalls {
   readonly #redact: Redact
   readonly #backoff = new Backoff(serverPause)
   readonly #closing = new AbortController()
-  /** The digest of each tool when it was first offered: what was agreed to by name was agreed to as that. */
+  /** The digest of each tool when it was first offered: an approval by name is for that definition. */
   readonly #first = new Map<string, string>()
   readonly #made = new Map<string, AnyGovernedTool>()
   #offer: KnownOffer | undefined
@@ -333,7 +333,7 @@ export class McpServer implements ServerCalls {
     }
   }
 
-  /** A connection for a call: one that was let go of is made again; one that was lost is not waited for. */
+  /** A connection for a call: an idle one that was closed is opened again; one that was lost is not waited for. */
   async #use(): Promise<Connection> {
     if (this.#connection !== undefined) return this.#connection
     if (this.#error === undefined) return this.connect()

@@ -96,7 +96,7 @@ export class McpServers {
     return this.all().flatMap((server) => server.prompts.map((prompt) => ({ server, prompt })))
   }
 
-  /** The names of those that were let go of. */
+  /** The names of those that were disconnected. */
   async disconnectIdle(thresholdMs: number): Promise<string[]> {
     const dropped = await Promise.all(
       this.all().map(async (server) =>

@@ -250,7 +250,7 @@ describe('requests to a model with a rate limit', () => {
       sent.push(time.now())
     })
     for (let turn = 0; turn < 100; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
-    // Without a response for five seconds they hold back no others.
+    // Without a response for five seconds they delay no others.
     expect(sent.slice(0, 9)).toEqual([...Array(4).fill(1_000), ...Array(4).fill(6_000), 11_000])
     expect(waiting).toHaveLength(20)
   })

@@ -242,7 +242,7 @@ export class Pacer {
 
   /**
    * Whether another request may be on its way. One that has been without a response for long says nothing about the
-   * rate, and holds back no other.
+   * rate, and delays no other.
    */
   #hasRoom(): boolean {
     const max = Math.floor(this.#maxUnheard)

@@ -4,7 +4,7 @@ import type { Run } from '../store/postgres/database.js'
 import { inTransaction } from '../store/postgres/jobs.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
 import type { LaneJobs } from './lane-jobs.js'
-import { groupOf, isHeldUp, jobQueueOf, nowMs, type RunRow, runColumns } from './run-rows.js'
+import { groupOf, jobQueueOf, mustWait, nowMs, type RunRow, runColumns } from './run-rows.js'
 
 /** The node that claims, and the queue that it claims from. */
 export type ClaimPlace = {
@@ -110,7 +110,7 @@ async function claimJobs(
     name: 'capstan_claim',
     text: `update ${schema}.queue_runs r set state = 'active', node = $3, attempt = attempt + 1, job = null,
         front = false, updated_at = ${nowMs}
-      where run_id = any($1::text[]) and job = any($2::uuid[]) and state = 'queued' and not ${isHeldUp(schema)}
+      where run_id = any($1::text[]) and job = any($2::uuid[]) and state = 'queued' and not ${mustWait(schema)}
       returning ${runColumns}`,
     values: [runIds, jobs, node],
   })

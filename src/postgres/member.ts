@@ -17,7 +17,7 @@ import { PresenceUse } from '../store/postgres/shared-presence.js'
 import { decodeText, encodeText } from '../store/postgres/text.js'
 import { claimRuns, lockClaims } from './claim-runs.js'
 import type { LaneJobs } from './lane-jobs.js'
-import { isHeldUp, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
+import { mustWait, nowMs, type RunRow, runColumns, runOf } from './run-rows.js'
 
 export type MemberOptions = {
   readonly description: NodeDescription
@@ -405,7 +405,7 @@ function isOrphan(schema: string): string {
 
 /** A run that could start, or is not due yet, and has no job. */
 function isParked(schema: string): string {
-  return `r.state = 'queued' and r.job is null and (r.not_before > ${nowMs} or not ${isHeldUp(schema)})`
+  return `r.state = 'queued' and r.job is null and (r.not_before > ${nowMs} or not ${mustWait(schema)})`
 }
 
 const isSilent = `seen_at < clock_timestamp() - interval '${silentSeconds} s'`

@@ -33,8 +33,8 @@ export const runColumns = `ord::float8 as ord, run_id, session_id, tenant, tier,
 /** The time of the database in milliseconds: nodes need not agree about theirs. */
 export const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
-/** Whether another run of the session of the run `r` holds it up: one that has begun, or is due and comes first. */
-export function isHeldUp(schema: string): string {
+/** Whether the run `r` must wait for another run of its session: one that has started, or is due and comes first. */
+export function mustWait(schema: string): string {
   return `exists (select 1 from ${schema}.queue_runs o
     where o.session_id = r.session_id and o.ord <> r.ord and (o.state in ('active', 'waiting')
       or (o.state = 'queued' and o.not_before <= ${nowMs} and (o.front, -o.ord) > (r.front, -r.ord))))`

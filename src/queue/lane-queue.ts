@@ -274,7 +274,7 @@ export class LaneQueue {
     }
   }
 
-  /** A call inside another has that one's room: if it waited for more, each could wait for the other for ever. */
+  /** A call inside another uses that one's slot: if it waited for one, each could wait for the other forever. */
   #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
     if (holding.getStore() === true) return Promise.resolve(insideAnother)
     const entering = this.engine.enter({ lane, priority, signal })

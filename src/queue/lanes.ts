@@ -29,7 +29,7 @@ export class Lanes {
   async enter({ lane, priority, signal }: LaneEntry): Promise<Room | undefined> {
     const depth = this.#depths[lane]
     // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The
-    // order never changes between two that wait, so it is settled once, and no call waits for ever.
+    // order never changes between two that wait, so it is settled once, and no call waits forever.
     const order = -(performance.now() + priority * this.#settings.ageingMs)
     depth.waiting++
     const own = await this.#wait(this.#queue(lane), order, signal)

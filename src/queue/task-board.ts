@@ -248,7 +248,7 @@ export class LocalBoard implements TaskBoard {
     clearTimeout(lease.timer)
     const { leaseMs } = this.#options
     const end = (): void => offer.end({ how: 'lost', began: offer.began })
-    // In two steps: when this process itself was held up, what workers sent meanwhile is read before anything is given
+    // In two steps: when this process itself was blocked, what workers sent meanwhile is read before anything is given
     // up.
     lease.timer = setTimeout(() => {
       lease.timer = setTimeout(end, leaseMs / 4)

@@ -20,7 +20,7 @@ export function claimable<Run extends PlacedRun>(
 ): Run[] {
   const due: Run[] = []
   const activeOfTenant = new Map<string, number>()
-  /** The first unfinished run of each session. One that is not due yet does not hold up the others. */
+  /** The first unfinished run of each session. One that is not due yet does not delay the others. */
   const first = new Map<string, Run>()
   for (const run of runs) {
     if (!isOpenRun(run)) continue

@@ -140,7 +140,7 @@ class AllEvents {
     }
   }
 
-  /** A run that fails is tried again, ever less often, and reported once: it must not hold up the others. */
+  /** A run that fails is tried again, ever less often, and reported once: it must not delay the others. */
   #fail(sessionId: string, runId: string, error: unknown): void {
     const key = keyOf(sessionId, runId)
     this.#followed.delete(key)

@@ -146,7 +146,7 @@ type Contents = {
 }
 
 /**
- * Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are,
+ * Most sessions of a host start with the same tools, and stay with them. Tools that must be asked what they are,
  * each session asks.
  */
 function sharedContents(

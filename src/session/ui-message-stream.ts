@@ -99,7 +99,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     if (this.#over) return end
     this.#over = true
     this.#leave()
-    // Not awaited: a watcher that waits for an event hears of it only then.
+    // Not awaited: a watcher that waits for an event gets it only then.
     this.#source.return?.().catch(() => undefined)
     return end
   }

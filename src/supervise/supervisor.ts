@@ -205,7 +205,7 @@ export class Supervisor {
   }
 
   async #sendAll(): Promise<void> {
-    // Its synchronous part must not hold up a caller that does not wait.
+    // Its synchronous part must not delay a caller that does not wait.
     await Promise.resolve()
     while (this.#outbox.size > 0) {
       let linked: Linked

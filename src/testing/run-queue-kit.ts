@@ -91,7 +91,7 @@ const checks: Readonly<Record<string, Check>> = {
     same((await claimOne(other)).run.runId, 'b')
   },
 
-  async 'a failed run does not hold up its session'(queue) {
+  async 'a failed run does not delay its session'(queue) {
     await queue.submit(run('a', { sessionId: 's' }))
     await queue.submit(run('b', { sessionId: 's' }))
     const member = await join(queue)
@@ -133,7 +133,7 @@ const checks: Readonly<Record<string, Check>> = {
     same((await claims(member, { max: 20, tenantLimits })).length, 1)
   },
 
-  async 'a tenant with many waiting runs does not hold up another'(queue) {
+  async 'a tenant with many waiting runs does not delay another'(queue) {
     for (let at = 0; at < 50; at++) await queue.submit(run(`a${at}`, { tenantId: 'a' }))
     await queue.submit(run('b', { tenantId: 'b' }))
     const member = await join(queue)

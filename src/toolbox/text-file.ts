@@ -3,7 +3,7 @@ import type { RuntimeFiles } from '../tool/runtime.js'
 import { contentKind } from './content-kind.js'
 import { pathText } from './path-text.js'
 
-/** A file as text that turns back into the very same bytes. A byte-order mark is the first character. */
+/** A file as text that is written back as the same bytes. A byte-order mark is the first character. */
 export type TextFile = { readonly text: string; readonly version: string; readonly bytes: Uint8Array }
 
 export const byteOrderMark = '\uFEFF'

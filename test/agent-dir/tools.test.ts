@@ -128,7 +128,7 @@ describe('kind: script', () => {
 })
 
 describe('kind: mcp', () => {
-  /** The sample of the contract, to the letter. */
+  /** The sample of the contract, unchanged. */
   const github = `---
 kind: mcp
 name: github

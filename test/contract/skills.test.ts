@@ -206,7 +206,7 @@ describe('skills of a session', () => {
     expect(far).toContain('references/link.md was left out: it is a link.')
     expect(await session.readFile(`${directory}/references/b.md`)).toBe('far reference')
     await expect(session.readFile(`${directory}/references/link.md`)).rejects.toThrow()
-    // The skill itself is out of reach, for reading and for writing.
+    // The skill itself is not accessible, for reading and for writing.
     await expect(session.readFile(join(userDir, 'skills/far/references/b.md'))).rejects.toThrow(/outside/)
     expect((await session.writeFile(`${directory}/references/b.md`, 'changed')).exitCode).toBe(1)
     expect(await readFile(join(userDir, 'skills/far/references/b.md'), 'utf8')).toBe('far reference')

@@ -44,7 +44,7 @@ describe('a background task', () => {
         await go.promise
         return 'slow work is done'
       }
-      if (prompt.startsWith('<task-result')) return 'I heard of it.'
+      if (prompt.startsWith('<task-result')) return 'I got it.'
       if (turn === 0) return call('task', inBackground)
       if (turn === 1) return call('ls', { path: '.' })
       go.resolve()
@@ -60,7 +60,7 @@ describe('a background task', () => {
     expect(await end).toMatchObject({ success: true, output: 'slow work is done' })
     reported.resolve()
     const events = await collect(stream)
-    expect(ofType(events, 'agent_end')[0]?.result.text).toBe('I heard of it.')
+    expect(ofType(events, 'agent_end')[0]?.result.text).toBe('I got it.')
     const arrival = session.history().find(({ content }) => content[0]?.text?.startsWith('<task-result'))
     expect(arrival?.content[0]?.text).toContain(`task="${started.taskId}"`)
     expect(arrival?.content[0]?.text).toContain('slow work is done')

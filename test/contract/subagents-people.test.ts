@@ -86,7 +86,7 @@ describe('a call of a subagent that needs approval', () => {
     expect(asked).toBe(2)
     await session.send('Do it yourself')
     expect(asked).toBe(3)
-    // What was agreed to for the parent is not handed on.
+    // Approvals for the parent are not passed on.
     await session.send('Do it yourself')
     expect(asked).toBe(3)
     await session.task({ agent: 'general', prompt: 'do' })

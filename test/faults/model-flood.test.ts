@@ -26,7 +26,7 @@ type Flood = {
   readonly piece: string | Buffer
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent once instead of for ever. */
+  /** Sent once instead of forever. */
   readonly once?: boolean
 }
 

@@ -54,6 +54,8 @@ describe('the check of words', () => {
     ['const mostRounds = 3', ['mostRounds']],
     ['// a line that is no header, what became of it', ['what became of', 'that is no header']],
     ['// what is no longer there, and is passed over', ['is passed over']],
+    ['// it is let go of, and holds up no other', ['let go of', 'holds up']],
+    ['const isHeldUp = true // forever', ['Held Up']],
     ["user: 'nobody'", []],
     ['// leaves nothing behind', []],
     ['// works behind a reverse proxy', []],

@@ -23,6 +23,13 @@ export const avoidedWords: readonly AvoidedWord[] = [
   { word: /\bcalled off\b/i, write: 'cancelled' },
   { word: /\bg(ave|iven|ives?) back\b/i, write: 'return, release' },
   { word: /\b(is|are|was) (passed over|had)\b/i, write: 'skipped, held' },
+  { word: /\b(lets?|letting) go of\b/i, write: 'release, close, disconnect' },
+  { word: /\b(holds?|held|holding) (up|back)\b/i, write: 'delay, block, withhold' },
+  { word: /\bfor ever\b/i, write: 'forever' },
+  { word: /\bout of reach\b/i, write: 'not accessible' },
+  { word: /\bthat very\b|\bthe very same\b/i, write: 'exactly that, the same' },
+  { word: /\b(hears?|heard) of\b/i, write: 'get, receive' },
+  { word: /\bto the letter\b/i, write: 'exactly' },
   {
     word: /\b(that|which|what|it|this) (is|are|was|were) no (?!longer\b|more\b|other\b|one\b|way\b|need\b)\w+/i,
     write: 'is not a',

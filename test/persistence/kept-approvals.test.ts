@@ -283,7 +283,7 @@ describe('a question that an earlier process left', () => {
       [{ toolCalls: [note('sea', 1), note('sky', 2), note('sun', 3)] }],
       {
         count: 3,
-        // The first is agreed to and begins, the third is rejected; then the process ends.
+        // The first is approved and starts, the third is rejected; then the process ends.
         async before(session) {
           await session.confirmToolUse('call-3', false, 'no sun')
           await session.confirmToolUse('call-1', true)

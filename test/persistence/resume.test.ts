@@ -99,7 +99,7 @@ describe.each<[string, () => SessionStore]>([
       status: 'completed',
       prompt: 'change it',
     })
-    // What was agreed to for the session is not asked about again: the host vouches for the store.
+    // What was approved for the session is not asked about again: the host vouches for the store.
     await resumed.send('once more')
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('three\n')
     expect(resumed.history().length).toBeGreaterThan(before.length)

@@ -213,7 +213,7 @@ describe.each(sandboxes)('commands on an overlay, in $backend', ({ backend, isTh
       expect(onDisk('a.txt')).toBe('two\nthree\n')
       expect(statSync(join(root, 'src/made.sh')).mode & 0o777).toBe(0o755)
 
-      // What does not fit stays in the copy, holds up the commit, and is gone with the discard.
+      // What does not fit stays in the copy, blocks the commit, and is removed by the discard.
       const large = await bash('head -c 2000000 /dev/zero > large.bin; echo small > small.txt')
       expect(large).toContain('Not all changes of commands are in the workspace')
       await expect(session.commit()).rejects.toMatchObject({ code: 'overlay_full' })

@@ -3,7 +3,7 @@ export type Message = { readonly jsonrpc: '2.0'; readonly [member: string]: unkn
 
 /**
  * A way to a server, in the shape that the protocol's library takes: it sets the three handlers, starts the channel,
- * and hears of everything through them.
+ * and receives everything through them.
  */
 export interface Channel {
   start(): Promise<void>

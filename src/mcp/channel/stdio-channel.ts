@@ -138,7 +138,7 @@ export class StdioChannel implements Channel {
 
   async #end(): Promise<void> {
     try {
-      // Calls that wait must hear of it at once, not when the last process is gone.
+      // Pending calls must get the error at once, not when the last process has ended.
       this.onclose?.()
     } finally {
       await this.#process?.end()

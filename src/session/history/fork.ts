@@ -35,7 +35,7 @@ export type ForkTarget = {
 
 /**
  * Copies what is said in a session, up to a point, into a new one: messages under new ids with what they cost, so that
- * totals add up to what was copied; labels, options and mode. What a person agreed to for the session is not copied,
+ * totals add up to what was copied; labels, options and mode. The user's approvals for the session are not copied,
  * nor are runs.
  */
 export async function forkSession(

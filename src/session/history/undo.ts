@@ -69,7 +69,7 @@ function setsFor({ log: { changes } }: SessionKernel, runId: string | undefined)
 
 /**
  * Puts files back to what they were before a run changed them, one by one: those that are still what the run left.
- * Others are left alone and named. Without an id it takes the last run of which something can be put back, so that a
+ * Others are not changed but named. Without an id it takes the last run of which something can be put back, so that a
  * run which left nothing to undo, or whose files were changed since, does not keep earlier runs from being undone.
  */
 export function undo(kernel: SessionKernel, runId?: string): Promise<UndoOutcome> {

@@ -123,7 +123,7 @@ export function restoredTodos(state: SessionState | undefined): readonly Todo[] 
   return state?.session?.todos ?? []
 }
 
-/** Rules that were agreed to for the session. From a log that the host does not trust, only those that restrict. */
+/** Rules that were approved for the session. From a log that the host does not trust, only those that restrict. */
 export function restoredRules(state: SessionState | undefined, options: SessionOptions): readonly Rule[] {
   return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }

@@ -47,7 +47,7 @@ export function restrictionsIn(
 }
 
 /**
- * The rules that people agreed to, and the `ask` rules of the policy, as rules that only hold back. Allows are left
+ * The rules that users approved, and the `ask` rules of the policy, as rules that only restrict. Allows are left
  * out, and so is what is not a rule.
  */
 export function restrictingRules(state: SessionState | undefined, given: SessionOptions): readonly Rule[] {

@@ -2,7 +2,7 @@ import type { TextStream } from './provider.js'
 import { addSpan, type Span, type WordFinder } from './word-finder.js'
 
 /**
- * Takes words out of a text that comes in pieces. Only what may still become a word is held back, which is never more
+ * Takes words out of a text that comes in pieces. Only what may still become a word is delayed, which is never more
  * than the longest word; everything else is passed on at once.
  */
 export function createRedactingStream(finder: WordFinder, mark: string): TextStream {

@@ -186,7 +186,7 @@ export class Presence {
         await fromDriver(client.query({ text, values: [...values], ...shortTimeout }))
         this.#due.splice(this.#due.indexOf(next), 1)
       } catch (thrown) {
-        // A statement that the server refuses stays due, and holds up no other. The connection still shows that this
+        // A statement that the server refuses stays due, and delays no other. The connection still shows that this
         // process runs.
         if (isPassing(thrown)) throw thrown
       }

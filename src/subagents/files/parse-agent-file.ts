@@ -73,7 +73,7 @@ export function parseAgentFile(
   }
 }
 
-/** Fields that hold back: one that is nearly such a name was meant to be one. */
+/** Fields that restrict: a name that is nearly one of them was meant to be it. */
 const restricting = [
   'tools',
   'allowedTools',

@@ -92,7 +92,7 @@ describe.each(kinds)('%s', (_, create) => {
 
   it('orders equal scores by when the tools were added; a replaced tool comes last', async () => {
     const twins = Array.from({ length: 30 }, (_, i) => tool(`t${i}`, 'same words'))
-    const index = await create(twins, { content: () => 'the very same words' })
+    const index = await create(twins, { content: () => 'the same words' })
     const ids = async (topK: number): Promise<string[]> =>
       (await index.searchIds({ query: 'very same words', topK })).map(({ id }) => id)
     const names = twins.map(({ name }) => name)

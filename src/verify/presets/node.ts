@@ -85,7 +85,7 @@ function checkFor(
   ]
 }
 
-/** Not what `npm init` puts there, and nothing that waits for changes for ever. */
+/** Not what `npm init` puts there, and nothing that waits for changes forever. */
 function isCheck(script: unknown): boolean {
   return (
     typeof script === 'string' &&

@@ -18,6 +18,6 @@ export function controlOf(path: string, ours: string, isOld: boolean): string | 
   return gitControl.test(inside) || (inside === '' && !isDirectory(ours)) ? control : undefined
 }
 
-const control = 'it is a control file, which programs outside the sandbox obey'
+const control = 'it is a control file, which programs outside the sandbox use'
 const gitControl =
   /^(?:config|config\.worktree|commondir|gitdir|hooks|info|objects\/info\/alternates)(?:\/|$)/

@@ -17,7 +17,7 @@ export function maskSecrets(texts: readonly string[]): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const bytes = mask(Buffer.concat([held, chunk]))
-      // Nothing else is held back: the last event of a stream must not wait for the next one.
+      // Nothing else is delayed: the last event of a stream must not wait for the next one.
       const ready = bytes.length - Math.max(0, ...needles.map((needle) => begunAtEnd(bytes, needle)))
       held = bytes.subarray(ready)
       done(null, bytes.subarray(0, ready))

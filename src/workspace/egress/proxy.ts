@@ -29,7 +29,7 @@ export type FilteringProxy = {
 
 /**
  * An HTTP proxy, the only way out of a sandbox. Each connection is held to the allow-list by name, then to `checkHost`
- * by address, and goes to that very address. Requests to inspected hosts are read one by one, over TLS with a
+ * by address, and goes to exactly that address. Requests to inspected hosts are read one by one, over TLS with a
  * certificate of the proxy's own authority.
  */
 export async function startProxy(options: ProxyOptions): Promise<FilteringProxy> {

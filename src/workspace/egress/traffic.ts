@@ -11,7 +11,7 @@ export type Traffic = {
   refuse(request: Pick<Started, 'method' | 'scheme'>, refusal: Refusal): string
   /** What was refused so far, in words, each once. */
   refused(): string[]
-  /** Reports what is not over yet, and what was held back. */
+  /** Reports requests that have not ended, and those that were not reported yet. */
   close(): void
 }
 

@@ -162,7 +162,7 @@ function measuring(
   }
 }
 
-/** How long the process table is left alone at most. */
+/** The maximum time between two reads of the process table. */
 const anywayMs = 2_000
 
 /** The kernel ends a process that passes its own limits, and says which by the signal. */

@@ -126,7 +126,7 @@ describe('a machine without a working sandbox (SEC-134)', () => {
       ]),
     )
     const required = shell('required', fake, [])
-    await expect(required.run('echo x')).rejects.toThrow(/does not hold/)
+    await expect(required.run('echo x')).rejects.toThrow(/does not confine/)
     await required.close()
     // Another test may make such files at the same time, and removes them.
     await vi.waitFor(() => {

@@ -56,7 +56,7 @@ async function letGo(stubs: readonly Stub[], ledger: Ledger): Promise<void> {
   })
   if (free.length === 0) return
   const removal = removing.then(() => remove(free, ledger))
-  // A removal that fails is the caller's to hear of; those after it continue.
+  // The caller gets the error of a removal that fails; those after it continue.
   removing = removal.catch(() => undefined)
   await removal
 }
@@ -73,7 +73,7 @@ function make({ kind, path }: Stub): void {
     if (kind === 'directory') mkdirSync(path, { mode: 0o755 })
     else writeFileSync(path, stubContent(path), { flag: 'wx', mode: 0o644 })
   } catch (error) {
-    // Another host made the same one in the meantime; it is empty or it is left alone when we let go.
+    // Another host made the same one in the meantime; it is empty, or it is not removed by this host.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
 }

@@ -4,7 +4,7 @@ import { linkIfReadable, textIfReadable } from '../if-readable.js'
 
 /**
  * Which process owns a scratch directory, as far as others can tell later whether it still lives. It is part of the
- * directory's name: made in one step with it, and out of reach of whatever works inside.
+ * directory's name: made in one step with it, and not accessible to programs that work inside.
  */
 export type Owner = {
   /** Machine and user. */

@@ -5,7 +5,7 @@ import type { OpenMethod } from '../files/open-directory.js'
 /**
  * Uses a directory that is at exactly this real path, by a path that leads to it whatever is put in its place
  * meanwhile; undefined when it is not there or a link is on the way. Where `/proc` does not show our handles
- * (`compare`), the path itself has to do: Node can open nothing relative to a directory, so a swap at that very moment
+ * (`compare`), the path itself has to do: Node can open nothing relative to a directory, so a swap at that moment
  * goes unnoticed there.
  */
 export function withExactDirectory<T>(

@@ -62,7 +62,7 @@ export class CapturedOutput {
     this.#listening = false
   }
 
-  /** Lets go of the file; after this nothing can be read from it here. */
+  /** Releases the file; after this nothing can be read from it here. */
   async close(): Promise<void> {
     await this.#file?.handle.close()
   }

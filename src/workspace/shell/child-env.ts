@@ -17,7 +17,7 @@ export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 /**
  * The whole environment of a command: a fixed list and what the host names, nothing inherited. A list of what is let
- * through, not of what is held back, since no pattern knows every secret's name (SEC-111).
+ * through, not of what is withheld, since no pattern knows every secret's name (SEC-111).
  */
 export function childEnvironment(options: ChildEnvironmentOptions): ChildEnvironment {
   return {

@@ -96,7 +96,7 @@ export class Jobs {
   async #end(job: Job): Promise<void> {
     if (job.over === undefined) {
       await endRun(traceOf(job), this.#options)
-      // A process the kernel will not let go of yet has no exit to wait for.
+      // A process that the kernel has not released yet has no exit to wait for.
       job.exit ??= (await withTimeout(job.running.exit, 1000)) ?? { exitCode: null }
       this.#settle(job)
     }

@@ -71,7 +71,7 @@ export async function launch(
 
 /**
  * Takes what is still in the pipe after the command has gone. Short, since another process that holds the pipe may hold
- * it for ever: until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True
+ * it forever: until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True
  * when no process holds it.
  */
 export async function drain(running: Running): Promise<boolean> {

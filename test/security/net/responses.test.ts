@@ -112,7 +112,7 @@ describe('SEC-166: answers that are too slow', () => {
     ['drips its head', drip('HTTP/1.1 200 OK\r\nx-slow: ')],
     ['drips its body', drip('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n')],
     [
-      'sends informational answers for ever',
+      'sends informational answers forever',
       (socket: import('node:net').Socket) => {
         const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 5)
         socket.on('close', () => clearInterval(timer))

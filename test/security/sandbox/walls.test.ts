@@ -268,7 +268,7 @@ for (const { who, front, uid } of users) {
       // Without mounts the guard does not let it be removed.
       expect(blocked).toEqual([
         expect.stringMatching(/refused: (?:settings\/evil, )?\.vscode/),
-        ...(backend === 'bubblewrap' ? [expect.stringContaining('put back')] : []),
+        ...(backend === 'bubblewrap' ? [expect.stringContaining('was restored')] : []),
       ])
     })
 

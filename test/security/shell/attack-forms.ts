@@ -423,7 +423,7 @@ export const RUNS: readonly string[] = [
   'builtin eval rm victim',
 ]
 
-/** What people and models run all day; none of it may be held back by a deny of `rm *` and of reading `.env` files. */
+/** What people and models run all day; none of it may be refused by a deny of `rm *` and of reading `.env` files. */
 export const ORDINARY: readonly string[] = [
   'echo hello',
   'echo "see .env"',

@@ -54,7 +54,7 @@ export function randomScript(random: Random): string {
   return (damaged ? damage(script, random) : script).replace(/\n+$/, '')
 }
 
-/** Tokens in any order. None of them can leave the directory or run for ever. */
+/** Tokens in any order. None of them can leave the directory or run forever. */
 function soup(random: Random): string {
   let text = ''
   for (let count = 2 + Math.floor(random() * 12); count > 0; count--) {

@@ -12,7 +12,7 @@ export type WakeUp = { readonly atMs: number; readonly note: string }
 /**
  * The wake-ups that the model of one schedule asked for. They are in the log, as results of the tool, so that they
  * outlive the process. At most `max` are made or pending since the last fire that was not a wake-up, so that a model
- * cannot keep itself running for ever.
+ * cannot keep itself running forever.
  */
 export class WakeUps {
   readonly #max: number

@@ -42,7 +42,7 @@ describe('the choice of Seatbelt', () => {
     const options = { platform: 'darwin', sandboxExec: inPlaceOf(holdsNothing) }
     expect(await provenSandbox(options)).toMatchObject({
       kind: 'none',
-      reason: expect.stringContaining('does not hold'),
+      reason: expect.stringContaining('does not confine'),
     })
     const [found, ...checks] = await doctor(options)
     expect(found).toMatchObject({ unproven: true, detail: expect.stringContaining('unproven') })
