@@ -44,7 +44,8 @@ export const sides = {
         const agent = await Agent.create(
           {
             defaultModel: 'bench/m',
-            providers: { bench: { baseUrl: `${plan}/v1`, models: { m: { contextTokens: 100_000_000 } } } },
+            // As large as that of many models: tools that fit into a tenth of it are not searched for.
+            providers: { bench: { baseUrl: `${plan}/v1`, models: { m: { contextTokens: 128_000 } } } },
           },
           { userDir: join(place, 'user'), env: {} },
         )
