@@ -8,6 +8,7 @@ export { type CatalogueEntry, catalogueEntries, catalogueEntry } from './catalog
 export { type ChatDialect, type ChatModelOptions, createChatModel } from './chat/index.js'
 export { assertCompletionRequestSupported, CompletionCapabilityError } from './completion-capability.js'
 export * from './completion-model.js'
+export type * from './connection/connection-options.js'
 export type { ReasoningEffort } from './effort.js'
 export { ModelError, type ModelErrorCode, type ModelErrorFacts, modelErrorCodes } from './errors.js'
 export { estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
