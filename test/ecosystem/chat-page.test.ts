@@ -6,7 +6,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { createServer, listen } from '../../src/server/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { root } from '../house/run.js'
-import { chromium, openInChromium } from '../server/chromium.js'
+import { chromium, openPage } from '../inspector/browser.js'
 import { directory } from '../server/support.js'
 import { installedPackages } from './install.js'
 
@@ -101,8 +101,9 @@ it.skipIf(chromium === undefined)(
       },
       { port: 0 },
     )
-    const leave = openInChromium(`${url}/page`)
     try {
+      const { page } = await openPage()
+      await page.goto(`${url}/page`)
       const { asked, shown, error } = await reported
       expect(error).toBeUndefined()
       expect(asked).toContain('I write it.')
@@ -113,7 +114,6 @@ it.skipIf(chromium === undefined)(
       const lines = readFileSync(join(root, 'examples/web/chat.jsx'), 'utf8').trimEnd().split('\n')
       expect(lines.length).toBeLessThan(100)
     } finally {
-      await leave()
       await server.close()
       await close()
       await agent.close()

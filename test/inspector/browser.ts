@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium as engine, type Page } from 'playwright-core'
+import { type Browser, chromium as engine, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
 /** The path of Chromium on this machine; undefined when there is none. */
 export const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 if (chromium === undefined)
-  console.warn('Chromium is not installed here: the tests of the inspector in a browser are SKIPPED.')
+  console.warn('Chromium is not installed here: the tests in a browser are SKIPPED.')
 
 export type PageOptions = {
   readonly colorScheme?: 'light' | 'dark'
@@ -15,7 +15,7 @@ export type PageOptions = {
 
 /**
  * Opens a page, and returns it with the problems that the browser reports. One Chromium serves all tests of a worker.
- * The page and its cookies are gone after the test.
+ * What the page shows and its cookies are gone after the test.
  */
 export async function openPage({
   colorScheme = 'light',
@@ -24,7 +24,7 @@ export async function openPage({
   readonly page: Page
   readonly problems: string[]
 }> {
-  const page = await (await emptyContext()).newPage()
+  const page = await emptyPage()
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await page.setViewportSize(viewport)
   page.setDefaultTimeout(90_000)
@@ -37,33 +37,35 @@ export async function openPage({
 }
 
 let browser: Promise<Browser> | undefined
-let shared: Promise<BrowserContext> | undefined
+let shared: Promise<Page> | undefined
 let isSharedInUse = false
 
 /**
- * A context without cookies. The first page of every test has the same one, because opening another takes more time
- * than all else that a short test does; further pages of a test have one each.
+ * A page without cookies. The first page of every test is the same one, because starting the processes of another takes
+ * as long as a short test does; further pages of a test are new, each in a context of its own.
  */
-async function emptyContext(): Promise<BrowserContext> {
+async function emptyPage(): Promise<Page> {
   browser ??= engine.launch({
     executablePath: chromium ?? '',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   })
   if (isSharedInUse) {
-    const own = await (await browser).newContext()
-    onTestFinished(() => own.close())
-    return own
+    const context = await (await browser).newContext()
+    onTestFinished(() => context.close())
+    return context.newPage()
   }
   isSharedInUse = true
-  shared ??= browser.then((started) => started.newContext())
-  const context = await shared
+  shared ??= browser.then(async (started) => (await started.newContext()).newPage())
+  const page = await shared
   onTestFinished(async () => {
-    for (const page of context.pages()) await page.close()
-    await context.clearCookies()
-    await context.clearPermissions()
+    for (const event of ['console', 'pageerror', 'request', 'response']) page.removeAllListeners(event)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.goto('about:blank')
+    await page.context().clearCookies()
+    await page.context().clearPermissions()
     isSharedInUse = false
   })
-  return context
+  return page
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

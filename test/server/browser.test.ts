@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { createServer, listen } from '../../src/server/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { chromium, openInChromium } from './chromium.js'
+import { chromium, openPage } from '../inspector/browser.js'
 import { directory } from './support.js'
 
 /** Opens a stream with a cookie, cuts itself off once, and reports everything that it has seen. */
@@ -49,14 +49,14 @@ it.skipIf(chromium === undefined)(
       },
       { port: 0 },
     )
-    const leave = openInChromium(`${url}/page`)
     try {
+      const { page: tab } = await openPage()
+      await tab.goto(`${url}/page`)
       const { seen } = await reported
       expect(seen.map(([id]) => id)).toEqual(seen.map((_, at) => at + 1))
       expect(seen.at(-1)?.[1]).toBe('agent_end')
       expect(seen.map(([, , text]) => text ?? '').join('')).toBe('One two three four.')
     } finally {
-      await leave()
       await server.close()
       await close()
       await agent.close()
