@@ -1,18 +1,18 @@
 /**
- * When to try again: at once the first time, then after pauses. Uses the monotonic clock, because the system clock can
- * stop or jump, and a host can fix the clock of a session.
+ * Decides when a failed operation is tried again: immediately the first time, then after pauses. Uses the monotonic
+ * clock, because the system clock can stop or jump, and a host can fix the clock of a session.
  */
 export class Backoff {
   readonly #pauseMs: (failures: number) => number
   #failures = 0
   #dueAt = 0
 
-  /** `pauseMs` returns the pause after a failure, by the number of failures in a row before it. */
+  /** `pauseMs` returns the pause after a failure, given the number of consecutive failures before it. */
   constructor(pauseMs: (failures: number) => number) {
     this.#pauseMs = pauseMs
   }
 
-  /** How long the pause still is; 0 when the next attempt is due. */
+  /** The remaining pause in milliseconds; 0 when the next attempt is due. */
   get leftMs(): number {
     return Math.max(0, Math.ceil(this.#dueAt - performance.now()))
   }
@@ -22,7 +22,9 @@ export class Backoff {
     this.#failures += 1
   }
 
-  /** A call succeeded. A connection alone is not enough: the other side may fail at every call. */
+  /**
+   * Resets the pause. Call it after a successful call, not after a connection: the other side may fail at every call.
+   */
   succeeded(): void {
     this.#failures = 0
     this.#dueAt = 0

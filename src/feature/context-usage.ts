@@ -4,7 +4,7 @@ export type ContextUsage = {
   readonly model: string
   /** The context window of the model. */
   readonly windowTokens: number
-  /** The window is a guess: neither the catalogue nor the configuration knows the model. */
+  /** Whether the window is a guess: neither the catalogue nor the configuration has the model. */
   readonly windowAssumed: boolean
   /** The size of the next request without its prompt: the sum of the parts. */
   readonly usedTokens: number
@@ -14,7 +14,7 @@ export type ContextUsage = {
   readonly compaction: {
     /** Whether compaction starts automatically. */
     readonly auto: boolean
-    /** The size in tokens from which on it starts. */
+    /** The size in tokens at which compaction starts. */
     readonly atTokens: number
     /** How many tokens the removal of large old tool outputs would free. */
     readonly pruneFreesTokens: number

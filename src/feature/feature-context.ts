@@ -19,8 +19,8 @@ import type { SessionFeature } from './session-feature.js'
 import type { SharedServices } from './shared-services.js'
 
 /**
- * What a feature sees of its session. `Options` are the session options that the feature reads, `Setup` is what the
- * agent hands to it besides them.
+ * The session as a feature sees it. `Options` are the session options that the feature reads, `Setup` is what the agent
+ * passes to it in addition.
  */
 export interface FeatureContext<Options = object, Setup = object> {
   readonly sessionId: string
@@ -34,7 +34,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly options: Options
   readonly setup: Setup
   readonly labels: SessionLabels
-  /** What the store has of this session from before. */
+  /** The state of this session that the store had when the session was opened. */
   readonly restored: SessionState | undefined
   /** Set in the session of a subagent. */
   readonly parent: ParentSession | undefined
@@ -59,21 +59,21 @@ export interface FeatureContext<Options = object, Setup = object> {
   assertOpen(): void
   now(): number
   newId(): string
-  /** Emits an event of the active run. Without one it is dropped. */
+  /** Emits an event of the active run. Without an active run, the event is dropped. */
   emit(event: AgentEvent): void
 
-  /** The state of a feature in this session, created with the first use. */
+  /** Returns the state of a feature in this session, created at the first use. */
   use<State>(feature: SessionFeature<State>): State
-  /** The state of a feature, if it was used before. */
+  /** Returns the state of a feature, if it was used before. */
   peek<State>(feature: SessionFeature<State>): State | undefined
-  /** What another feature offers; undefined where it offers nothing. */
+  /** Returns a service of another feature; undefined when no feature offers it. */
   service<Name extends keyof SharedServices>(name: Name): SharedServices[Name] | undefined
   /** Reports a point in the session's life to the features that observe it, such as hooks. */
   observe(event: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<void>
 
-  /** The workspace, the rules and the gate, opened with the first use. */
+  /** The workspace, the rules and the gate, opened at the first use. */
   readonly engine: { open(): Promise<Engine> }
-  /** A direct call of the host: it takes the path of every call, with the host's privileges. */
+  /** Calls a tool directly for the host: through the gate like every call, with the host's privileges. */
   callTool(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult>
   /** Whether a tool of this name comes with the package. */
   isBuiltinTool(name: string): boolean
@@ -82,20 +82,23 @@ export interface FeatureContext<Options = object, Setup = object> {
     current(): Model
     set(name: string): Promise<void>
   }
-  /** The system prompt: created once and the same from then on. */
+  /** The system prompt: created once, and then the same for the whole session. */
   readonly prompt: { text(): Promise<string> }
-  /** What a run of the loop needs, for a conversation of its own or the session's. */
+  /** Returns what a run of the loop needs, for a separate conversation or the session's. */
   loopParts(signal: AbortSignal, conversation: Conversation): Promise<RunParts>
   /** Replaces old messages by a summary. Undefined when there was nothing to do. */
   compact(
     signal: AbortSignal,
     options?: { readonly focus?: string | undefined },
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
-  /** What fills the context window of the model. */
+  /** Measures what fills the context window of the model. */
   contextUsage(signal: AbortSignal): Promise<ContextUsage>
 }
 
-/** The parts of a session that touch the world: opened when they are first needed, closed with the session. */
+/**
+ * The parts of a session with access to files, processes and the network: opened when first needed, closed with the
+ * session.
+ */
 export type Engine = {
   readonly workspace: Workspace
   readonly authority: SessionAuthority
@@ -119,16 +122,16 @@ export interface SessionTools {
   offer(names: readonly string[]): void
   addAll(tools: readonly AnyTool[]): void
   remove(name: string): boolean
-  /** Whether this is one of the tools that only a host calls. */
+  /** Whether this is one of the tools that only the host can call. */
   isHostTool(tool: AnyTool): boolean
 }
 
-/** What a session has on record. */
+/** What a session writes to its log. */
 export interface FeatureLog {
   readonly conversation: SessionConversation
   /** Absent without a store. */
   readonly recorder: FeatureRecorder | undefined
-  /** The run that file changes of the work at this moment belong to. */
+  /** Returns the run that file changes made now are attributed to. */
   changesOwner(): string
 }
 
@@ -136,20 +139,20 @@ export interface FeatureLog {
 export interface SessionConversation extends Conversation {
   /** The messages with their ids, in order. */
   readonly kept: readonly StoredMessage[]
-  /** The messages with compactions, and with those that are hidden. */
+  /** All messages in order, including compactions and hidden messages. */
   readonly order: readonly StoredMessage[]
-  /** How many messages of the beginning are only in the log, because of `retentionLimits.maxMessages`. */
+  /** The number of messages at the beginning that are only in the log, because of `retentionLimits.maxMessages`. */
   readonly trimmed: number
 }
 
 export interface SessionConfirmations {
   readonly ask: AskHandler
-  /** Rejects a question whose asker does not wait any more. */
+  /** Rejects a question whose asker no longer waits. */
   withdraw(toolId: string, reason: string): void
 }
 
 export interface SessionQuestions {
-  /** Puts questions to the user, and waits; undefined where no user can answer. */
+  /** Asks the user questions and waits for the answers; undefined when no user can answer. */
   readonly ask: AskQuestions | undefined
 }
 
@@ -159,25 +162,25 @@ export interface FeatureRecorder {
   note(content: PartRow['content']): Promise<void>
 }
 
-/** Takes secrets out of texts. */
+/** Removes secrets from texts. */
 export interface TextRedactor {
-  /** For hosts. */
+  /** Redacts a text for the host. */
   text(text: string): string
-  /** For what goes to the model and is not the result of a tool. */
+  /** Redacts a text for the model that is not the result of a tool. */
   forModel(text: string): string
-  /** For what is written to the log; absent when nothing has to be taken out. */
+  /** Redacts a text for the log; absent when there is nothing to redact. */
   readonly record?: (text: string) => string
-  /** Takes out what has the form of a key or token, whatever the session's own provider does. */
+  /** Redacts texts that have the form of a key or token, regardless of the session's own provider. */
   tokens(text: string, target: 'model' | 'record'): string
-  /** For the events of one run: text that comes in pieces is checked across their borders. */
+  /** Redacts the events of one run: text that arrives in pieces is checked across their boundaries. */
   events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
-  /** Takes the keys of the configuration out of a value, for the conversation and for hooks; absent without keys. */
+  /** Removes the configuration's keys from a value, for the conversation and for hooks; absent without keys. */
   readonly withoutKeys?: <Value>(value: Value) => Value
 }
 
-/** What a session spends, and the budget that it is held to. */
+/** What a session spends, and the budget that limits it. */
 export interface SessionSpending {
-  /** Tokens and cost of everything that the session has asked of models. */
+  /** Tokens and cost of all model requests of the session. */
   readonly total: {
     readonly usage: Usage
     readonly costUsd: number | undefined
@@ -188,6 +191,6 @@ export interface SessionSpending {
     }[]
   }
   readonly budget: Budget
-  /** Writes the spending of requests outside of runs to the log. */
+  /** Writes the spending of requests outside runs to the log. */
   save(): Promise<void>
 }

@@ -5,7 +5,7 @@ export class Lines {
   #parts: Buffer[] = []
   #bytes = 0
 
-  /** `take` gets each line, and returns a problem when the stream cannot be read further. */
+  /** `take` receives each line, and returns a problem when the stream cannot be read further. */
   constructor(take: (line: string) => string | undefined, maxBytes: number) {
     this.#take = take
     this.#maxBytes = maxBytes

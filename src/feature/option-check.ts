@@ -2,8 +2,9 @@ import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 
 /**
- * The problem when a value cannot be used; `%` is replaced by the option's name. Each option is one row of a table made
- * of these checks. A schema library would not shorten the table, and `import 'capstan'` would load it.
+ * Returns the problem with a value, or undefined for a valid one; `%` is replaced by the option's name. Each option is
+ * one row of a table of these checks. A schema library would not shorten the table, and `import 'capstan'` would load
+ * it.
  */
 export type Check = (value: unknown) => string | undefined
 
@@ -64,7 +65,7 @@ export const both =
   (first: Check, second: Check): Check =>
   (value) =>
     first(value) ?? second(value)
-/** An object that can do these things. */
+/** An object with these methods. */
 export const able =
   (...methods: readonly string[]): Check =>
   (value) => {
@@ -91,18 +92,18 @@ export const fields =
     }
     return undefined
   }
-/** The same check for each of these names, which are separated by spaces. */
+/** The same check for each name in a list separated by spaces. */
 export const all = (check: Check, names: string): Readonly<Record<string, Check>> =>
   Object.fromEntries(names.split(' ').map((name) => [name, check]))
 
-/** Never a text itself: what was put in the wrong place may be a secret. */
+/** Describes a value for an error message. Never quotes a string: a value in the wrong place may be a secret. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
 }
 
-/** For options that take one of a few words: there the word that was given helps. */
+/** Quotes a value for options that accept one of a few words: there the given word helps the reader. */
 export function quote(value: unknown): string {
   return typeof value === 'string' && value.length <= 40 ? `'${value}'` : describe(value)
 }

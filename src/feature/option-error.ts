@@ -1,6 +1,9 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** Thrown when an option of a session, or an argument that needs one, is invalid. `option` is its name. */
+/**
+ * Thrown when an option of a session, or an argument that requires an option, is invalid. `option` is the option's
+ * name.
+ */
 export class SessionOptionError extends CapstanError {
   readonly option: string
 

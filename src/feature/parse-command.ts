@@ -1,8 +1,8 @@
 export type ParsedCommand = { readonly name: string; readonly args: string }
 
 /**
- * Parses a slash command. A text is one when it starts with `/`, a name, and then ends or has a space: `/etc/passwd`
- * and `/ship.ts` are paths, not commands.
+ * Parses a slash command: `/`, a name, and then a space or the end of the text. `/etc/passwd` and `/ship.ts` are paths,
+ * not commands.
  */
 export function parseCommand(text: string): ParsedCommand | undefined {
   const found = /^\/([a-zA-Z0-9_-]{1,64})(?=\s|$)/.exec(text)

@@ -10,7 +10,7 @@ export type QuestionSource = {
 
 /** The call that asks the question. */
 export type QuestionCall = {
-  /** The call of the session's own model. A run that is resumed asks again under the same id. */
+  /** The id of the call by the session's own model. A resumed run asks again under the same id. */
   readonly callId?: string | undefined
   /**
    * Aborted when the answer is no longer needed: the call has ended, or `answerQuestion` was called. Then the reason is
@@ -26,7 +26,7 @@ export type QuestionHandler = (
   call?: QuestionCall,
 ) => QuestionAnswers | Promise<QuestionAnswers>
 
-/** Puts questions to the user of a session, and waits. */
+/** Asks the user of a session questions and waits for the answers. */
 export type AskQuestions = (
   questions: readonly Question[],
   from: QuestionSource | undefined,

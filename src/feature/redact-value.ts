@@ -9,22 +9,22 @@ export function redactValue<Value>(value: Value, redact: (text: string) => strin
 }
 
 /**
- * Whether a check of its JSON text says that nothing in a value has to be rewritten. Every record of a log is looked
- * at, and next to none changes: V8 writes a text and searches it faster than code of ours walks along a value.
+ * Whether a check of a value's JSON text shows that nothing in the value has to be rewritten. Every record of a log is
+ * checked and very few change: V8 serializes and searches a text faster than this code can traverse a value.
  */
 export function isFineAsJson(value: unknown, isFine: (json: string) => boolean): boolean {
   try {
     const json = JSON.stringify(value)
-    // A value that is too deep has at least as many objects and lists.
+    // The depth of a value is at most the number of its objects and arrays.
     const isShallow = json.length < 2 * deepest || json.split('{').length + json.split('[').length <= deepest
     return isShallow && isFine(json)
   } catch {
-    // Deeper than JSON can be written.
+    // The value is too deeply nested for JSON.stringify.
     return false
   }
 }
 
-/** Deeper JSON is not read by anything, and must not break this. */
+/** The maximum depth. Nothing reads JSON that is nested deeper, and it must not overflow the stack here. */
 const deepest = 200
 const tooDeep = '[REDACTED:TOO_DEEP]'
 
@@ -37,7 +37,7 @@ function rewrite(value: unknown, redact: (text: string) => string, depth: number
   return rewriteMembers(value, redact, depth)
 }
 
-// Every record of a log passes here, and next to none changes: nothing is copied before something does.
+// Every record of a log is checked here and very few change, so nothing is copied before the first change.
 
 function rewriteItems(items: readonly unknown[], redact: (text: string) => string, depth: number): unknown {
   let made: unknown[] | undefined

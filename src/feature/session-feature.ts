@@ -15,10 +15,10 @@ import type { RunRequest } from './run-request.js'
 import type { EndedRun, RunEnd, SharedServices } from './shared-services.js'
 
 /**
- * Something that plugs into a session: memory, MCP servers, skills. A feature is one folder and one line in the ordered
- * list of features (`session/features.ts`); the kernel calls the members below, in the order of that list, and knows
- * nothing else of it. All members but `name` and `create` are optional. A feature that a session does not use costs it
- * nothing: `create` runs with the first `session.use`.
+ * A part that plugs into a session: memory, MCP servers, skills. A feature is one folder and one line in the ordered
+ * list of features (`session/features.ts`). The kernel calls the members below in the order of that list, and uses
+ * nothing else of a feature. All members except `name` and `create` are optional. A feature that a session does not use
+ * costs nothing: `create` runs at the first `session.use`.
  *
  * @example
  * export const countFeature: SessionFeature<{ rounds: number }> = {
@@ -36,8 +36,8 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   /** Called once when the session ends, after its runs; the last feature that was created is closed first. */
   close?(state: State): void | Promise<void>
   /**
-   * Whether nothing was done with the state that one created again would not have. It is then dropped while the session
-   * waits for its next run.
+   * Whether the state has nothing that a newly created state would not have. It is then dropped while the session waits
+   * for its next run.
    */
   isUnused?(state: State): boolean
 
@@ -45,68 +45,78 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
 
   /** The session options of the feature, each with its check. */
   readonly options?: { readonly [Name in keyof Options]?: Check }
-  /** Warnings about options that are correct one by one. */
+  /** Returns warnings about combinations of options that are each valid. */
   optionWarnings?(options: Options): readonly string[]
-  /** The tools of the feature, among the built-in ones. */
+  /** Returns the tools of the feature, which are among the built-in tools. */
   tools?(options: Options): readonly AnyTool[]
-  /** Those of them that a model is not shown until they are offered. */
+  /** Returns those of its tools that the model does not see until they are offered. */
   dormantTools?(): readonly AnyTool[]
-  /** A host calls a tool that the session does not have: the feature can bring it, such as by connecting a server. */
+  /**
+   * Called when a host calls a tool that the session does not have: the feature can add it, such as by connecting a
+   * server.
+   */
   bringTool?(session: FeatureContext<Options, Setup>, name: string, signal: AbortSignal): void | Promise<void>
-  /** A tool that the session does not have, by its name: one that exists later, or whose call says why it does not. */
+  /**
+   * Returns a tool that the session does not have, by its name: one that will exist later, or whose call explains why
+   * it does not exist.
+   */
   resolveTool?(session: FeatureContext<Options, Setup>, name: string): AnyTool | undefined
 
   // The session
 
-  /** The session object was created. */
+  /** Called when the session object was created. */
   opened?(session: FeatureContext<Options, Setup>): void
-  /** Before the first run or direct call. */
+  /** Called before the first run or direct call. */
   started?(session: FeatureContext<Options, Setup>, signal: AbortSignal): void | Promise<void>
-  /** All runs of a closed session have ended. `wasStarted`: there was one. */
+  /** Called when all runs of a closed session have ended. `wasStarted`: there was at least one run. */
   ended?(session: FeatureContext<Options, Setup>, wasStarted: boolean): void | Promise<void>
 
   // The system prompt
 
-  /** Starts to look for what `promptSection` needs; many sessions that start at once look together. */
+  /** Starts to look up what `promptSection` needs; sessions that start at the same time share the lookup. */
   findPromptSources?(session: FeatureContext<Options, Setup>): void | Promise<void>
-  /** The part of the context that a text of a user message belongs to, when the feature added the text. */
+  /** Returns the context part that a text of a user message belongs to, if the feature added the text. */
   contextPart?(text: string): 'memory' | undefined
-  /** A section of the system prompt. It is asked for once per session. */
+  /** Returns a section of the system prompt. Called once per session. */
   promptSection?(session: FeatureContext<Options, Setup>): string | undefined | Promise<string | undefined>
 
-  // A run, in the order in which its members are called
+  // A run: the members in the order in which they are called
 
-  /** Throws when a request is not valid. Nothing has been queued or written yet. */
+  /** Throws when a request is invalid. Nothing has been queued or written yet. */
   checkRequest?(request: RunRequest): void
-  /** Fields for the row of a queued run in the log. */
+  /** Returns fields for the row of a queued run in the log. */
   queuedRun?(request: RunRequest): Pick<RunRow, 'goal'> | undefined
-  /** Called when a run is queued. Gives what receives the run's events, after secrets were taken out. */
+  /** Called when a run is queued. Returns a receiver for the run's events, after redaction. */
   watchRun?(
     session: FeatureContext<Options, Setup>,
     runId: string,
     request: RunRequest,
   ): ((event: AgentEvent) => void) | undefined
-  /** The run begins. Gives what its row in the log says about it. */
+  /** Called when the run begins. Returns fields for its row in the log. */
   startRun?(
     session: FeatureContext<Options, Setup>,
     runId: string,
     request: RunRequest,
   ): Pick<RunRow, 'traceparent' | 'goal'> | undefined
-  /** Whether the feature may wait for something before the prompt is in the conversation: the run is saved before. */
+  /**
+   * Whether the feature may wait for something before the prompt is in the conversation. The run is then saved first.
+   */
   delaysPrompt?(session: FeatureContext<Options, Setup>): boolean
-  /** Replaces a request. Undefined at once where the feature has nothing to do with it. */
+  /** Replaces a request. Returns undefined synchronously when the request is not for this feature. */
   expandRequest?(
     session: FeatureContext<Options, Setup>,
     request: RunRequest,
     signal: AbortSignal,
   ): Promise<RunRequest> | undefined
-  /** Answers a request in place of the model. Undefined at once where the feature has nothing to do with it. */
+  /**
+   * Answers a request instead of the model. Returns undefined synchronously when the request is not for this feature.
+   */
   answerRequest?(
     session: FeatureContext<Options, Setup>,
     request: RunRequest,
     signal: AbortSignal,
   ): Promise<string | undefined> | undefined
-  /** Before anything works on the prompt. Gives what looks at the work before the run ends. */
+  /** Called before any work on the prompt. Returns checks of the work before the run ends. */
   beforeRun?(session: FeatureContext<Options, Setup>, request: RunRequest): Promise<RunChecks> | undefined
   /** Replaces the text of the prompt, or throws to stop it. */
   rewritePrompt?(
@@ -121,72 +131,75 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     question: string,
     signal: AbortSignal,
   ): string | Promise<string>
-  /** Adds something to the message of the user. */
+  /** Adds content to the message of the user. */
   extendPrompt?(
     session: FeatureContext<Options, Setup>,
     message: UserMessage,
     request: RunRequest,
     signal: AbortSignal,
   ): UserMessage | Promise<UserMessage>
-  /** Before the first request to the model, also of side questions and generated objects. */
+  /** Called before the first request to the model, including side questions and generated objects. */
   beforeModel?(session: FeatureContext<Options, Setup>, signal: AbortSignal): void | Promise<void>
-  /** Messages for the model that arrived meanwhile; taken between rounds. */
+  /** Returns messages for the model that arrived during the round; called between rounds. */
   takeMessages?(session: FeatureContext<Options, Setup>): readonly UserMessage[]
-  /** The model has answered. */
+  /** Called when the model has answered. */
   afterResponse?(
     session: FeatureContext<Options, Setup>,
     outcome: RunOutcome,
     startedAtMs: number,
     signal: AbortSignal,
   ): void | Promise<void>
-  /** A run was cancelled: ends what the feature started for it. */
+  /** Called when a run was cancelled: ends the work that the feature started for it. */
   stopWork?(session: FeatureContext<Options, Setup>, reason: string): void | Promise<void>
-  /** The run has ended; its end is not in the log yet. */
+  /** Called when the run has ended; its end is not in the log yet. */
   afterRun?(session: FeatureContext<Options, Setup>, run: EndedRun, end: RunEnd): void | Promise<void>
-  /** Whether a run that is resumed after its last answer must look at its work again. */
+  /** Whether a run that is resumed after its last answer must check its work again. */
   checksAnswers?(session: FeatureContext<Options, Setup>, run: RunRow): boolean
 
   // Calls that an earlier process left without a result
 
-  /** Whether the feature knows the outcome of such a call, so that a resumed run can make it again. */
+  /** Whether the feature has the outcome of such a call, so that a resumed run can make the call again. */
   canResumeCall?(session: FeatureContext<Options, Setup>, messageId: string, callId: string): boolean
-  /** They have been answered in another way: they are not made again. */
+  /** Called when these calls were answered in another way and are not made again. */
   forgetCalls?(session: FeatureContext<Options, Setup>): void
 
   // Events, calls and services
 
-  /** Every event of the session, as it is emitted. */
+  /** Called with every event of the session, as it is emitted. */
   onEvent?(session: FeatureContext<Options, Setup>, event: AgentEvent): void
-  /** Whether `observe` has an effect for this event. Absent: for every one. */
+  /** Whether `observe` has an effect for this event. Absent: it has one for every event. */
   observes?(session: FeatureContext<Options, Setup>, event: string): boolean
-  /** A point in the session's life (`session.observe`). What it throws reaches the caller. */
+  /** Called at a point in the session's life (`session.observe`). Its errors reach the caller. */
   observe?(
     session: FeatureContext<Options, Setup>,
     event: string,
     payload: Readonly<Record<string, unknown>>,
     signal: AbortSignal | undefined,
   ): void | Promise<void>
-  /** A request to a model begins, of a run or outside of one. Gives what is called with its end. */
+  /**
+   * Called when a request to a model begins, in a run or outside of one. Returns a function that is called when it
+   * ends.
+   */
   watchRequest?(
     session: FeatureContext<Options, Setup>,
     model: Model,
     request: CompletionRequest,
   ): RequestWatch | undefined
-  /** A call has left the gate: it ran, failed or was refused. */
+  /** Called when a call has left the gate: it ran, failed or was refused. */
   callEnded?(session: FeatureContext<Options, Setup>, record: CallRecord): void
-  /** The feature's part of the gate; asked once per session. */
+  /** Returns the feature's part of the gate; called once per session. */
   gate?(session: FeatureContext<Options, Setup>): GateFeature | undefined
-  /** What a tool can use of the session through its runtime, each created when a tool asks for it. */
+  /** What a tool can use through its runtime, each created when a tool requests it. */
   readonly services?: {
     readonly [Name in keyof RuntimeSession]?: Factory<Options, Setup, RuntimeSession[Name]>
   }
-  /** What other features can use. */
+  /** The services that other features can use. */
   readonly offers?: {
     readonly [Name in keyof SharedServices]?: Offer<Options, Setup, SharedServices[Name] | undefined>
   }
 }
 
-/** Written as a method, so that features with options of their own fit into one list. */
+/** Declared as a method, because methods are bivariant: features with different options fit into one list. */
 type Factory<Options, Setup, Made> = {
   create(session: FeatureContext<Options, Setup>, call: ServiceCall): Made
 }['create']
@@ -195,19 +208,19 @@ type Offer<Options, Setup, Made> = {
   create(session: FeatureContext<Options, Setup>): Made
 }['create']
 
-/** What a feature checks of a run, and limits that it has for it. */
+/** The checks that a feature makes in a run, and its limits for the run. */
 export type RunChecks = Pick<RunParts, 'beforeDone' | 'stopWhen'> & {
   /** Replaces the limit of the session for this run. */
   readonly maxToolRounds?: number | undefined
 }
 
-/** The part of the gate that a feature takes. */
+/** The part of a feature in the gate. */
 export type GateFeature = {
-  /** Before a call; `verdict` is what the features before this one decided. What it throws blocks the call. */
+  /** Called before a call; `verdict` is the verdict of the features before this one. An error blocks the call. */
   before?(call: HookCall, verdict: HookVerdict): HookVerdict | Promise<HookVerdict>
-  /** After a call; the last feature of the list first. */
+  /** Called after a call, for the last feature of the list first. */
   after?(call: HookCall & { readonly envelope: Envelope }): void | Promise<void>
-  /** Around the question to the user; the first feature of the list is asked first. */
+  /** Wraps the question to the user; the first feature of the list is outermost. */
   ask?(next: AskHandler): AskHandler
   readonly lane?: GateParts['lane']
 }

@@ -5,8 +5,8 @@ import type { VerificationCommand, VerificationReport } from '../store/verificat
 import type { Goal } from './goal.js'
 
 /**
- * What features offer to each other. A feature does not import another one: it asks its session for the service, and
- * works without where no feature offers it.
+ * The services that features offer to each other. A feature does not import another feature: it requests the service
+ * from its session, and works without it when no feature offers it.
  */
 export interface SharedServices {
   readonly commands: CommandRegistration
@@ -19,11 +19,11 @@ export interface SharedServices {
 
 /** Runs commands as checks of the work. */
 export interface CheckRunner {
-  /** Every report of the session so far. */
+  /** Returns every report of the session so far. */
   reports(): readonly VerificationReport[]
   /**
    * Runs commands one after the other, each through the gate with the permissions of the model, and saves the report.
-   * `text` says to the model what failed.
+   * `text` describes for the model what failed.
    */
   run(
     subject: string,
@@ -34,7 +34,7 @@ export interface CheckRunner {
 
 /** Asks a model for data, as a request outside of the conversation. */
 export interface ObjectGenerator {
-  /** `model`: another one than the session's. */
+  /** `model`: a model other than the session's. */
   generate(
     request: ObjectRequest,
     options: { readonly signal: AbortSignal; readonly model?: Model | undefined },
@@ -46,7 +46,10 @@ export interface GoalSetting {
   current(): Goal | undefined
   /** How the goal of the last run ended; undefined when it had none. */
   outcome(): GoalOutcome | undefined
-  /** Takes the argument of `/goal`: a description and commands. An empty one removes the goal. Throws `GoalError`. */
+  /**
+   * Sets the goal from the argument of `/goal`: a description and commands. An empty text removes it. Throws
+   * `GoalError`.
+   */
   set(text: string): Goal | undefined
 }
 
@@ -63,13 +66,13 @@ export interface CommandRegistration {
 
 /** The servers of a session, for commands that list them. */
 export interface ServerOverview {
-  /** Those that are connected. */
+  /** Returns the connected servers. */
   connected(): readonly { readonly name: string; readonly toolCount: number }[]
-  /** Every server, once those that are configured had their time to start. */
+  /** Returns every server, after the configured servers had their time to start. */
   list(signal: AbortSignal): Promise<readonly ServerState[]>
 }
 
-/** An MCP server as `/mcp` lists it, also one that did not start. */
+/** An MCP server as `/mcp` lists it, including one that did not start. */
 export type ServerState = {
   readonly name: string
   readonly connected: boolean
@@ -84,11 +87,11 @@ export interface RecallGuard {
   mayRecall(query: string, signal: AbortSignal): Promise<boolean>
 }
 
-/** A run that has ended, for features that keep something of it. */
+/** A run that has ended, for features that save something about it. */
 export type EndedRun = {
   readonly id: string
   readonly prompt: string
-  /** The names of the tools that it called, each once. */
+  /** Returns the names of the tools that it called, each once. */
   toolNames(): readonly string[]
 }
 
@@ -96,8 +99,8 @@ export type RunEnd =
   | { readonly result: RunSummary }
   | {
       readonly error: unknown
-      /** The run was cancelled or its session closed; otherwise it failed. */
+      /** Whether the run was cancelled or its session was closed; otherwise it failed. */
       readonly cancelled: boolean
-      /** Its signal was aborted: the caller does not wait any longer. */
+      /** Whether the signal of the run was aborted: the caller no longer waits. */
       readonly aborted: boolean
     }

@@ -6,7 +6,7 @@
 export class SingleFlight<Found> {
   readonly #asked = new Map<string, Promise<Found>>()
 
-  /** `key` must hold everything that the answer depends on. All callers get the same, unchangeable answer object. */
+  /** `key` must contain everything that the answer depends on. All callers get the same immutable answer object. */
   ask(key: string, look: () => Found | Promise<Found>): Promise<Found> {
     const known = this.#asked.get(key)
     if (known !== undefined) return known

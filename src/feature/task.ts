@@ -45,7 +45,7 @@ export type TaskAgent = {
     readonly defaultDecision?: 'allow' | 'deny' | 'ask'
   }
   readonly maxSteps?: number | undefined
-  /** Its tasks always run in a worktree of their own. */
+  /** Runs every task of this agent in a separate worktree. */
   readonly isolation?: 'worktree' | undefined
 }
 

@@ -22,7 +22,7 @@ export type HookChange = {
   readonly prompt?: string
 }
 
-/** An answer that has been understood; `change` names fields of the payload. */
+/** A valid answer; `change` names fields of the payload. */
 export type ReadAnswer =
   | { readonly action: 'continue'; readonly change?: Readonly<Record<string, unknown>> }
   | { readonly action: 'block'; readonly reason: string }
@@ -35,7 +35,10 @@ const known = ['action', 'modified', 'reason', 'delayMs']
 const defaultDelayMs = 1000
 const maxDelayMs = 60_000
 
-/** Reads what a handler returned. What is not clearly an answer is malformed: it might have been meant to block. */
+/**
+ * Parses what a handler returned. Anything that is not clearly an answer is malformed: it might have been meant to
+ * block.
+ */
 export function readAnswer(event: HookEventName, answer: unknown): ReadAnswer {
   if (answer === null || answer === undefined) return { action: 'continue' }
   if (!isRecord(answer)) return malformed(`${shown(answer)} is not an answer`)
@@ -89,7 +92,7 @@ function didYouMean(name: string): string {
   return near.length === 0 ? '' : `; did you mean ${quoteNames(near)}?`
 }
 
-/** What kind of thing it is, in few words: its content may be long, or private. */
+/** Describes the kind of a value, not its content, which may be long or private. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

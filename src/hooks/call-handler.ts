@@ -3,19 +3,19 @@ import { type ReadAnswer, readAnswer } from './answer.js'
 import type { HookEvent } from './events.js'
 import type { Hook, HookHandler } from './hook.js'
 
-/** Calls back after a time and returns what cancels that; a test or replay brings its own. */
+/** Calls back after a time and returns a function that cancels it; tests and replays pass their own. */
 export type After = (ms: number, callback: () => void) => () => void
 
 export type HandlerAnswer =
   | Exclude<ReadAnswer, { action: 'malformed' }>
-  /** It threw, was too late, said nothing that can be understood, or never stopped asking for another try. */
+  /** The handler threw, timed out, returned something invalid, or requested too many retries. */
   | { readonly action: 'failed'; readonly problem: string }
   | { readonly action: 'aborted' }
 
-/** How often in a row a hook may ask to be called again. */
+/** The maximum number of retries that a hook can request for one event. */
 const maxAskedRetries = 5
 
-/** Asks one hook, as often as its settings and its own answers say. Never rejects. */
+/** Calls one hook, and repeats the call as its settings and answers require. Never rejects. */
 export async function callHandler(
   hook: Hook,
   event: HookEvent,
@@ -57,7 +57,7 @@ type Said =
   | { readonly how: 'failed'; readonly problem: string }
   | { readonly how: 'aborted' }
 
-/** One call. A handler that answers at once costs no timer, and a signal only when it is looked at. */
+/** Calls the handler once. A handler that answers synchronously costs no timer, and a signal only if it reads it. */
 async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<Said> {
   const life = createLife()
   const context = {
@@ -67,7 +67,7 @@ async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<
     },
   }
   try {
-    // The event is of the hook's own kind: hooks are filed by event.
+    // The event has the hook's type, because hooks are stored by event.
     const answer: unknown = handler(call.event as never, context)
     if (!isThenable(answer)) return { how: 'answered', answer }
     return await inTime(answer, call)
@@ -80,7 +80,7 @@ async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<
 
 const maxMessageLength = 300
 
-/** Waits for an answer, but not past the hook's time nor the run's abort; what it says later is dropped. */
+/** Waits for an answer until the hook's timeout or the run's abort; a later answer is dropped. */
 async function inTime(answer: PromiseLike<unknown>, { hook, after, signal }: Attempt): Promise<Said> {
   const { timeoutMs } = hook.config
   let cancel: () => void = () => undefined
@@ -117,7 +117,7 @@ function pause(ms: number, after: After, signal: AbortSignal | undefined): Promi
   })
 }
 
-/** The signal of a handler, made when it is first looked at: most handlers never do. */
+/** Creates the signal of a handler when it is first read: most handlers never read it. */
 function createLife(): { signal(): AbortSignal; end(): void } {
   let controller: AbortController | undefined
   let over = false
@@ -134,7 +134,7 @@ function createLife(): { signal(): AbortSignal; end(): void } {
   }
 }
 
-/** One for all: making an exception is dear. */
+/** One shared exception, because creating one is expensive. */
 const ignoreRejection = new DOMException('the caller of this hook no longer waits', 'AbortError')
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

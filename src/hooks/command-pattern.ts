@@ -2,7 +2,7 @@ import { createContext, Script } from 'node:vm'
 import { messageOf } from '../tool/errors.js'
 import { HookError } from './errors.js'
 
-/** Whether a command fits; `undecided` when it is too long, or the expression took too long to say. */
+/** Whether a command matches; `undecided` when it is too long, or the expression took too long. */
 export type CommandMatch = 'yes' | 'no' | 'undecided'
 
 const maxCommandLength = 8 * 1024
@@ -12,8 +12,8 @@ const timeoutMs = 100
 const maxSteps = 2 ** 20
 
 /**
- * Reads a regular expression for commands. The commands are a model's, so one that would keep the expression busy for
- * ever must be expected: only the plainest expressions run as they are, all others under a time limit that ends them.
+ * Compiles a regular expression for commands. A model writes the commands, so one of them can cause catastrophic
+ * backtracking: only the simplest expressions run directly, all others with a time limit.
  */
 export function compileCommandPattern(pattern: string | RegExp): (command: string) => CommandMatch {
   const regex = readRegex(pattern)
@@ -31,7 +31,7 @@ function readRegex(pattern: string | RegExp): RegExp {
   if (source.length > maxPatternLength)
     throw new HookError(`matcher.commandPattern is longer than ${maxPatternLength} characters`)
   try {
-    // A sticky or global expression would remember where it stopped the last time.
+    // A sticky or global expression would keep `lastIndex` between calls.
     return new RegExp(source, typeof pattern === 'string' ? '' : pattern.flags.replace(/[gy]/g, ''))
   } catch (error) {
     throw new HookError(`matcher.commandPattern is not a regular expression: ${messageOf(error)}`)
@@ -39,8 +39,8 @@ function readRegex(pattern: string | RegExp): RegExp {
 }
 
 /**
- * How many repetitions an expression has: each can multiply the work by the length of the command. Where something that
- * has alternatives is repeated, or looked for again, there is no such bound.
+ * Returns the number of repetitions in an expression: each can multiply the work by the length of the command. Infinite
+ * for a repeated group or a backreference, because there the work has no such bound.
  */
 function repeatsIn(source: string): number {
   if (/\\[1-9k]/.test(source)) return Number.POSITIVE_INFINITY
@@ -52,7 +52,7 @@ type Bench = { regex: RegExp; command: string }
 
 let bench: { readonly place: Bench; readonly test: Script } | undefined
 
-/** A script with a time limit is the one way to end a regular expression that runs on this thread. */
+/** A script with a time limit is the only way to stop a regular expression that runs on this thread. */
 function testInTime(regex: RegExp, command: string): CommandMatch {
   bench ??= {
     place: createContext({ regex, command }) as Bench,
@@ -63,7 +63,7 @@ function testInTime(regex: RegExp, command: string): CommandMatch {
   try {
     return test.runInContext(place, { timeout: timeoutMs }) === true ? 'yes' : 'no'
   } catch {
-    // It ran out of time: that is the only thing it can throw.
+    // The script can only throw because of the time limit.
     return 'undecided'
   }
 }

@@ -1,16 +1,16 @@
 import type { CallOrigin } from '../loop/gate-parts.js'
 
 /**
- * What an answer can do. A hook on a `gate` event may stop what is about to happen, so whatever goes wrong with it
- * stops that too. One on an `observe` event only watches: an error there is reported and ignored.
+ * What the answer of a hook can do. A hook on a `gate` event can stop what is about to happen, so its failure stops it
+ * too. A hook on an `observe` event only observes: its errors are reported and ignored.
  */
 export type HookPower = 'gate' | 'observe'
 
 type EventFacts = {
   readonly power: HookPower
-  /** What `modified` may carry, each name with the field of the payload that it replaces. */
+  /** The fields that `modified` can have, each with the field of the payload that it replaces. */
   readonly changes?: Readonly<Record<string, string>>
-  /** What a matcher finds here, besides the session. */
+  /** What a matcher can match here, in addition to the session. */
   readonly about?: 'tool' | 'skill'
 }
 
@@ -61,20 +61,20 @@ export type HookUsage = {
   readonly cache_write_tokens?: number
 }
 
-/** A call of a tool, as hooks see it. `args` are shown, not handed over: changing them in place blocks the call. */
+/** A tool call, as hooks see it. `args` are read-only: changing them in place blocks the call. */
 export type ToolUsePayload = {
   readonly tool: string
   readonly args: unknown
   readonly working_directory: string
   readonly call_id?: string
   readonly origin?: CallOrigin
-  /** The files it touches, also where links lead; absent when only the arguments are known. */
+  /** The files that it touches, including the targets of links; absent when only the arguments are available. */
   readonly paths?: readonly string[]
-  /** The commands it runs; absent when only the arguments are known. */
+  /** The commands that it runs; absent when only the arguments are available. */
   readonly commands?: readonly string[]
 }
 
-/** The payload of each event, besides `session_id`, which every payload has. */
+/** The payload of each event, without `session_id`, which every payload has. */
 export type HookPayloads = {
   /** `recent_tools`: the names of the last calls that ended, oldest first. */
   readonly pre_tool_use: ToolUsePayload & { readonly recent_tools: readonly string[] }

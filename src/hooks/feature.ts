@@ -28,7 +28,7 @@ export type HookFeatureOptions = { readonly hooks?: readonly HookOption[] }
 
 type HookSession = FeatureContext<HookFeatureOptions & { readonly planningMode?: string }>
 
-/** Read by the code that takes it later: what that refuses is refused before the session exists. */
+/** Checks a hook by registering it: an invalid hook is reported before the session exists. */
 const hook = readable((value) =>
   register(createHooks({ session: { sessionId: '', workspace: '/' }, now: () => 0 }), value as HookOption),
 )
@@ -89,7 +89,7 @@ export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
   },
 }
 
-/** Hooks that the session does not wait for have this long once it is closed. */
+/** The time that hooks which the session does not wait for have after it was closed. */
 const hookGraceMs = 2_000
 
 function createSessionHooks(session: HookSession): Hooks {
@@ -144,7 +144,7 @@ function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning
   throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
 }
 
-/** Events of a run that have a hook of their own. The run does not wait for it. */
+/** Reports the events of a run that have their own hook. The run does not wait for the hook. */
 function reportEvent(session: FeatureContext, event: AgentEvent): void {
   if (event.type === 'planning_end')
     void session.observe('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })

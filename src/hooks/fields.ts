@@ -11,7 +11,10 @@ const kindWords: Readonly<Record<FieldKind, string>> = {
   number: 'a finite number',
 }
 
-/** A settings object whose every field is known and of its kind. A misspelt guard would do something else. */
+/**
+ * Checks that every field of a settings object is known and of the right type: a misspelt guard would have another
+ * effect.
+ */
 export function checkFields<Fields extends object>(
   what: string,
   value: unknown,

@@ -11,7 +11,7 @@ export type GateHooks = Required<Pick<GateParts, 'before' | 'after'>>
 const keptTools = 10
 const continued: HookVerdict = { action: 'continue' }
 
-/** The hooks of a session as parts of its gate: `pre_tool_use` before a call, `post_tool_use` after it. */
+/** Returns the hooks of a session as steps of its gate: `pre_tool_use` before a call, `post_tool_use` after it. */
 export function gateHooks(hooks: Hooks): GateHooks {
   const recent: string[] = []
   return {
@@ -25,8 +25,8 @@ export function gateHooks(hooks: Hooks): GateHooks {
 }
 
 /**
- * Lets hooks see what the user is asked and answers: `permission_request` can refuse before the user is asked,
- * `on_confirmation` watches.
+ * Passes the question to the user and its answer to hooks: `permission_request` can refuse before the user is asked,
+ * `on_confirmation` observes.
  */
 export function hookedAsk(hooks: Hooks, onAsk: AskHandler): AskHandler {
   return async (request) => {

@@ -23,7 +23,7 @@ export type HookHandler<Name extends HookEventName = HookEventName> = (
   context: { readonly signal: AbortSignal; readonly attempt: number },
 ) => HookAnswer | Promise<HookAnswer>
 
-/** One hook as it was registered, and what has come of it. */
+/** A registered hook, with the statistics of its calls. */
 export type Hook = {
   readonly id: string
   readonly event: HookEventName
@@ -34,10 +34,10 @@ export type Hook = {
 }
 
 const maxAllowedRetries = 10
-/** A timer takes no more than that. */
+/** The maximum delay of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1
 
-/** Reads a registration. Throws {@link HookError} for whatever would not do what it says. */
+/** Parses a registration. Throws {@link HookError} for anything that would not have the effect it describes. */
 export function readHook(
   id: unknown,
   event: unknown,

@@ -3,10 +3,10 @@ import { factsOf, type HookEvent, type HookEventName, type HookLabels, type Hook
 import { type Hook, type HookConfig, type HookHandler, readHook } from './hook.js'
 import type { HookMatcher, HookPlace } from './matcher.js'
 
-/** Whose hooks they are. */
+/** The session that the hooks belong to. */
 export type HookSession = HookPlace & HookLabels
 
-/** Something about a hook that its host should know. */
+/** A warning about a hook for its host. */
 export type HookNotice = {
   readonly hookId: string
   readonly event: HookEventName
@@ -15,7 +15,7 @@ export type HookNotice = {
 }
 
 export type HooksOptions = {
-  /** Takes out of a payload what no hook may see. */
+  /** Removes what hooks must not see from a payload. */
   readonly clean?: <Payload>(payload: Payload) => Payload
   readonly session: HookSession
   /** Milliseconds since the epoch. */
@@ -24,7 +24,7 @@ export type HooksOptions = {
   readonly after?: After
 }
 
-/** What hooks made of an event. `payload` is passed on, with their changes. */
+/** The outcome of an event after its hooks. `payload` includes their changes. */
 export type HookOutcome<Name extends HookEventName> =
   | { readonly action: 'continue'; readonly payload: HookPayloads[Name]; readonly changed: boolean }
   | { readonly action: 'block'; readonly reason: string; readonly hookId: string }
@@ -43,7 +43,10 @@ export type HookStatus = {
 /** The hooks of a session. */
 export interface Hooks {
   readonly session: HookSession
-  /** Adds a hook; one with the same id is replaced. Throws `HookError` for what would not do what it says. */
+  /**
+   * Adds a hook, or replaces the one with the same id. Throws `HookError` for a hook that would not have its described
+   * effect.
+   */
   register<Name extends HookEventName>(
     id: string,
     event: Name,
@@ -51,13 +54,13 @@ export interface Hooks {
     config: HookConfig | null | undefined,
     handler: HookHandler<Name>,
   ): void
-  /** Whether there was one. */
+  /** Returns whether a hook with this id existed. */
   unregister(id: string): boolean
   count(): number
   list(): HookStatus[]
-  /** Whether a hook listens to the event: without one there is nothing to run. */
+  /** Whether a hook listens to the event. If none does, there is nothing to run. */
   has(event: string): event is HookEventName
-  /** Calls the hooks that listen, one after the other. Never rejects. */
+  /** Calls the hooks that listen to the event, one after the other. Never rejects. */
   run<Name extends HookEventName>(
     event: Name,
     payload: HookPayloads[Name],
@@ -65,15 +68,15 @@ export interface Hooks {
   ): Promise<HookOutcome<Name>>
   /** Whether no hook was registered, and no child session shares them. */
   isUnused(): boolean
-  /** Resolves when no hook is running that is not waited for. */
+  /** Resolves when no hook is running that the session does not wait for. */
   settled(): Promise<void>
-  /** The same hooks for a child session: what is registered with either holds for both. */
+  /** Returns the same hooks for a child session: a hook registered with either applies to both. */
   forSession(session: HookSession): Hooks
 }
 
 /**
- * Makes the hooks of a session. A hook on a gating event that throws, does not answer in time or says nothing that can
- * be understood blocks; on any other event that is reported and ignored.
+ * Creates the hooks of a session. On a gating event, a hook that throws, times out or returns an invalid answer blocks;
+ * on any other event that is reported and ignored.
  *
  * @example
  * const hooks = createHooks({ session: { sessionId: 's', workspace: '/ship' }, now: () => clock.now() })
@@ -87,7 +90,7 @@ export function createHooks(options: HooksOptions): Hooks {
 }
 
 type HookTable = {
-  /** As they were registered. The list is never changed, so that a run in progress is not disturbed. */
+  /** In the order of registration. The list is replaced, not changed, so that an active run is not affected. */
   hooks: readonly Hook[]
   /** Running hooks that are not awaited. */
   loose: Set<Promise<void>> | undefined
@@ -181,7 +184,7 @@ async function runHooks<Name extends HookEventName>(
 ): Promise<HookOutcome<Name>> {
   const { power } = factsOf(event)
   let current = payload
-  // Sorting is stable: those of one priority stay as they were registered.
+  // The sort is stable: hooks with the same priority stay in the order of registration.
   const hooks = table.hooks
     .filter((one) => one.event === event)
     .sort((a, b) => a.config.priority - b.config.priority)
@@ -203,7 +206,7 @@ async function runHooks<Name extends HookEventName>(
       return block(hook, `The hook "${hook.id}" failed, so this is denied: ${answer.problem}`)
     }
     if (answer.action === 'aborted') {
-      // Whatever it answered: nothing continues in a run that was aborted.
+      // Regardless of the hook's answer: nothing continues in an aborted run.
       if (power === 'gate') return block(hook, 'the run was aborted', false)
       break
     }
@@ -218,7 +221,7 @@ async function runHooks<Name extends HookEventName>(
   return { action: 'continue', payload: current, changed: current !== payload }
 }
 
-/** Facts that the gate derived from the old arguments do not apply to the new ones. */
+/** Replaces fields of the payload. Facts that the gate derived from the old arguments do not apply to the new ones. */
 function withChange<Payload extends object>(
   payload: Payload,
   change: Readonly<Record<string, unknown>>,
@@ -231,7 +234,7 @@ function withChange<Payload extends object>(
   return changed
 }
 
-/** A matcher works on what a model wrote: if it breaks over that, the hook has failed. */
+/** Matches a hook. A matcher reads what a model wrote: if it throws on that, the hook has failed. */
 function fits(hook: Hook, payload: object, { session }: HooksOptions): 'yes' | 'no' | { problem: string } {
   try {
     return hook.fits(payload, session) ? 'yes' : 'no'
@@ -260,7 +263,7 @@ function eventOf<Name extends HookEventName>(
   } as HookEvent
 }
 
-/** A clock that fails must not fail a guard. */
+/** Reads the clock. A clock that throws must not make a guard fail. */
 function timeFrom(now: () => number): number {
   try {
     return now()
@@ -269,10 +272,10 @@ function timeFrom(now: () => number): number {
   }
 }
 
-/** Starts a hook without waiting for it. Its answer comes too late to count. */
+/** Starts a hook without waiting for it. Its answer has no effect. */
 function letRun(table: HookTable, options: HooksOptions, hook: Hook, event: HookEvent): void {
   const run = async (): Promise<void> => {
-    // Its synchronous part must not delay a caller that does not wait.
+    // The hook's synchronous part must not delay a caller that does not wait.
     await Promise.resolve()
     const answer = await callHandler(hook, event, options.after ?? afterTimeoutLoosely, undefined)
     if (answer.action === 'failed') fail(options, hook, answer.problem)
@@ -300,7 +303,7 @@ function notify(options: HooksOptions, hook: Hook, kind: HookNotice['kind'], mes
   try {
     options.onNotice?.({ hookId: hook.id, event: hook.event, kind, message: `hook "${hook.id}": ${message}` })
   } catch {
-    // A failure of the receiver of notices cannot be reported to it.
+    // An error of the function that receives notices cannot be reported to it.
   }
 }
 
@@ -309,7 +312,7 @@ function afterTimeout(ms: number, callback: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Keeps no process alive: it is not waited for. */
+/** Does not keep the process alive, because nothing waits for the timer. */
 function afterTimeoutLoosely(ms: number, callback: () => void): () => void {
   const timer = setTimeout(callback, ms)
   timer.unref()

@@ -1,4 +1,4 @@
-/** Hooks: the host's own code at the turning points of a session. */
+/** Hooks: the host's own code at fixed points of a session. */
 export type { HookAnswer, HookChange } from './answer.js'
 export { HookError } from './errors.js'
 export {

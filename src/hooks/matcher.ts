@@ -21,11 +21,11 @@ export type HookMatcher = {
   readonly skill?: string
 }
 
-/** Where paths of a session start. */
+/** The session and workspace that a matcher applies to. */
 export type HookPlace = {
   readonly sessionId: string
   readonly workspace: string
-  /** The volume takes `.ENV` for `.env`. */
+  /** Whether the volume treats `.ENV` and `.env` as the same file. */
   readonly ignoreCase?: boolean
 }
 
@@ -40,9 +40,9 @@ const fields = {
 } as const
 
 /**
- * Reads a matcher. One that could never fit at its event is refused, since a guard that never runs looks like one that
- * has nothing to say. Where it cannot be said whether a call fits, the hook is called: its handler sees the whole call
- * and can look itself.
+ * Compiles a matcher. A matcher that can never match its event is refused, because a guard that never runs looks like
+ * one that never objects. If it is undecided whether a call matches, the hook is called: its handler gets the whole
+ * call and can check it.
  */
 export function compileMatcher(event: HookEventName, matcher: unknown): CompiledMatcher {
   const given = checkFields<HookMatcher>('matcher', matcher, fields)
@@ -74,7 +74,7 @@ function skillTest(glob: string): CompiledMatcher {
   }
 }
 
-/** A skill's name is one word to a pattern, whatever is in it. */
+/** Parses a glob for a skill's name. The name is one segment, even if it contains slashes. */
 function readGlob(glob: string): GlobToken[][] {
   const flat = (token: GlobToken): GlobToken => {
     if (token.kind === 'slash') return { kind: 'char', char: '/' }
@@ -92,7 +92,7 @@ function pathTest(text: string): CompiledMatcher {
   const compile = ({ workspace, ignoreCase = false }: HookPlace): PathPattern =>
     compilePathPattern(text, {
       scope: { variables: { workspace: [workspace] }, ignoreCase },
-      // Hooks guard: `**` starts anywhere, and a directory that fits covers what is below.
+      // Hooks are guards: `**` starts anywhere, and a directory that matches covers everything below it.
       use: 'restrict',
     })
   const probe = named('matcher.pathPattern', () => compile({ sessionId: '', workspace: '/' }))
@@ -100,7 +100,7 @@ function pathTest(text: string): CompiledMatcher {
     throw new HookError(
       `matcher.pathPattern can never match: hooks do not know the directory of ${JSON.stringify(text)}`,
     )
-  // A child may work in another place than the session where the hook was registered.
+  // A child session may have another workspace than the session where the hook was registered.
   const byPlace = new Map<string, PathPattern>()
   return (payload, place) => {
     const paths = pathsOf(payload)
@@ -144,7 +144,7 @@ const pathNames = [
   'target',
 ]
 
-/** What the gate found the call to touch, and what the arguments seem to name. */
+/** The paths that the gate found in the call, and those that the arguments seem to name. */
 function pathsOf(payload: object): readonly string[] {
   const named = stringsIn(fieldOf(payload, 'paths'))
   const args = fieldOf(payload, 'args')
@@ -154,7 +154,7 @@ function pathsOf(payload: object): readonly string[] {
 function commandsOf(payload: object): readonly string[] {
   const named = stringsIn(fieldOf(payload, 'commands'))
   const args = fieldOf(payload, 'args')
-  // The gate mostly names what the arguments say: it need not be tried twice.
+  // The gate usually reports the commands in the arguments, so duplicates are removed.
   return isRecord(args) ? [...new Set([...named, ...stringsIn(args['command'])])] : named
 }
 

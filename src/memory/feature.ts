@@ -13,14 +13,17 @@ import { hasPassword } from './password-in.js'
 import { idsInSection, isRecalledSection } from './recalled-section.js'
 
 export type MemoryFeatureOptions = {
-  /** Where memories outlive the session. Sessions that share a store share their memories. */
+  /** The store for memories that outlive the session. Sessions that share a store share their memories. */
   readonly memoryStore?: MemoryStore
   readonly memory?: MemoryOptions
 }
 
 type MemorySession = FeatureContext<MemoryFeatureOptions>
 
-/** Shows memories that fit the prompt, and remembers how runs ended. A session without a store loads nothing of it. */
+/**
+ * Shows memories that match the prompt, and saves how runs ended. A session without a memory store loads none of this
+ * code.
+ */
 export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions> = {
   name: 'memory',
   create: createMemory,
@@ -51,7 +54,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     memory?.tools && memoryStore === undefined
       ? ['memory.tools has no effect: the session has no memoryStore.']
       : [],
-  /** The host turned them on, so they are there whichever built-in tools it chose. */
+  /** Adds the memory tools whichever built-in tools the host chose, because the host turned them on explicitly. */
   opened(session) {
     const { memory, memoryStore } = session.options
     if (memory?.tools && memoryStore !== undefined) session.tools.addAll(memoryTools)
@@ -60,7 +63,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
   services: { memory: memoryService },
   delaysPrompt: ({ options }) => options.memoryStore !== undefined,
 
-  /** Adds what is remembered about the prompt as a part of its own. A resumed run was shown it when it started. */
+  /** Adds memories about the prompt as a separate part. A resumed run got them when it started. */
   async extendPrompt(session, message, { history, from }, signal) {
     const { memoryStore, memory: options } = session.options
     if (memoryStore === undefined || options?.recall === false || from !== undefined) return message
@@ -74,7 +77,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
     return { ...message, content: [...message.content, { type: 'text', text: section.text }] }
   },
 
-  /** Remembers the run, where the host wants that. Commands and cancelled runs are not remembered. */
+  /** Saves a memory of the run, if the host turned that on. Commands and cancelled runs are not saved. */
   async afterRun(session, run, end) {
     const { memoryStore, memory: options } = session.options
     if (memoryStore === undefined || options?.rememberRuns !== true || session.isClosed) return
@@ -89,7 +92,7 @@ export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions
   },
 }
 
-/** What the tools can do. A subagent has the memory of its parent, and its notes name its own session. */
+/** The service for the memory tools. A subagent uses its parent's memory, and its notes name its own session. */
 function memoryService(session: FeatureContext): RuntimeMemory | undefined {
   let owner: FeatureContext = session
   while (owner.parent !== undefined) owner = owner.parent.session
@@ -141,7 +144,7 @@ function secretIn({ redactor }: MemorySession, text: string): string | undefined
   return kinds.find(({ mark }) => !text.includes(mark))?.kind ?? 'SECRET'
 }
 
-/** The ids of memories that the model sees already; those that a summary or a rewind removed can be shown again. */
+/** The ids of memories that the model already sees; those that a summary or a rewind removed can be shown again. */
 function shownIn(messages: readonly Message[]): ReadonlySet<string> {
   const shown = new Set<string>()
   for (const message of messages) {

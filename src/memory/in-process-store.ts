@@ -6,7 +6,7 @@ import type { MemoryStore } from './memory-store.js'
 export class InProcessMemoryStore implements MemoryStore {
   readonly backend = 'memory'
   readonly #items = new Map<string, MemoryItem>()
-  /** As it was last given, until something changes: a copy for each change would cost more with every item. */
+  /** The map that was last returned, until something changes: a copy at each change would cost more with every item. */
   #listed: ReadonlyMap<string, MemoryItem> | undefined
 
   async add(item: MemoryItem): Promise<void> {

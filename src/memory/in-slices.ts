@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const sliceMs = 8
 
-/** Works through a list without blocking the rest of the process. */
+/** Processes a list in slices, so that it does not block the event loop. */
 export async function inSlices<T>(list: Iterable<T>, work: (one: T) => void): Promise<void> {
   let startedAt = performance.now()
   for (const one of list) {

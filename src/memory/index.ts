@@ -1,4 +1,4 @@
-/** What is remembered across sessions: where it is kept, how it is found, and what a model is shown of it. */
+/** Memory across sessions: its stores, the search, and what is shown to a model. */
 export { MemoryError, type MemoryErrorCode } from './errors.js'
 export { FileMemoryStore, type FileMemoryStoreOptions } from './file/file-memory-store.js'
 export { InProcessMemoryStore } from './in-process-store.js'

@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { MemoryError } from './errors.js'
 
-/** What happened, what is known, how something is done, or what is being worked on. */
+/** The kinds of memories: events, facts, procedures, and work in progress. */
 export const memoryTypes = ['episodic', 'semantic', 'procedural', 'working'] as const
 /** The kind of a memory. */
 export type MemoryType = (typeof memoryTypes)[number]
@@ -19,7 +19,7 @@ export type MemoryItem = {
   readonly metadata: JsonObject
 }
 
-/** What one item may hold at most. */
+/** The limits of one item. */
 export const itemLimits = {
   contentBytes: 16 * 1024,
   tags: 64,
@@ -27,7 +27,7 @@ export const itemLimits = {
   metadataBytes: 4 * 1024,
 } as const
 
-/** Throws for an item that no store accepts, and returns a copy that no other code references. */
+/** Throws for an invalid item, and returns a copy that no other code references. */
 export function checkMemoryItem(item: MemoryItem): MemoryItem {
   const { id, content, createdAtMs, importance, tags, memoryType } = item
   if (!isMemoryId(id)) throw badId(id)
@@ -52,7 +52,9 @@ export function checkMemoryItem(item: MemoryItem): MemoryItem {
   }
 }
 
-/** Whether a text can be an id: on every system it names one file of its directory, and nothing outside. */
+/**
+ * Whether a text is a valid id: on every system it is the name of one file in its directory, and of nothing outside.
+ */
 export function isMemoryId(id: unknown): id is string {
   return (
     typeof id === 'string' &&
@@ -84,7 +86,7 @@ function isTag(tag: unknown): boolean {
   )
 }
 
-/** Half of a surrogate pair could not be written down as it is. */
+/** Replaces unpaired surrogates, which cannot be encoded as UTF-8. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString()
 }

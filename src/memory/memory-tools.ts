@@ -60,7 +60,7 @@ const forgetTool = builtInTool<{ id: string }, string>({
       : `There is no note ${JSON.stringify(id)} that a model saved.`,
 })
 
-/** What a model can do with memories, where the host turns it on. */
+/** The memory tools of the model, if the host turns them on. */
 export const memoryTools: readonly AnyGovernedTool[] = [rememberTool, recallTool, forgetTool].map(
   (tool) => tool as AnyGovernedTool,
 )
@@ -71,7 +71,7 @@ function memoryOf(context: ToolCallContext): RuntimeMemory {
   return memory
 }
 
-/** Errors of the store become the text of the result; its causes stay inside. */
+/** Turns errors of the store into the text of the result, without their causes. */
 async function inWords<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

@@ -18,16 +18,16 @@ export type MemoryParts = {
   readonly options: MemoryOptions
   now(): number
   newId(): string
-  /** The kind of secret that a text contains, if any. */
+  /** Returns the kind of secret that a text contains, if any. */
   secretIn(text: string): string | undefined
-  /** A text as the model may see it. */
+  /** Redacts a text for the model. */
   redact(text: string): string
   emit(event: MemoryEvent): void
-  /** Something odd that stops nothing. */
+  /** Reports a problem that does not stop anything. */
   notice(message: string): void
 }
 
-/** An item that was found, and how well it matches: from 0 to 1. */
+/** A found item, with its relevance from 0 to 1. */
 export type RecalledMemory = MemoryItem & { readonly relevance: number }
 
 /** The number of memories, in the store and in the views of this session. */
@@ -37,12 +37,12 @@ export type MemoryStats = {
   readonly workingCount: number
 }
 
-/** What one session remembers and recalls: the store for the long term, and two views of its own that end with it. */
+/** The memory of one session: the long-term store, and two views that end with the session. */
 export class Memory {
   readonly #parts: MemoryParts
-  /** Returns the memories that this session saved, newest first. */
+  /** The memories that this session saved, newest first. */
   #shortTerm: readonly MemoryItem[] = []
-  /** What the model was last shown, the newest first. */
+  /** The memories that the model was last shown, newest first. */
   #working: readonly MemoryItem[] = []
   #prunedAt: number | undefined
   readonly #reported = new Set<string>()
@@ -59,7 +59,7 @@ export class Memory {
     return this.#remember(failureNote(task, error, tools))
   }
 
-  /** Does nothing unless the option asks for it; a failure is reported and stops nothing. */
+  /** Saves a memory of a run, if the option is set. A failure is reported and does not stop anything. */
   async rememberRun(run: RunToRemember): Promise<void> {
     if (this.#parts.options.rememberRuns !== true) return
     try {
@@ -76,7 +76,7 @@ export class Memory {
     return hits.map(({ item, relevance }) => ({ ...item, relevance }))
   }
 
-  /** Those with any of the tags; more of them count first, then importance and age. */
+  /** Returns the items with any of the tags, ordered by the number of matching tags, then importance and age. */
   async recallByTags(tags: readonly string[], limit: number): Promise<RecalledMemory[]> {
     if (!isTexts(tags)) throw invalid('recallByTags takes a list of tags')
     const wanted = new Set(tags.map((tag) => tag.trim().toLowerCase()))
@@ -97,7 +97,7 @@ export class Memory {
     return newest.map(({ relevance: _, ...item }) => item)
   }
 
-  /** Saves a note of the model, which says where it comes from. */
+  /** Saves a note of the model, with its origin. */
   async rememberForModel(
     text: string,
     tags: readonly string[],
@@ -115,14 +115,14 @@ export class Memory {
     return this.#remember(modelNote(text, tags), { source: 'model', ...by })
   }
 
-  /** The best matching memories as quoted data, as a prompt shows them. */
+  /** Returns the best matching memories as quoted data, in the form that prompts have. */
   async section(query: string, limit: number): Promise<string | undefined> {
     const found = await this.recallSimilar(query, limit)
     const limits = { maxItems: limit, maxBytes: maxSectionBytes }
     return recalledSection(found, limits, this.#parts.redact)?.text
   }
 
-  /** Deletes a memory. For a model only one that a model saved. */
+  /** Deletes a memory. A model can delete only memories that a model saved. */
   async forget(id: string, by: 'host' | 'model'): Promise<boolean> {
     const { store } = this.#parts
     const item = (await store.list()).get(id)
@@ -140,9 +140,9 @@ export class Memory {
   }
 
   /**
-   * What the model is shown with a prompt: memories that share words with it, or are near it in meaning, and that it
-   * does not see already. Undefined when there are none, or when they cannot be read, which is reported: a prompt is
-   * worth more than its memories.
+   * Returns the memories to show with a prompt: those that share words with it or are similar in meaning, and that the
+   * model does not already see. Undefined when there are none. If they cannot be read, that is reported and the prompt
+   * is sent without them.
    */
   async offer(prompt: string, shown: ReadonlySet<string>): Promise<RecalledSection | undefined> {
     const { recall } = this.#parts.options
@@ -202,7 +202,7 @@ export class Memory {
     return kept
   }
 
-  /** Two hosts may count their ids alike: the one that comes second takes the next that is free. */
+  /** Adds an item. Two hosts may generate the same ids: the second one uses the next free id. */
   async #add({ title: _, ...rest }: Note & Omit<MemoryItem, 'id'>, name: string): Promise<MemoryItem> {
     for (let attempt = 1; ; attempt++) {
       const item: MemoryItem = { id: attempt === 1 ? name : `${name}-${attempt}`, ...rest }
@@ -241,7 +241,7 @@ export class Memory {
     })
   }
 
-  /** The items with the best scores, as they are now: one that was just changed is read again. */
+  /** Returns the items with the best scores. An item that was changed in the meantime is read again. */
   async #best(limit: number, score: (item: MemoryItem) => number | undefined): Promise<RecalledMemory[]> {
     const { store } = this.#parts
     const most = readLimit(limit)
@@ -309,7 +309,7 @@ function maxModelNotes({ tools }: MemoryOptions): number {
 
 const maxSectionBytes = 16 * 1024
 
-/** Prompts share a word with almost everything; two are a sign. */
+/** Almost every memory shares one word with a prompt; two shared words indicate a match. */
 const sharedWords = 2
 const nearEnough = 0.5
 const maxAttempts = 1000
@@ -335,7 +335,7 @@ function invalid(words: string): MemoryError {
   return new MemoryError('memory_invalid', `Recall failed: ${words}.`)
 }
 
-/** A file name that says what is in the file: the day, the first words of its topic, and the end of an id. */
+/** Returns a descriptive file name: the day, the first words of the topic, and the end of an id. */
 function nameFor(title: string, createdAtMs: number, id: string): string {
   const date = new Date(createdAtMs).toISOString().slice(0, 10)
   const words = title

@@ -1,12 +1,12 @@
 import { MemoryError } from './errors.js'
 import { itemLimits, type MemoryItem } from './memory-item.js'
 
-/** An item before it has a name and a time. `title` is what it is about, in a few words. */
+/** An item before it has a name and a time. `title` is its topic in a few words. */
 export type Note = Pick<MemoryItem, 'content' | 'importance' | 'tags' | 'memoryType'> & {
   readonly title: string
 }
 
-/** A way that worked. The tools are tags too, so that it is found by them. */
+/** A note about an approach that worked. The tools are also tags, so that it can be found by them. */
 export function successNote(task: string, tools: readonly string[], result: string): Note {
   checkTexts('rememberSuccess', { task, result }, tools)
   return {
@@ -18,7 +18,7 @@ export function successNote(task: string, tools: readonly string[], result: stri
   }
 }
 
-/** Something that happened and is to be avoided. */
+/** A note about something that failed and should be avoided. */
 export function failureNote(task: string, error: string, tools: readonly string[]): Note {
   checkTexts('rememberFailure', { task, error }, tools)
   return {
@@ -44,7 +44,7 @@ export function modelNote(text: string, tags: readonly string[]): Note {
   }
 }
 
-/** Tags that say who remembered something, and how it went. */
+/** Tags that identify who saved a memory, and its outcome. */
 const reservedTags: ReadonlySet<string> = new Set(['success', 'pattern', 'failure', 'avoid', 'run', 'model'])
 
 /** A run that has ended: with an answer, or with an error. */
@@ -56,7 +56,7 @@ export type RunToRemember = {
   readonly error?: string
 }
 
-/** The outcome of a run, shortened to what is worth keeping; a little less important than what a host remembers. */
+/** A note about the outcome of a run, shortened; slightly less important than what a host saves. */
 export function runNote({ prompt, tools, text, error }: RunToRemember): Note {
   const task = shortened(prompt, maxTaskLength)
   const used = [...new Set(tools)].slice(0, maxTools)

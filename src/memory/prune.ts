@@ -11,7 +11,7 @@ export type PrunePolicy = {
   readonly maxItems?: number
 }
 
-/** The ids of the items that a policy gives up. */
+/** Returns the ids of the items that a policy removes. */
 export function toPrune(
   items: Iterable<MemoryItem>,
   { maxAgeDays, minImportanceToKeep, maxItems }: PrunePolicy,

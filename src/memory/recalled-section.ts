@@ -4,12 +4,12 @@ import type { MemoryItem } from './memory-item.js'
 export type SectionLimits = { readonly maxItems: number; readonly maxBytes: number }
 export const defaultSection: SectionLimits = { maxItems: 5, maxBytes: 4096 }
 
-/** What the model is shown of memories, and which they are. */
+/** The memories shown to the model: the text and its items. */
 export type RecalledSection = { readonly text: string; readonly items: readonly MemoryItem[] }
 
 /**
- * Memories as data between two marks. Each is one line of JSON without a `<` in it, so that nothing in it can end the
- * section or begin a line of its own. Those that no longer fit are left out; undefined when none fits.
+ * Formats memories as data between two markers. Each is one line of JSON without `<`, so that nothing in it can end the
+ * section or begin a new line. Items that do not fit are left out; undefined when none fits.
  */
 export function recalledSection(
   items: readonly MemoryItem[],
@@ -31,17 +31,17 @@ export function recalledSection(
   return { text: `${begin}\n${heading}\n${lines.join('\n')}\n${end}`, items: shown }
 }
 
-/** Whether a text is such a section and not part of the user's message. */
+/** Whether a text is a section of memories, and not part of the user's message. */
 export function isRecalledSection(text: string): boolean {
   return text.startsWith(`${begin}\n`)
 }
 
-/** The id of an item as sections show it. */
+/** Returns the id of an item as sections show it. */
 export function shownId({ id }: MemoryItem): string {
   return visibleLine(id, maxIdLength)
 }
 
-/** The ids of the memories that a section shows. */
+/** Returns the ids of the memories that a section shows. */
 export function idsInSection(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const [, id] = /^\{"id":("(?:[^"\\]|\\.)*")/.exec(line) ?? []

@@ -3,8 +3,9 @@ import type { MemoryItem } from './memory-item.js'
 import type { MemoryStore } from './memory-store.js'
 
 /**
- * The part of a store that belongs to one tenant: what others saved is neither found nor deleted. Sessions without a
- * tenant have a part of their own. Gives the same object for the same store and tenant, so that they share an index.
+ * Returns the part of a store that belongs to one tenant: items of other tenants are neither found nor deleted.
+ * Sessions without a tenant have their own part. Returns the same object for the same store and tenant, so that they
+ * share an index.
  */
 export function tenantStore(store: MemoryStore, tenantId: string | undefined): MemoryStore {
   const parts = known.get(store) ?? new Map<string | undefined, MemoryStore>()

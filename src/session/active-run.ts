@@ -12,28 +12,28 @@ import { EventStream } from './event-stream.js'
 import type { RunRecord } from './runs.js'
 import { Ledger, sum } from './spending.js'
 
-/** A run from the moment it was asked for until it has ended. */
+/** A run from its request to its end. */
 export class ActiveRun {
   readonly record: RunRecord
   readonly stream: EventStream
   /** The usage of all model requests while the run is active. */
   readonly spending = new Ledger()
-  /** The models whose circuits have opened since it began, as `provider/model`. */
+  /** The models whose circuit breakers have opened since the run began, as `provider/model`. */
   readonly circuitsOpened = new Set<string>()
-  /** What the run that it resumes had used. */
+  /** The usage of the run that this one resumes. */
   #before: Pick<RunTotals, 'usage' | 'costUsd'> | undefined
   readonly #controller = new AbortController()
-  /** Whether the model will still read what is said to it meanwhile. */
+  /** Whether the model will still read messages that are sent during the run. */
   steerable = false
   /** Messages of the user that the model has not read yet. */
   readonly steering: UserMessage[] = []
-  /** What approval policies and tools find in `run.metadata`. */
+  /** The value of `run.metadata` for approval policies and tools. */
   metadata: JsonObject | undefined
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
-  /** Writes an event down. */
+  /** Writes an event to the log. */
   readonly #keep: ((event: AgentEvent, now: number, sequence: number) => void) | undefined
-  /** Settles when the run has ended. A failure without a listener is reported by the stream and the record. */
+  /** Settles when the run has ended. A rejection without a listener is still reported by the stream and the record. */
   result: Promise<AgentResult> = notStarted
 
   constructor(
@@ -49,12 +49,12 @@ export class ActiveRun {
     this.#pass = redact((event) => this.#tell(event))
   }
 
-  /** Counts on from a run that was cut off. */
+  /** Adds the totals of an interrupted run to those of this one. */
   countFrom(totals: Pick<RunTotals, 'usage' | 'costUsd'>): void {
     this.#before = totals
   }
 
-  /** What its result says: what was spent while it was active, and before it was resumed. */
+  /** The totals for the result: what was spent while it was active, and before it was resumed. */
   get spent(): { readonly usage: Usage; readonly costUsd?: number } {
     const { usage, costUsd: own } = this.spending
     const costUsd = sum(this.#before?.costUsd, own)
@@ -80,8 +80,7 @@ export class ActiveRun {
     try {
       this.#pass(event)
     } catch (error) {
-      // The redactor failed: the run fails with it, and its end is still emitted, without texts that were not
-      // redacted.
+      // The redactor failed, so the run fails. Its end is still emitted, without texts that were not redacted.
       if (event.type !== 'error' && event.type !== 'agent_cancelled') throw error
       this.#tell(withoutWords(event))
     }
@@ -96,14 +95,14 @@ export class ActiveRun {
     this.stream.push(event)
   }
 
-  /** False when it had ended already. */
+  /** Returns false when the run had already ended. */
   cancel(why: string): boolean {
     if (this.ended || this.signal.aborted) return false
     this.#controller.abort(new RunError('cancelled', `The run was cancelled: ${why}.`))
     return true
   }
 
-  /** Ends when another signal does. Gives what undoes that. */
+  /** Cancels the run when another signal is aborted. Returns a function that removes the listener. */
   follow(signal: AbortSignal | undefined): () => void {
     if (signal === undefined) return () => undefined
     const stop = (): void => {

@@ -18,7 +18,7 @@ type Verified = Pick<
   | 'verificationSummaryText'
 >
 
-/** The result of a run. `reports`: what was verified in the session by its end. */
+/** Creates the result of a run. `reports`: the verification reports of the session up to its end. */
 export function agentResult(
   runId: string,
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd' | 'fallbackModel'> & {
@@ -60,5 +60,5 @@ function verified(reports: readonly VerificationReport[]): Verified {
   }
 }
 
-/** Most runs: made once for all of them. */
+/** The value for most runs, created once and shared. */
 const nothingVerified = verified([])

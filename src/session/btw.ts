@@ -17,7 +17,7 @@ export type SideAnswer = {
   readonly costUsd?: number
 }
 
-/** A run on a copy of the conversation, which is then dropped. It can run at the same time as another run. */
+/** Runs a question on a copy of the conversation, which is then dropped. It can run at the same time as another run. */
 export async function askAside(kernel: SessionKernel, question: string): Promise<SideAnswer> {
   kernel.assertOpen()
   if (question.trim() === '') throw new TypeError('btw: question cannot be empty')
@@ -33,9 +33,9 @@ export async function askAside(kernel: SessionKernel, question: string): Promise
   const { text, usage, costUsd } = await run(
     {
       ...aside,
-      // A model that still calls a tool gets the answer that there is none, and then answers.
+      // A model that calls a tool anyway gets an error for the call, and then answers.
       limits: { ...parts.limits, maxToolRounds: 2 },
-      // The tools stay in the request, so that a provider finds the prefix it knows.
+      // The tools stay in the request, so that the provider's prompt cache still matches the prefix.
       request: { ...parts.request, toolChoice: 'none' },
       emit: (event) => void (isModelTrouble(event) && kernel.emit(event)),
     },

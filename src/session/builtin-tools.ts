@@ -23,7 +23,7 @@ export function createToolRegistry({
   return new ToolRegistry(tools, toolSearchTool, dormantTools(options, builtin), limits)
 }
 
-/** The tools that come with a session: those of the toolbox, those of features, and those that the agent adds. */
+/** Returns the tools that come with a session: those of the toolbox, of features, and those that the agent adds. */
 export function builtinTools(options: SessionOptions, more: readonly AnyTool[]): readonly AnyTool[] {
   const { builtinTools: chosen, webSearch, extensionTools: extensions } = options
   const added = extensions ? extensionTools(extensions) : []
@@ -39,15 +39,14 @@ function isBuiltinName(name: string): boolean {
 
 const names: ReadonlySet<string> = new Set([...builtinToolNames, ...extensionToolNames])
 
-/** The tools that a host gave. */
+/** Returns the host's own tools. */
 export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
   return tools instanceof ToolSet ? tools.values() : tools
 }
 
 /**
- * The tools that cannot do anything yet: there is no user to answer a question, no provider to search the web, no
- * skill, no further tool to find. A model is not shown them, which saves context; a call is answered with what is
- * missing.
+ * Returns the tools that cannot work yet: there is no user to answer a question, no provider to search the web, no
+ * skill, no further tool to find. The model does not see them, which saves context; a call returns what is missing.
  */
 function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options
@@ -58,7 +57,7 @@ function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): reado
     ...(onQuestion === undefined ? ['question'] : []),
     ...((webSearch?.providers ?? []).length === 0 ? ['web_search'] : []),
   ]
-  // A subagent has them of its parent.
+  // A subagent gets them from its parent.
   const lent = ofFeatures.filter((tool) => ownTools(options).includes(tool))
   return [...tools.filter(({ name }) => names.includes(name)), ...lent]
 }

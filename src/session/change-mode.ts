@@ -2,10 +2,10 @@ import type { ModeName, RuntimeMode } from '../authority/mode.js'
 import type { SessionAuthority } from '../loop/session-authority.js'
 import type { SessionKernel } from './kernel.js'
 
-/** The mode that a session had when a tool put it into `plan`. A mode that the host sets takes its place. */
+/** The mode of a session before a tool switched it to `plan`. A mode that the host sets replaces it. */
 const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()
 
-/** Sets the mode of a session: it applies from the next call on, and is recorded and emitted. */
+/** Sets the mode of a session: it applies from the next call, and is recorded and emitted. */
 export async function changeMode(
   { log, emit }: SessionKernel,
   authority: SessionAuthority,
@@ -18,8 +18,8 @@ export async function changeMode(
 }
 
 /**
- * The mode as tools see it. A tool can only enter `plan`, which takes permissions away, and go back to what was before;
- * that it goes back must have been approved, which the tool itself asks for.
+ * Returns the mode service for tools. A tool can only enter `plan`, which removes permissions, and return to the mode
+ * before it; the return must be approved, and the tool itself asks for that.
  */
 export function modeServices(
   kernel: SessionKernel,

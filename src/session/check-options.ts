@@ -42,8 +42,8 @@ import { titleProblem } from './title.js'
 import { builtinToolNames, optionalToolNames } from './tool-names.js'
 
 /**
- * Checks the options of a session. A value of the wrong type is refused by the name of its option, since a limit or a
- * guard that silently does not apply is worse than none. Options that are unknown or have no effect are listed as
+ * Checks the options of a session. A value of the wrong type is refused with the option's name, because a limit or a
+ * guard that silently does not apply is worse than none. Unknown options and options without effect are reported as
  * warnings.
  */
 export function checkOptions(given: Readonly<Record<string, unknown>>): {
@@ -61,7 +61,7 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     }
     const problem = check(value)
     if (problem !== undefined) throw new SessionOptionError(name, problem.replace('%', name))
-    // Names of tools are read with the first prompt: a list that the host changes meanwhile must not add one.
+    // Names of tools are read at the first prompt: if the host changes its list before that, no tool must be added.
     options[name] = Array.isArray(value) && name.endsWith('Tools') ? [...value] : value
   }
   if (typeof options['planningMode'] === 'string')
@@ -75,7 +75,7 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
   for (const feature of featuresWith('optionWarnings'))
     warnings.push(...feature.optionWarnings(options as SessionOptions))
   warnings.push(...idleRules(options as SessionOptions))
-  // Every name was looked up and every value was checked.
+  // Every name was found and every value was checked.
   return { options: options as SessionOptions, warnings }
 }
 
@@ -103,7 +103,7 @@ function idleRules(options: SessionOptions): readonly string[] {
   return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 
-/** Lanes that would be approved where nothing is ever asked about. */
+/** Whether lanes are approved without asking although no user is ever asked. */
 function idleLanes({ confirmationPolicy, onAsk }: SessionOptions): boolean {
   const lanes = confirmationPolicy?.yoloLanes ?? []
   return lanes.length > 0 && confirmationPolicy?.enabled !== true && onAsk === undefined
@@ -136,7 +136,7 @@ const metadata = readable((value) => mergeMetadata(value as JsonObject))
 
 const permissionPolicy = readable((value) => sharedPolicy(value as PermissionPolicy))
 
-/** What a tool declares is read when it is registered, not at its first call. */
+/** Checks a tool's declared requirements when it is registered, not at its first call. */
 const requirementsOf = readable((value) => {
   const { name, requires } = value as AnyTool
   if (requires !== undefined) checkRequirements(requires, `the tool "${name}"`)
@@ -171,7 +171,7 @@ const guardFields = fields({
   timeoutMs: count(1),
   onError: oneOf('allow', 'deny'),
 })
-/** A guard can be an object of a class of the host, with other members. A misspelt callback would never be called. */
+/** A guard can be an instance of a host's class with other members. A misspelt callback would never be called. */
 const budgetGuard: Check = (value) => {
   const wrong = object(value)
   if (wrong !== undefined) return wrong
@@ -190,7 +190,7 @@ const budgetGuard: Check = (value) => {
     : `% has none of the callbacks ${guardCallbacks.join(', ')}, so it would never be asked.`
 }
 
-/** The names of an object's own members and of those that its class gives it. */
+/** Returns the names of an object's own members and of those from its class. */
 function memberNames(value: object): string[] {
   const names = new Set<string>()
   for (let at: object | null = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
@@ -234,13 +234,13 @@ const workspaceBackend: Check = (value) => {
     : `%: the root of a ${kind} backend must be an absolute path.`
 }
 
-/** `null` says the same, and is skipped like every field without a value. */
+/** `null` also means unlimited, and is skipped like every field without a value. */
 const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
 
-/** Less than this, and no shell starts. */
+/** The minimum for a shell to start. */
 const minMemoryBytes = 4 * 1024 * 1024
 
-/** The options of the kernel. */
+/** The checks of the kernel's options. */
 const kernelChecks: Readonly<Record<string, Check>> = {
   ...all(is('string'), 'role guidelines responseStyle extra userDataDir'),
   ...all(is('string'), 'tenantId principal agentTemplateId correlationId'),
@@ -332,7 +332,7 @@ const checks: Readonly<Record<string, Check>> = Object.assign(
   ...features.map(({ options }) => options),
 )
 
-/** Names that are known and have no effect yet. */
+/** Option names that are known and have no effect yet. */
 const later: ReadonlySet<string> = new Set(['remoteGit', 'artifactStoreLimits'])
 
 function describeUnknown(name: string): string {

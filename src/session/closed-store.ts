@@ -7,9 +7,8 @@ import type { Watchdog } from '../authority/watchdog.js'
 import { closedReason } from '../workspace/closed-paths.js'
 
 /**
- * Refuses calls that name a closed path: file tools before they are asked about, and commands, which nothing else holds
- * where there is no sandbox. Uses the rules of a session, so that a command is understood here as it is understood
- * there.
+ * Refuses calls that name a closed path: file tools before the user is asked, and commands, which nothing else
+ * restricts without a sandbox. Uses a session's rules, so that commands are parsed in the same way.
  */
 export function watchClosedPaths(paths: readonly string[]): Watchdog {
   let known: { readonly scope: Scope; readonly book: RuleBook } | undefined
@@ -21,7 +20,10 @@ export function watchClosedPaths(paths: readonly string[]): Watchdog {
   }
 }
 
-/** Sessions of one store in one place have the same book: reading its rules takes longer than judging many calls. */
+/**
+ * Caches rule books: sessions with the same store and workspace share one, because parsing its rules takes longer than
+ * judging many calls.
+ */
 function bookOf(paths: readonly string[], scope: Scope): RuleBook {
   return books.get(JSON.stringify([paths, scope]), () =>
     createRuleBook({ rules: paths.flatMap(denyRules), scope, defaultDecision: 'allow', doubts: 'allow' }),
@@ -32,7 +34,8 @@ const maxBooks = 32
 const books = new Recent<RuleBook>(maxBooks)
 
 function denyRules(path: string): Rule[] {
-  // What means something in a pattern becomes any one character: rather too much is closed than too little.
+  // Special characters of patterns become `?`, which matches any character: it is safer to close too much than too
+  // little.
   const pattern = path.replace(/[^\p{L}\p{N}._ /-]/gu, '?')
   return (['fs.read', 'fs.write'] as const).flatMap((permission) =>
     [pattern, `${pattern}/**`].map(

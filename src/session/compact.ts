@@ -13,7 +13,7 @@ export type CompactOptions = {
 /** The number of messages that the model sees before and after a compaction. */
 export type CompactOutcome = { readonly beforeMessages: number; readonly afterMessages: number }
 
-/** Makes the model's view of the session smaller, whatever its size. */
+/** Compacts the conversation, regardless of its size. */
 export async function compactNow(
   kernel: SessionKernel,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ export async function compactNow(
   }
 }
 
-/** As the host asks for it: never while a run works. */
+/** Compacts for the host. Refused while a run is active. */
 export async function compactForHost(
   kernel: SessionKernel,
   options: CompactOptions,

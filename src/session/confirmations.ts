@@ -28,13 +28,15 @@ export type PendingConfirmation = {
   readonly remainingMs?: number
   /** What an approval is bound to: tool, arguments, workspace, session and agent. */
   readonly digest: string
-  /** Whether a process that has ended asked it: an approval is used when `resumeRun` makes exactly this call, once. */
+  /**
+   * Whether an earlier process asked this question: an approval is used once, when `resumeRun` makes exactly this call.
+   */
   readonly fromBefore?: true
 }
 
 /** Questions that outlive their process. */
 export type SavedQuestions = {
-  /** Those that an earlier process left. */
+  /** The questions that an earlier process left open. */
   readonly waiting: readonly ToolQuestion[]
   /** Records a question before the user is asked; undefined when it cannot outlive the process. */
   asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined
@@ -44,7 +46,7 @@ export type SavedQuestions = {
 
 export type ConfirmationOptions = {
   readonly policy: ConfirmationPolicy
-  /** Decides by itself; the calls it is asked about can still be answered by `confirm`. */
+  /** The host's handler. Calls that it is asked about can still be answered by `confirm`. */
   readonly onAsk?: AskHandler | undefined
   readonly laneOf: (toolName: string) => Lane
   /** The real path of the workspace. */
@@ -54,7 +56,7 @@ export type ConfirmationOptions = {
   now(): number
 }
 
-/** The calls of a session that wait for an approval. */
+/** Creates the registry of calls that wait for an approval in a session. */
 export function openConfirmations(kernel: SessionKernel): Confirmations {
   const { options, root } = kernel
   return new Confirmations({
@@ -68,7 +70,7 @@ export function openConfirmations(kernel: SessionKernel): Confirmations {
   })
 }
 
-/** Questions to the user that outlive the process. */
+/** Returns the questions that outlive the process. */
 function savedQuestions({ restored, log: { recorder } }: SessionKernel): SavedQuestions | undefined {
   return (
     recorder && {
@@ -84,8 +86,8 @@ const usualTimeoutMs = 30_000
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * The calls of a session that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its
- * time-out, or by the end.
+ * The calls of a session that wait for an approval. Each is answered once: by `confirm`, by the host's handler, by its
+ * timeout, or by the end of the session.
  */
 export class Confirmations {
   readonly #options: ConfirmationOptions
@@ -99,7 +101,7 @@ export class Confirmations {
     if (saved.length > 0) this.#before = new Map(saved.map((question) => [question.callId, { question }]))
   }
 
-  /** Asks for the approval of a call, and waits. */
+  /** Asks for the approval of a call and waits for the answer. */
   ask(request: AskRequest): ReturnType<AskHandler> {
     const { policy, emit, kept } = this.#options
     if (!request.inPerson && policy.yoloLanes?.includes(this.#options.laneOf(request.toolName)))
@@ -111,7 +113,7 @@ export class Confirmations {
       if (known.answer.decision === 'reject') kept?.refused(toolId, rejectionText(known.answer))
       return known.answer
     }
-    // Two calls under one id could not be distinguished: an approval of one must not reach the other.
+    // Two calls with the same id could not be distinguished: an approval of one must not apply to the other.
     const twin = this.#waiting?.get(toolId)
     if (twin !== undefined) {
       const answer = refusal(`Two calls waited under the id '${toolId}'; both are refused.`)
@@ -121,7 +123,7 @@ export class Confirmations {
     const now = this.#options.now()
     const timeoutMs = this.#timeoutMs
     const endsAt = known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : now + timeoutMs)
-    // Written down already by the process that asked first.
+    // The process that asked first has already recorded it.
     const written = known === undefined ? kept?.asked(request, endsAt) : undefined
     if (written === undefined) return this.#wait(toolId, request, endsAt, now)
     return written.then(() => this.#wait(toolId, request, endsAt, this.#options.now()))
@@ -143,7 +145,7 @@ export class Confirmations {
     ]
   }
 
-  /** False when no call waits under this id. `decision` says how far a yes reaches. */
+  /** Answers a waiting call. Returns false when no call waits under this id. `decision` is the scope of an approval. */
   confirm(
     toolId: string,
     approved: boolean,
@@ -163,17 +165,17 @@ export class Confirmations {
     }
     const earlier = this.#open().find(([id]) => id === toolId)?.[1]
     if (earlier === undefined) return false
-    // The rules that a wider approval would add were not shown here.
+    // The rules that an approval with a wider scope would add were not shown here.
     earlier.answer = approved ? { ...answer, decision: 'once' } : answer
     return true
   }
 
-  /** Rejects one whose asker does not wait any more. */
+  /** Rejects a question whose asker no longer waits. */
   withdraw(toolId: string, reason: string): void {
     this.#waiting?.get(toolId)?.settle(refusal(reason))
   }
 
-  /** Rejects all that wait, and says how many. */
+  /** Rejects all waiting calls, and returns their number. */
   cancelAll(reason: string): number {
     const all = [...(this.#waiting?.values() ?? [])]
     for (const one of all) one.settle(refusal(reason))
@@ -187,7 +189,7 @@ export class Confirmations {
     return all.length
   }
 
-  /** No question from before can be answered any more: what was waited for is answered otherwise. */
+  /** Drops the questions of earlier processes, because their calls were answered in another way. */
   forgetSaved(): void {
     this.#before = undefined
   }
@@ -212,7 +214,7 @@ export class Confirmations {
       const own: Waiting = { request, settle, ...omitUndefined({ endsAt }) }
       waiting.set(toolId, own)
       const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - now)
-      // A timer takes no more than that; longer is as good as no limit.
+      // A timer cannot wait longer; a longer limit is treated as no limit.
       if (leftMs !== undefined && leftMs <= maxTimerMs)
         timer = setTimeout(() => {
           const approve = policy.timeoutAction === 'auto_approve' && !request.inPerson
@@ -233,7 +235,7 @@ export class Confirmations {
       if (onAsk === undefined) return
       askHost(onAsk, request).then(
         (answer) => {
-          // Under the same id a later call may wait by now: this answer is not for that one.
+          // A later call may wait under the same id by now: this answer does not apply to it.
           if (waiting.get(toolId) !== own) return
           received(emit, toolId, answer)
           settle(answer)
@@ -248,7 +250,9 @@ export class Confirmations {
     })
   }
 
-  /** The question from before that this is, with the answer it was given since. Whatever it is, it is used up. */
+  /**
+   * Returns the saved question of an earlier process for this call, with an answer given since. Removes it in any case.
+   */
   #takeSaved(toolId: string, request: AskRequest): Before | undefined {
     const one = this.#before?.get(toolId)
     this.#before?.delete(toolId)
@@ -256,7 +260,7 @@ export class Confirmations {
     return this.#options.kept?.isSame(one.question, request) ? one : undefined
   }
 
-  /** Those from before that wait for an answer still. */
+  /** Returns the questions of earlier processes that still wait for an answer. */
   #open(): [string, Before][] {
     return [...(this.#before ?? [])].filter(
       ([, { question, answer }]) => answer === undefined && !isExpired(question, this.#options.now()),
@@ -273,7 +277,7 @@ type Waiting = {
 /** A question of an earlier process. Only an answer in this process counts: no record in a log is an approval. */
 type Before = { readonly question: ToolQuestion; answer?: AskAnswer }
 
-/** A rejection that no user gave. */
+/** Creates a rejection that no user gave. */
 function refusal(message: string): AskAnswer {
   return { decision: 'reject', message, automatic: true }
 }
@@ -293,7 +297,7 @@ function fromBefore(question: ToolQuestion, now: number): PendingConfirmation {
   }
 }
 
-/** Long ones were cut, and are not JSON then. */
+/** Parses the arguments of a question. Long ones were cut off and are not valid JSON; they are returned as text. */
 function argsIn({ args }: ToolQuestion): unknown {
   return tryOr(() => JSON.parse(args), args)
 }
@@ -302,7 +306,7 @@ async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswe
   return onAsk(request)
 }
 
-/** Checks the answer of a host: only a clear yes is emitted as an approval. */
+/** Emits the answer of a host: only an explicit yes is emitted as an approval. */
 function received(emit: (event: AgentEvent) => void, toolId: string, answer: AskAnswer): void {
   const { approved, keep, message } = readAnswer(answer)
   emit({

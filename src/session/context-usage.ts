@@ -33,7 +33,7 @@ export async function contextUsage(kernel: SessionKernel, signal: AbortSignal): 
   const shown = (['system', 'tools', 'files', 'memory'] as const).map((name) =>
     partOf(name, groups[name], scale),
   )
-  // Rounding must not make the sum differ from the total.
+  // The parts must add up to the total in spite of rounding.
   const rest = usedTokens - shown.reduce((sum, { tokens }) => sum + tokens, 0)
   const settings = parts.compaction ?? defaultCompaction
   return {
@@ -60,7 +60,7 @@ function add(group: Group, name: string | undefined, tokens: number): void {
   if (name !== undefined) group.named.set(name, (group.named.get(name) ?? 0) + tokens)
 }
 
-/** What of a conversation is files and memories. The rest is its history. */
+/** Groups the parts of a conversation that are files and memories. The rest is history. */
 function groupsOf(view: readonly Message[]): Record<'system' | 'tools' | 'files' | 'memory', Group> {
   const empty = (): Group => ({ tokens: 0, count: 0, named: new Map() })
   const groups = { system: { ...empty(), count: 1 }, tools: empty(), files: empty(), memory: empty() }

@@ -33,7 +33,7 @@ export type ProgramRequest = {
   }
 }
 
-/** The arguments of the tool `git`, from an object or from a command with the rest by position. */
+/** Returns the arguments of the tool `git`, from an object, or from a command and its other arguments by position. */
 export function gitArgs(command: string | GitCommand, places: object): Record<string, unknown> {
   const given = isRecord(command) ? (command as GitCommand) : { command: command as string, ...places }
   if (typeof given.command !== 'string') throw new TypeError('git options must include a command field')
@@ -46,7 +46,7 @@ export function gitArgs(command: string | GitCommand, places: object): Record<st
   return omitUndefined({ ...rest, new_branch, max_count, include_untracked })
 }
 
-/** The arguments of the tool `program`. */
+/** Returns the arguments of the tool `program`. */
 export function programArgs({
   allowedTools: allowed_tools,
   ...rest

@@ -3,7 +3,7 @@ import { ToolFailedError } from './errors.js'
 import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 
-/** A direct call of the host: it takes the path of every call, with the host's privileges. */
+/** Calls a tool directly for the host: through the gate like every call, with the host's privileges. */
 export async function callTool(
   kernel: SessionKernel,
   name: string,
@@ -26,7 +26,7 @@ export async function callTool(
   return toToolResult(name, envelope)
 }
 
-/** A direct call whose result is text. Throws `ToolFailedError` when the call failed. */
+/** Calls a tool directly and returns its text. Throws `ToolFailedError` when the call failed. */
 export async function callForText(kernel: SessionKernel, name: string, args: unknown): Promise<string> {
   const { envelope, output } = await callTool(kernel, name, args)
   if (envelope.type === 'error') throw new ToolFailedError(name.replace('host_read_text', 'read'), output)

@@ -37,11 +37,11 @@ import { limitConcurrency } from './limit-concurrency.js'
 import { sessionServices } from './services.js'
 import { backendOf } from './setup.js'
 
-/** Opens the parts of a session that touch the world: the workspace, the rules and the gate. */
+/** Opens the session's access to files, processes and the network: the workspace, the rules and the gate. */
 export function startEngine(kernel: SessionKernel): Promise<Engine> {
   const { projectRoot: root, userDir, options } = kernel
-  // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their
-  // real paths come first.
+  // Before the concurrency limit, so that all sessions that start at this moment share one read of the rules. With
+  // additional roots, their real paths must be resolved first.
   const isPlain =
     kernel.engine.rules === undefined && options.roots === undefined && copiedBy(kernel).length === 0
   const rules = isPlain && root !== undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
@@ -62,7 +62,7 @@ async function openEngine(
       : { root: workspace.root, userDir }
   const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
   const isFirst = kernel.engine.rules === undefined
-  // The rules of a session are those that it began with, however often its engine is opened.
+  // The rules of a session are those from its start, however often its engine is opened.
   kernel.engine.rules ??= await (expected && early ? early : rulesAt(place, workspace.scope))
   const { ruleFiles, loaded } = kernel.engine.rules
   const authority = createSessionAuthority({
@@ -121,7 +121,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
   })
 }
 
-/** The rules of the network. What a file or a function gives as a secret is redacted from the moment it is read. */
+/** Returns the network rules. A secret from a file or a function is redacted from the moment it is read. */
 async function noted({
   options: { network },
   redactor,
@@ -131,12 +131,14 @@ async function noted({
   return { ...network, secrets: notedSecrets(network.secrets, (value) => redactor.hide(hiddenTexts(value))) }
 }
 
-/** Files with values that the proxy of the sandbox adds to requests. */
+/** Returns the files with secrets that the sandbox proxy adds to requests. */
 function secretFiles({ network }: SessionKernel['options']): string[] {
   return (network?.secrets ?? []).flatMap(({ file }) => file ?? [])
 }
 
-/** The workspaces of its parents that a session works on a copy of: their rules apply to the same paths in it. */
+/**
+ * Returns the parents' workspaces that the session works on a copy of: their rules apply to the same paths in the copy.
+ */
 function copiedBy({ parent }: SessionKernel): readonly string[] {
   if (parent === undefined) return []
   const above = copiedBy(parent.session)
@@ -151,7 +153,7 @@ function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
     const ruleFiles = await openRuleFiles(place)
     return { ruleFiles, loaded: await ruleFiles.load(scope) }
   })
-  // The error reaches the caller that waits for it, when its turn comes.
+  // The caller that awaits it later gets the error.
   found.catch(() => undefined)
   return found
 }
@@ -162,7 +164,7 @@ function keyOf(place: RuleFilesOptions, scope: Scope): string {
   return JSON.stringify([place.root, place.userDir, place.isRemote, scope])
 }
 
-/** The scope of a session that has nothing but its root; the workspace decides in the end. */
+/** The expected scope of a session with only its root; the opened workspace decides. */
 function scopeAt(root: string): Scope {
   return { variables: { workspace: [root] }, home: homedir() }
 }
@@ -216,7 +218,7 @@ function gateFor(
     middleware: [...(options.middleware ?? []), ...kernel.redactor.middleware],
     before: features.before,
     after: features.after,
-    // Hooks, guard and watchdog each have a time limit of their own with an error of their own.
+    // Hooks, guard and watchdog each have their own time limit, with their own error.
     guardTimeoutMs: maxGuardMs,
     budget: ({ toolName }) => kernel.spending.budget.beforeTool(toolName),
     writes: new WriteOrder(),
@@ -287,7 +289,7 @@ function reportNetwork(
   })
 }
 
-/** Requests of tools carry the trace to hosts that expect it. */
+/** Adds the trace to requests of tools, for hosts that expect it. */
 function tracedNet(net: RuntimeNet, session: RuntimeSession): RuntimeNet {
   return {
     fetch(url, request) {
@@ -300,7 +302,7 @@ function tracedNet(net: RuntimeNet, session: RuntimeSession): RuntimeNet {
   }
 }
 
-/** Calls of the host are not the model's: what they read the model has not seen. */
+/** Direct calls of the host do not count: the model has not seen what they read. */
 function seenUse({ options, tools }: SessionKernel, tool: string): SeenUse {
   const kind = tools.get(tool)?.kind
   return {
@@ -328,7 +330,7 @@ type GateSteps = Required<Pick<GateParts, 'before' | 'after'>> & {
 
 const continued: HookVerdict = { action: 'continue' }
 
-/** The steps of features at the gate, as one: in order before a call and around a question, in reverse after it. */
+/** Combines the gate steps of all features: in order before a call and around a question, in reverse after it. */
 function gateFeatures(kernel: SessionKernel): GateSteps {
   const own = featuresWith('gate').flatMap((feature) => feature.gate(kernel) ?? [])
   const befores = own.flatMap(({ before }) => before ?? [])
@@ -336,7 +338,7 @@ function gateFeatures(kernel: SessionKernel): GateSteps {
   return {
     before: (call) =>
       befores.reduce<HookVerdict | Promise<HookVerdict>>((verdict, before) => {
-        // A call that is blocked or skipped stays so, whatever features come after.
+        // Later features cannot change that a call is blocked or skipped.
         const next = (known: HookVerdict): HookVerdict | Promise<HookVerdict> =>
           known.action === 'block' || known.action === 'skip' ? known : before(call, known)
         return verdict instanceof Promise ? verdict.then(next) : next(verdict)

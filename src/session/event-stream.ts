@@ -11,7 +11,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   #readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
   #ended = false
   #given = 0
-  /** How many events of the run an event represents, where pieces were joined. */
+  /** The number of the run's events that a merged event represents. */
   #joined: WeakMap<AgentEvent, number> | undefined
   readonly #leave: () => void
 
@@ -83,11 +83,11 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
 
 const over: IteratorReturnResult<undefined> = { value: undefined, done: true }
 const taken: AgentEvent = { type: 'events_missed', count: 0 }
-/** So many wait one by one; then pieces are joined. */
+/** The number of events that wait unmerged; beyond it, pieces of text are merged. */
 const most = 512
 const maxTaken = 1024
 
-/** Two pieces of the same text as one; undefined when they are not. */
+/** Merges two pieces of the same text; undefined when they cannot be merged. */
 function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {
   if (last?.text === undefined || event.text === undefined || last.type !== event.type) return undefined
   if (last.toolId !== event.toolId) return undefined

@@ -20,10 +20,10 @@ export type ExplainedCall = {
 }
 
 /**
- * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is
- * run. With `supposed`, the call is judged as if these rules were added and removed; the session's own rules stay as
- * they are. Throws `TypeError` for a tool that the session does not have, and for arguments that the tool does not
- * take.
+ * Explains why a call of a model would be allowed, asked about or denied in this session, with every rule that
+ * contributed. Nothing is run. With `supposed`, the call is judged as if these rules were added and removed; the
+ * session's own rules do not change. Throws `TypeError` for a tool that the session does not have, and for arguments
+ * that the tool does not accept.
  */
 export async function explainCall(
   session: Session,

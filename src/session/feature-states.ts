@@ -5,26 +5,26 @@ import type { SessionFeature } from '../feature/session-feature.js'
 export class FeatureStates {
   readonly #states = new Map<SessionFeature, unknown>()
 
-  /** The state of a feature, created with the first use. */
+  /** Returns the state of a feature, created at the first use. */
   use<State>(feature: SessionFeature<State>, session: FeatureContext): State {
     if (!this.#states.has(feature)) this.#states.set(feature, feature.create(session))
     return this.#states.get(feature) as State
   }
 
-  /** The state of a feature, if it was used before. */
+  /** Returns the state of a feature, if it was used before. */
   peek<State>(feature: SessionFeature<State>): State | undefined {
     return this.#states.get(feature) as State | undefined
   }
 
-  /** Drops the states that nothing was done with. Their next use creates them again. */
+  /** Drops unused states. Their next use creates them again. */
   rest(): void {
     for (const [feature, state] of this.#states)
       if (feature.isUnused?.(state) === true) this.#states.delete(feature)
   }
 
   /**
-   * Closes the last state first; one that fails does not keep the others open. States that need no closing can be read
-   * afterwards.
+   * Closes the states, the last one first; an error of one does not leave the others open. States without a `close` can
+   * be read afterwards.
    */
   async close(): Promise<void> {
     const errors: unknown[] = []

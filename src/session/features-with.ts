@@ -1,6 +1,6 @@
 import { type Feature, features } from './features.js'
 
-/** The features that have this member, in order. Found once: the loop and the gate ask for it often. */
+/** Returns the features that have this member, in order. Cached, because the loop and the gate call it often. */
 export function featuresWith<Name extends keyof Feature>(
   name: Name,
 ): readonly (Feature & { readonly [Key in Name]-?: NonNullable<Feature[Key]> })[] {

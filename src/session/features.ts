@@ -18,8 +18,8 @@ import type { SessionSetup } from './setup.js'
 export type Feature = SessionFeature<unknown, SessionOptions, SessionSetup>
 
 /**
- * Everything that plugs into a session. The kernel calls each member in this order; the reasons for it are in
- * docs/design/session.md. A new feature is one folder and one line here.
+ * All features of a session. The kernel calls each member in this order; docs/design/session.md has the reasons for the
+ * order. A new feature is one folder and one line here.
  */
 export const features: readonly Feature[] = [
   hooksFeature,

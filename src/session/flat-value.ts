@@ -1,19 +1,19 @@
 /**
- * Plain data as one list: each object or array is an entry that names its keys or its length, followed by its values. A
- * session that waits keeps its messages and events so. An object takes 24 bytes more than its values, an array 48, and
- * both are read again only with the next run, or when a host asks. Properties whose keys are symbols are left out.
+ * Plain data as one flat list: each object or array is an entry with its keys or its length, followed by its values. A
+ * waiting session stores its messages and events in this form. An object takes 24 bytes more than its values, an array
+ * 48, and both are read again only at the next run, or when a host asks. Properties with symbol keys are left out.
  */
 export type FlatValue = readonly unknown[]
 
-/** Undefined when there is too much of it: writing and reading it would take noticeable time. */
+/** Flattens a value. Returns undefined for a large value: writing and reading it would take noticeable time. */
 export function flatten(value: unknown): FlatValue | undefined {
   const flat: unknown[] = []
   write(value, flat, 0)
-  // Without the room that a list reserves for growing.
+  // A copy, without the spare capacity that a growing array reserves.
   return flat.length > maxEntries ? undefined : flat.slice()
 }
 
-/** The value, in new objects. */
+/** Restores the value, in new objects. */
 export function unflatten(flat: FlatValue): unknown {
   return read(flat, { at: 0 })
 }
@@ -22,7 +22,7 @@ const maxEntries = 4_096
 const maxDepth = 16
 const maxSharedLength = 80
 
-/** The keys of an object, with the values that many objects of its kind have: its type, flags. */
+/** The keys of an object, with values that many objects of its kind share: its type, flags. */
 class Keys {
   readonly names: readonly string[]
   readonly values: readonly unknown[]
@@ -33,7 +33,7 @@ class Keys {
   }
 }
 
-/** In place of a value that comes after the keys. */
+/** The placeholder for a value that comes after the keys. */
 const follows = Symbol('follows')
 
 /** The length of an array. */
@@ -81,8 +81,8 @@ function read(flat: FlatValue, place: { at: number }): unknown {
 }
 
 /**
- * Makes equal texts of all sessions one string: V8 stores each name of a property once. A text that was cut out of a
- * larger one holds that no longer.
+ * Makes equal strings of all sessions share memory: V8 stores each property name once. A substring then no longer keeps
+ * the larger string that it was cut from in memory.
  */
 export function share(text: string): void {
   if (names.count++ > maxNames) names = { count: 0, table: Object.create(null) }
@@ -103,12 +103,12 @@ function lengthOf(length: number): Length {
   return lengths[length]
 }
 
-/** Keys by their names. Bounded: the keys of arguments can be anything that a model writes. */
+/** Keys by their names. Bounded, because a model can write any keys in arguments. */
 const known = new Map<string, Keys>()
 const maxKnown = 1_000
 const maxKeys = 32
 
-/** Undefined for an object that stays as it is: its keys are many or new. */
+/** Returns the shared keys of an object; undefined when it has too many or new keys and is stored as it is. */
 function keysOf(value: object): Keys | undefined {
   const names = Object.keys(value)
   const values: unknown[] = []
@@ -128,7 +128,7 @@ function keysOf(value: object): Keys | undefined {
   return keys
 }
 
-/** Whether few values are to be expected under this key. */
+/** Whether this key usually has one of a few values. */
 function isUsual(name: string, value: unknown): boolean {
   if (typeof value === 'string') return (name === 'type' || name === 'role') && value.length <= maxTypeLength
   return typeof value === 'boolean' || value === undefined || value === null

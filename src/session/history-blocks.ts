@@ -28,16 +28,16 @@ export type ContentBlock = {
 /** A message of a conversation, as a host reads and passes it. */
 export type HistoryMessage = { readonly role: Message['role']; readonly content: readonly ContentBlock[] }
 
-/** The conversation as a host reads it; {@link fromHistory} takes it back. */
+/** Converts a conversation for a host; {@link fromHistory} is the inverse. */
 export function toHistory(messages: readonly Message[]): HistoryMessage[] {
   return messages.map((message) => ({ role: message.role, content: blocksOf(message) }))
 }
 
-/** Takes what {@link toHistory} gives, and plain messages with a string for content. */
+/** Accepts what {@link toHistory} returns, and plain messages with a string as content. */
 export function fromHistory(
   history: readonly (HistoryMessage | { readonly role: string; readonly content: string })[],
 ): Message[] {
-  // Histories may be long: nothing is made for a message that is not needed.
+  // Histories can be long: nothing is created for a message that is not needed.
   const messages: Message[] = []
   for (const { role, content } of history) {
     const blocks: readonly ContentBlock[] =
@@ -46,7 +46,7 @@ export function fromHistory(
       messages.push(spokenBy(role, blocks))
       continue
     }
-    // Some hosts keep results and what was said after them in one message.
+    // Some hosts put results and the text after them into one message.
     const others = blocks.filter((block) => !isResult(block))
     messages.push(toolMessageOf(blocks.filter(isResult)))
     if (others.length > 0) messages.push(spokenBy(role, others))
@@ -102,7 +102,7 @@ function blockOf(part: UserContent | AssistantContent): ContentBlock {
         type: 'tool_use',
         id: part.id,
         name: part.function.name,
-        // A host may do with it what it likes: what was said stays as it was.
+        // A copy, because the host may change it: the conversation must stay as it was.
         input: structuredClone(part.function.arguments),
       }
     case 'image':

@@ -75,7 +75,9 @@ export class FileMemoryStore implements MemoryStore {
     return this.#items.problems()
   }
 
-  /** Written under a name that no reader uses, then renamed in one step that cannot replace another item. */
+  /**
+   * Writes a file under a name that no reader uses, then links it to its final name, which cannot replace another item.
+   */
   async #write(item: MemoryItem): Promise<void> {
     const files = this.#files
     const made = files.makeDirectory(this.directory)
@@ -102,7 +104,7 @@ export class FileMemoryStore implements MemoryStore {
     }
   }
 
-  /** The directories that were made are names too, each in the one above it. */
+  /** Syncs the parents of the created directories, because each directory is an entry of its parent. */
   async #syncAbove(topmost: string): Promise<void> {
     const end = dirname(topmost)
     for (let path = this.directory; path !== end && path !== dirname(path); ) {
@@ -111,7 +113,9 @@ export class FileMemoryStore implements MemoryStore {
     }
   }
 
-  /** Drafts of processes that were killed. By the clock of the disk, which is the one that dated them. */
+  /**
+   * Removes drafts of processes that were killed. Uses the disk's clock, because it also set the times of the drafts.
+   */
   #sweep(nowMs: number): void {
     if (this.#swept) return
     this.#swept = true
@@ -127,7 +131,7 @@ export class FileMemoryStore implements MemoryStore {
     try {
       this.#files.unlink(path)
     } catch (error) {
-      // Another process sweeps too.
+      // Another process may have removed the same draft.
       if (errnoOf(error) !== 'ENOENT') throw error
     }
   }

@@ -6,14 +6,14 @@ import { inSlices } from '../in-slices.js'
 import { isMemoryId, type MemoryItem } from '../memory-item.js'
 import { readItem } from './item-text.js'
 
-/** What is known of one file: when it looked like this it held this item, or could not be read for this reason. */
+/** The last state of one file: its facts, and the item that it had then, or why it could not be read. */
 type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem | undefined; readonly problem?: string }
 
 export const extension = '.md'
 
 /**
- * The items of a directory, read again only where something changed. The time of the directory shows names that came or
- * went; a changed file shows only in its own time, so some are checked each time, all of them in turn.
+ * The items of a directory. Files are read again only after a change. The directory's modification time shows added and
+ * removed names; a changed file shows only in its own modification time, so each read checks some files, in turn.
  */
 export class ItemFiles {
   readonly #files: FileLayer
@@ -32,14 +32,14 @@ export class ItemFiles {
     this.#directory = directory
   }
 
-  /** One reader at a time: a caller that comes meanwhile finds the work done. */
+  /** Reads one at a time: a call that waited for another finds most of the work done. */
   read(): Promise<ReadonlyMap<string, MemoryItem>> {
     const done = this.#reading.then(() => this.#read())
     this.#reading = done.catch(() => undefined)
     return done
   }
 
-  /** Whether one of these is not what was last read; the next `read` reads it again. */
+  /** Whether one of these differs from what was last read; the next `read` reads it again. */
   changed(ids: readonly string[]): boolean {
     let changed = false
     for (const id of ids) changed = this.#lookAt(`${id}${extension}`) || changed
@@ -60,7 +60,7 @@ export class ItemFiles {
     if (left === 0 && this.#stale.size === 0) return this.#items
     const stale = [...this.#stale]
     await inSlices(stale, (name) => {
-      // Before it is read: a change meanwhile marks it again.
+      // Before the file is read, so that a change during the read marks it again.
       this.#stale.delete(name)
       const seen = this.#readFile(name)
       if (seen === undefined) this.#seen.delete(name)
@@ -72,7 +72,7 @@ export class ItemFiles {
     return items
   }
 
-  /** Marks the names that are new and forgets those that are gone. Gives how many are gone. */
+  /** Marks new names as stale and removes deleted ones. Returns the number of deleted names. */
   #listNames(): number {
     const facts = this.#files.factsAt(this.#directory)
     if (facts !== undefined && !this.#mayHaveOtherNames(facts)) return 0
@@ -89,8 +89,9 @@ export class ItemFiles {
   }
 
   /**
-   * Clocks of file systems move in steps of milliseconds, and what happens within one step looks the same: a time
-   * counts only once it was old when the names were listed.
+   * Whether the directory may have changed since its names were listed. File system clocks have steps of milliseconds,
+   * and two changes within one step have the same time: a time is trusted only if it was old when the names were
+   * listed.
    */
   #mayHaveOtherNames({ identity, mtimeMs }: FileFacts): boolean {
     const time = `${identity} ${mtimeMs}`
@@ -107,7 +108,7 @@ export class ItemFiles {
         .list(this.#directory)
         .filter((name) => this.#seen.has(name) || isItemName(name))
       this.#leftOut = Math.max(0, names.length - maxFiles)
-      // Names begin with a date: the oldest are left out.
+      // Names begin with a date, so the oldest are left out.
       return this.#leftOut === 0 ? names : names.toSorted().slice(-maxFiles)
     } catch (error) {
       this.#listed = undefined
@@ -153,7 +154,7 @@ export class ItemFiles {
   }
 
   #readItem(name: string, path: string): Seen {
-    // Opening a pipe must not wait for a process at its other end.
+    // Opening a pipe must not block until another process opens its other end.
     const fd = this.#files.open(path, readOnly | (constants.O_NONBLOCK ?? 0))
     try {
       const facts = this.#files.facts(fd)
@@ -171,10 +172,10 @@ export class ItemFiles {
   }
 }
 
-/** When the names were last listed, and when the directory was first met with the time it had then. */
+/** When the names were last listed, and when the directory's current modification time was first seen. */
 type Listed = { readonly time: string; readonly metAt: number; readonly listedAt: number }
 
-/** More than any item takes that was written by a store: people may add to them. */
+/** More than any item that a store writes: people may add text to the files. */
 const maxBytes = 64 * 1024
 const maxFiles = 100_000
 const looksEachTime = 512

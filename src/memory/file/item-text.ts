@@ -3,7 +3,7 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
 import { itemLimits, type MemoryItem, type MemoryType, memoryTypes } from '../memory-item.js'
 
-/** An item as its file holds it: what is known about it as YAML between two lines, then its content. */
+/** Returns the text of an item's file: its fields as YAML front matter, then its content. */
 export function itemText({
   content,
   createdAtMs,
@@ -23,8 +23,8 @@ export function itemText({
 }
 
 /**
- * What a file says. People edit these files: what they leave out has a default, and a note without anything around it
- * is an item too. Throws, with words for a person, only for what is not YAML.
+ * Parses an item's file. People edit these files: missing fields have defaults, and a note without front matter is an
+ * item too. Throws, with a message for people, only for invalid YAML.
  */
 export function readItem(id: string, text: string, fileMs: number): MemoryItem | undefined {
   const { front, content } = parts(text.startsWith('\ufeff') ? text.slice(1) : text)
@@ -44,7 +44,7 @@ export function readItem(id: string, text: string, fileMs: number): MemoryItem |
 const fence = '---'
 const defaultImportance = 0.5
 
-/** One line end before and after the content is ours; all others are its own. */
+/** The store adds one line break before and after the content; all others belong to the content. */
 function parts(text: string): { readonly front?: string; readonly content: string } {
   const [, front, content] = /^---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text) ?? []
   if (front === undefined || content === undefined) return { content: trimmedLine(text) }
@@ -55,7 +55,10 @@ function trimmedLine(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-/** What we write ourselves, and most of what people do, needs no parser for YAML; undefined: this does. */
+/**
+ * Parses the front matter without a YAML parser, which is enough for what the store writes and most edits; undefined
+ * when a parser is needed.
+ */
 function plainFields(front: string): Record<string, unknown> | undefined {
   const fields: Record<string, unknown> = {}
   for (const line of front.split(/\r?\n/)) {
@@ -75,7 +78,7 @@ const known: ReadonlySet<string> = new Set(['type', 'importance', 'created', 'ta
 function plainValue(value: string): unknown {
   if (/^[A-Za-z]+$/.test(value)) return /^(?:true|false|null|yes|no)$/i.test(value) ? undefined : value
   if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return value
-  // YAML has more ways to say things than JSON.
+  // YAML has more notations than JSON.
   return tryOr(() => JSON.parse(value) ?? undefined, undefined)
 }
 

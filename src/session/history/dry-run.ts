@@ -11,7 +11,7 @@ export async function dryRun(toolName: string, args: unknown, root: string): Pro
   return { diffs: await Promise.all(preview.edits.map(diffOf)) }
 }
 
-/** The diff of one file, as the user reads it. */
+/** Returns the diff of one file, as shown to the user. */
 export function diffOf({ path, movedTo, before, after }: FileEdit): Promise<string> {
   const name = movedTo === undefined ? path : `${path} → ${movedTo}`
   const kind = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : ''

@@ -1,31 +1,31 @@
 import type { FileChangeNote, FileImage } from '../../store/records.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 
-/** What one run, or one undo, did to files. */
+/** The changes to files by one run or one undo. */
 export type ChangeSet = {
   readonly id: string
-  /** For an undo: what it took back. */
+  /** For an undo: the id of the run or undo that it reverts. */
   readonly undoes?: string
-  /** By path, as the notes have it. */
+  /** By path, as in the records. */
   readonly files: Map<string, ChangedFile>
 }
 
-/** One file that a run changed: what it was, and everything the run may have left there. */
+/** One file that a run changed: its state before, and every version that the run may have left. */
 export type ChangedFile = {
   readonly path: string
   readonly before: FileImage
-  /** Versions that the run wrote, the last one last; null: no file. */
+  /** The versions that the run wrote, in order; null: no file. */
   readonly written: (string | null)[]
-  /** It was taken back since. */
+  /** Whether the change was undone since. */
   undone: boolean
 }
 
 export type FileChangesOptions = {
-  /** What was noted before this process. */
+  /** The changes that earlier processes recorded. */
   readonly restored?: readonly FileChangeNote[] | undefined
-  /** Where notes and contents are kept; absent: in memory alone, as far as that goes. */
+  /** Saves records and contents; absent: both are only in memory, up to a limit. */
   readonly keep?: ChangesKeeper | undefined
-  /** Whether this content may be saved next to the log. */
+  /** Whether this content can be saved next to the log. */
   readonly mayKeep?: ((bytes: Uint8Array) => boolean) | undefined
   now(): number
 }
@@ -36,25 +36,25 @@ export type ChangesKeeper = {
   readImage(digest: string): Promise<Uint8Array | undefined>
 }
 
-/** Who changes a file, and for an undo what it takes back. */
+/** The run or undo that changes a file; `undoes` is what an undo reverts. */
 export type ChangeOwner = { readonly id: string; readonly undoes?: string }
 
-/** A file as it was found, with its content where that is kept. */
+/** The state of a file, with its content if it is saved. */
 export type FoundImage = { readonly image: FileImage; readonly bytes?: Uint8Array }
 
-/** Most sessions change no file. */
+/** A shared empty map, because most sessions change no file. */
 const noSets = new Map<string, ChangeSet>()
 
 /**
- * What was done to files, run by run: noted before it is done, with what each file was before its run first touched it.
- * Without a store the contents are held in memory, the oldest given up first.
+ * The changes to files, by run. Each is recorded before it is made, with the state of the file before the run first
+ * changed it. Without a store the contents are held in memory, and the oldest are dropped first.
  */
 export class FileChanges {
   readonly #options: FileChangesOptions
   #sets = noSets
   #held: Map<string, Uint8Array> | undefined
   #heldBytes = 0
-  /** Notes about one path come one after the other. */
+  /** Serializes the changes to one path. */
   #turns: Map<string, Promise<void>> | undefined
 
   constructor(options: FileChangesOptions) {
@@ -66,7 +66,9 @@ export class FileChanges {
     return this.#sets.get(id)
   }
 
-  /** The runs with changes that were not put back, newest first. Undos and the host's direct calls are not runs. */
+  /**
+   * Returns the runs with changes that were not undone, newest first. Undos and the host's direct calls are not runs.
+   */
   openRuns(): ChangeSet[] {
     return [...this.#sets.values()]
       .filter(
@@ -76,13 +78,13 @@ export class FileChanges {
       .reverse()
   }
 
-  /** A run or undo after this one that wrote the same file. */
+  /** Returns the last run or undo after this one that wrote the same file. */
   laterWriter(id: string, path: string): string | undefined {
     const sets = [...this.#sets.values()]
     return sets.slice(sets.findIndex((set) => set.id === id) + 1).findLast(({ files }) => files.has(path))?.id
   }
 
-  /** Notes a change that is about to be made. `look` reads the file when its run touches it for the first time. */
+  /** Records a change before it is made. `look` reads the file when the run changes it for the first time. */
   async note(
     owner: ChangeOwner,
     path: string,
@@ -102,7 +104,7 @@ export class FileChanges {
     }
   }
 
-  /** What a file was; undefined when it is not kept any more. */
+  /** Returns the earlier content of a file; undefined when it is no longer saved. */
   async content({ before }: ChangedFile): Promise<Uint8Array | undefined> {
     if (before.kind !== 'file') return undefined
     const held = this.#held?.get(before.version)
@@ -165,13 +167,13 @@ export class FileChanges {
       })
     else {
       file.written.push(after)
-      // A run that writes again has something to undo again.
+      // A run that writes again can be undone again.
       file.undone = false
     }
     if (undoes !== undefined) this.#turnBack(undoes, path)
   }
 
-  /** Taking back an undo makes what it took back stand again. */
+  /** Marks a change as undone. Undoing an undo restores the change that it had undone. */
   #turnBack(id: string, path: string): void {
     const undone = this.#sets.get(id)
     const file = undone?.files.get(path)
@@ -193,7 +195,7 @@ export class FileChanges {
   }
 }
 
-/** Whether a file was changed and not put back. Writing the content that it had is not a change. */
+/** Whether a file was changed and not restored. Writing the same content again is not a change. */
 export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
   if (undone) return false
   if (before.kind === 'unknown') return true
@@ -201,7 +203,7 @@ export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
   return written.some((version) => version !== was)
 }
 
-/** The owner of what the host's own calls change. */
+/** The owner of changes made by the host's direct calls. */
 export const hostCalls = 'host'
 
 const maxHeldBytes = 64 * 1024 * 1024

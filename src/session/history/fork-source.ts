@@ -8,7 +8,10 @@ import { redactValue } from '../security/index.js'
 import { addressOf } from '../session-log.js'
 import type { ForkSource } from './fork.js'
 
-/** An open session as it can be forked, with the options that a fork takes over. Refused while a run is active. */
+/**
+ * Returns an open session as the source of a fork, with the options that a fork inherits. Refused while a run is
+ * active.
+ */
 export async function liveSource(
   kernel: SessionKernel,
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
@@ -41,7 +44,7 @@ export async function liveSource(
   const model = source.session.options['model']
   return {
     source,
-    // Which model it uses may have changed since it was opened.
+    // The session's model may have changed since it was opened.
     options: {
       ...options,
       ...(typeof model === 'string' && typeof options.model !== 'object' && { model }),
@@ -49,7 +52,10 @@ export async function liveSource(
   }
 }
 
-/** A session that a store has; undefined when it has none. Refused while another process has an active run in it. */
+/**
+ * Returns a stored session as the source of a fork; undefined when the store does not have it. Refused while another
+ * process has an active run in it.
+ */
 export async function storedSource(
   store: SessionStore,
   sessionId: string,
@@ -58,7 +64,7 @@ export async function storedSource(
   const state = await load(store, sessionId)
   if (state === undefined) return undefined
   const atWork = [...state.runs.values()].some(({ status }) => status === 'running' || status === 'queued')
-  // A run of a session that no process holds ended with its process.
+  // A run without a process that holds its session ended with its process.
   if (atWork && (await isHeld(store, sessionId, now))) throw new SessionBusyError(sessionId, 'forking')
   return { sessionId, ...state }
 }
