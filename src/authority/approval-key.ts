@@ -15,7 +15,7 @@ import { createRuleBook, type RuleBook } from './rule-book.js'
 import { type Scope, workspaceRoot } from './scope.js'
 import type { CommandUnit } from './shell/analysis.js'
 
-/** The facts that an approval is bound to. If any of it changes, the user is asked again (SEC-221). */
+/** The facts that an approval is bound to. If any of them changes, the user is asked again (SEC-221). */
 export type ApprovalFacts = {
   readonly tool: string
   /** The validated arguments, as they will be run. */
@@ -80,7 +80,8 @@ function rulesFor(
   for (const { subject, verdict, decidedBy } of judgement.subjects) {
     const uncovered = use === 'write' && decidedBy === 'default'
     if (verdict.action === 'deny' && !uncovered) return { refused: 'the call is denied' }
-    // A wrapper needs no rule of its own, but the wrapped command was not a separate question.
+    // A wrapper needs no rule of its own, so it must be checked here: the user was not asked about the wrapped
+    // command separately.
     const anything = subject.kind === 'command' ? whatRunsAnything(subject.unit) : undefined
     const isWrapper = subject.kind === 'command' && subject.unit.transparent
     if (anything !== undefined && (isWrapper || verdict.action !== 'allow')) {
@@ -97,8 +98,8 @@ function rulesFor(
     if (!rules.some((rule) => formatRule(rule) === formatRule(suggested))) rules.push(suggested)
   }
   if (rules.length === 0) return { refused: 'the call needs no rule' }
-  // Only working rules are offered: after a pinned ask, or for a word that a pattern cannot express, no rule would
-  // help.
+  // Offer the rules only if they work: no rule can override a pinned ask or cover a word that a pattern cannot
+  // express.
   const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
   if (judge(expanded, tried).verdict.action !== 'allow')
     return { refused: 'no rule can answer this question permanently' }

@@ -181,7 +181,7 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
   for (const { fs, path, cwd, unit, origin, tree, ifDirectory } of paths) {
     if (harmlessDevice.test(path)) continue
     const floating = cwd === undefined && !/^[/~]/.test(path)
-    // A guess: denies must still have something to match when `cd "$D"` hides the directory.
+    // The directory is a guess: denies must have a path to match even when `cd "$D"` hides the real directory.
     const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
     const subject = pathSubject(fs, absolute(path, from), origin, place)
     const entry = origin === 'argument' && fs === 'write' ? entryUse(units[unit]) : undefined

@@ -152,7 +152,7 @@ function checkExamples(compiled: CompiledRule, language: PatternLanguage, scope:
   }
 }
 
-/** A restriction matches a text that contains what it restricts; a permission, a text that contains nothing else. */
+/** A restriction matches an example if it matches one of its subjects; a permission must match all of them. */
 function exampleMatches(
   compiled: CompiledRule,
   language: PatternLanguage,

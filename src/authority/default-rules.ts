@@ -1,7 +1,10 @@
 import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
-/** Tools whose calls touch nothing themselves: calls that they make pass the gate, other effects are subjects. */
+/**
+ * Tools whose calls have no effects of their own: the calls they make pass the gate, and their other effects are
+ * subjects.
+ */
 const callers = ['batch', 'bash', 'program', 'task', 'parallel_task', 'Skill'] as const
 
 /** Read-only commands of the tool `git`, which disables everything that a repository could make them run. */
@@ -24,7 +27,7 @@ export const sessionTools = [
 /** Notes across sessions and wake-ups of schedules: tools for them exist only where the host turned them on. */
 const optedInCapabilities = ['memory.read', 'memory.write', 'schedule.wake'] as const
 
-/** The session's own output that was too long for the model, and nothing of the workspace. */
+/** Matches the session's own output that was too long for the model, and nothing in the workspace. */
 export const scratchPattern = '{scratch}/**'
 
 /** Rules of every session: its own tools and output are allowed, and files that decide what can run are protected. */

@@ -54,7 +54,10 @@ function isDenied(book: RuleBook, call: Call, subject: JudgedSubject): boolean {
   return matches.find(({ rule }) => rule.untrusted !== true)?.rule.action === 'deny'
 }
 
-/** Returns the fixed beginnings of absolute patterns. One without, such as `**\/.env`, applies in the workspace. */
+/**
+ * Returns the fixed beginnings of absolute patterns. A pattern without one, such as `**\/.env`, applies in the
+ * workspace.
+ */
 function placesOutside({ rules, scope }: RuleBook): string[] {
   const roots = workspaceRoots(scope)
   return rules.flatMap(({ action, pattern }) => {

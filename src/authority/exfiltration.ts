@@ -3,8 +3,8 @@ import { parseHost } from './host-pattern.js'
 import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
 
 /**
- * Describes what a command would send to another host; undefined when it has none of the obvious forms. Anything can
- * be sent to this machine itself, because that is how servers are tested.
+ * Describes what a command would send to another host; undefined when it has none of the obvious forms. Sending to
+ * this machine itself is not reported, because that is how servers are tested.
  */
 export function describeExfiltration(analysis: CommandAnalysis): string | undefined {
   for (const unit of analysis.units) {

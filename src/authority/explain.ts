@@ -15,7 +15,10 @@ export type Explanation = {
   readonly decision: Decision
 }
 
-/** Explains a call. The caller asks the watchdog, which can be asynchronous; without its answer, the rest. */
+/**
+ * Explains a call. The caller asks the watchdog, which can be asynchronous, and passes its verdict; without one, the
+ * explanation covers the other layers.
+ */
 export function explain(call: Call | ExpandedCall, authority: Authority, watchdog?: Verdict): Explanation {
   const expanded = 'scope' in call ? call : expandCall(call, authority.book.scope)
   const decision = decide(expanded, authority)

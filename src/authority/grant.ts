@@ -25,9 +25,9 @@ export type GrantLayer = {
   /** The requirements with variables replaced. */
   readonly requirements: RequirementSet
   /**
-   * A limit denies everything that it leaves out. A declaration without files leaves the files that a command names
-   * to rules and sandbox. What an agent's tools declare together always does so, because one tool's files say nothing
-   * about another's commands.
+   * A `limit` denies everything that it leaves out. A `declaration` without files leaves the files that a command
+   * names to rules and sandbox. `together`, the declarations of all of an agent's tools, always does so, because the
+   * files of one tool have nothing to do with the commands of another.
    */
   readonly kind: 'declaration' | 'together' | 'limit'
   readonly read: readonly PathPattern[]
@@ -185,7 +185,7 @@ function layerGrantsHost(one: GrantLayer, host: Host | undefined): boolean {
   return one.hosts.some((pattern) => matchesHost(pattern, host, 'permit'))
 }
 
-/** `cmd: '*'` matches any command: `bash` cannot know in advance which command it will run. */
+/** `cmd: '*'` matches any command: the tool `bash` declares it because its commands are not known in advance. */
 function layerGrantsCommand({ requirements }: GrantLayer, words: readonly Word[]): boolean {
   const shell = requirements.shell ?? []
   if (shell.some(({ cmd, args }) => cmd === '*' && args === undefined)) return true

@@ -137,7 +137,7 @@ export function describeSubject(subject: JudgedSubject, call: Call): string {
   }
 }
 
-/** An ask for another tool can restrict an allow, but must not soften a deny by default. */
+/** An ask rule for another tool can restrict an allow, but must not weaken a default decision of deny. */
 function actionOf({ rule, widened }: MatchingRule, { defaultDecision }: RuleBook): Action {
   const soft = widened && rule.action === 'ask' && strictness(defaultDecision) > strictness('ask')
   return soft ? defaultDecision : rule.action

@@ -158,7 +158,7 @@ function anchor(tokens: readonly GlobToken[], reach: Reach): PathSegment[][] {
     return spread(names, text, literalSegments(scope.home, comparison), comparison)
   const workspace = workspaceRoots(scope)
   const floats = names[0]?.some(({ kind }) => kind === 'deep') ?? false
-  // A restriction without a start applies everywhere rather than nowhere.
+  // A restriction without a starting directory applies everywhere rather than nowhere.
   if (use === 'restrict' && (floats || workspace.length === 0))
     return spread(names, text, [deepSegment], comparison)
   return workspace.flatMap((root) => spread(names, text, literalSegments(root, comparison), comparison))
@@ -231,10 +231,10 @@ function unglue(name: readonly GlobToken[], comparison: NameComparison): PathSeg
     : [...unglue([...before, { kind: 'star' }, ...after], comparison), ...tails]
 }
 
-/** The sequences that match in the workspace what this one matches in the directories that it is a copy of. */
+/** Returns sequences for the workspace that match the same paths as this one does in the directories of `copyOf`. */
 function inCopies(sequence: readonly PathSegment[], { scope, use, comparison }: Reach): PathSegment[][] {
   const { copyOf = [] } = scope
-  // One that starts anywhere matches in the workspace as it is.
+  // A sequence that starts anywhere already matches in the workspace.
   if (use === 'permit' || sequence[0]?.kind === 'deep') return []
   const [root = ''] = workspaceRoots(scope)
   return copyOf.flatMap((directory) =>
@@ -245,7 +245,7 @@ function inCopies(sequence: readonly PathSegment[], { scope, use, comparison }: 
   )
 }
 
-/** What is left of a sequence after these names, in every way that it can match them. */
+/** Returns the rest of a sequence after these names, for every way in which it can match them. */
 function remainders(
   sequence: readonly PathSegment[],
   names: readonly string[],

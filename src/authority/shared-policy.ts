@@ -18,7 +18,7 @@ export function sharedPolicy(given: PermissionPolicy, scope?: Scope): CompiledPo
 const maxPolicies = 64
 const policies = new Recent<CompiledPolicy>(maxPolicies)
 
-/** Copies each list once: the cache key is what was read. */
+/** Reads each list of the caller once, so that the cache key and the compiled rules come from the same values. */
 function copyOf({ deny, ask, allow, defaultDecision, enabled }: PermissionPolicy): PermissionPolicy {
   return omitUndefined({
     deny: deny && [...deny],

@@ -5,7 +5,7 @@ import { formatRule } from './rule.js'
 export type ToolList = {
   /** Policy strings, without duplicates. */
   readonly rules: readonly string[]
-  /** What could not be understood and was left out: less is allowed, never more. */
+  /** Entries that could not be parsed and were left out: less is allowed, never more. */
   readonly problems: readonly string[]
 }
 

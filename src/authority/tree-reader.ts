@@ -12,7 +12,7 @@ const always = new Set(
     ' ',
   ),
 )
-/** Commands that do so with an option. */
+/** Commands that do so only with an option. */
 const recursive = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'bzgrep', 'xzgrep', 'cp', 'diff', 'install'])
 
 /** Git commands that show no content of files: names, states, commits, settings, or writes to the work tree. */

@@ -30,7 +30,9 @@ export type WatchdogOptions = {
   readonly after?: (ms: number, callback: () => void) => () => void
 }
 
-/** Asks a watchdog. Every failure of it denies the call: a guard that fails must not allow anything (SEC-229). */
+/**
+ * Asks a watchdog. If it fails in any way, the call is denied: a guard that fails must not allow anything (SEC-229).
+ */
 export async function runWatchdog(
   watchdog: Watchdog,
   call: WatchdogCall,
@@ -40,8 +42,8 @@ export async function runWatchdog(
 }
 
 /**
- * The same, without a promise and a timer when the watchdog answers at once. Most do, and a promise for each call is
- * most of what they would cost.
+ * Does the same as `runWatchdog`, without a promise and a timer when the watchdog answers synchronously. Most do, and
+ * a promise for each call would be most of their cost.
  */
 export function askWatchdog(
   watchdog: Watchdog,
@@ -78,7 +80,7 @@ export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
 
 /**
  * The watchdog of every session: denies commands that would destroy the system or the user's home, and those that
- * look as if they send files, variables or command output elsewhere. It recognises forms and can be fooled;
+ * look as if they send files, variables or command output elsewhere. It recognises known forms and can be evaded;
  * confinement does not depend on it.
  */
 export const defaultWatchdog: (call: WatchdogCall) => Verdict = ({ expanded }) => {

@@ -25,7 +25,7 @@ import { Stopped } from './stopped.js'
  */
 export async function seekApproval(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   state.step = 'approval'
-  // The host's own calls are privileged, and no user is asked about them.
+  // The host's own calls are privileged: no user is asked about them.
   if (state.request.origin === 'host') {
     if (state.insisted === undefined) return
     throw new Stopped(`Refused: ${state.insisted}. No user is asked about calls of the host.`)
@@ -42,9 +42,8 @@ export async function seekApproval(state: CallState, tool: AnyGovernedTool, read
 }
 
 /**
- * Creates the approvals handler for an agent that works inside this call: the same handler or user. A handler that
- * fails ends the run that it belongs to, and so does a missing one: an approval that was never given must not look like
- * a tool that failed.
+ * Creates the approvals handler for an agent that runs inside this call. It asks the same handler or user. If the
+ * handler fails or is missing, the run that it belongs to ends: a missing approval must not look like a failed tool.
  */
 export function approvalsInside(state: CallState): ToolApprovalsOptions {
   return {
@@ -181,7 +180,7 @@ async function askPerson(
   state.approval = answer.keep
 }
 
-/** Waits for a user, and reports that to the watch, which counts the time of the call. */
+/** Waits for a user, and reports the waiting to `watch`, which measures the time of the call. */
 async function whileWaiting<Answer>(
   { request }: CallState,
   answer: Answer | Promise<Answer>,
@@ -194,7 +193,10 @@ async function whileWaiting<Answer>(
   }
 }
 
-/** A file can change while a user decides. The approval is for its content before that, and the tool checks it. */
+/**
+ * Computes digests of the files that the call depends on, because they can change while a user decides. The approval
+ * covers their content at this time, and the tool checks it.
+ */
 async function pinFiles(state: CallState, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
   const paths = tool.pins?.(args) ?? []
   const { fileDigest } = state.parts
@@ -208,12 +210,12 @@ function pinNotes({ pins = new Map() }: CallState): string[] {
   return [...pins].map(([path, digest]) => `It runs ${path} as it is now (${digest || 'it cannot be read'})`)
 }
 
-/** A model reads only the beginning of a server's description of its tool; the user who decides reads all of it. */
+/** The user who decides reads the whole description of a server's tool; a model reads only the beginning. */
 function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
   return mcp === undefined ? [] : [`The MCP server "${mcp.server}" describes it: ${description}`]
 }
 
-/** Says where the model's idea may come from (SEC-186). */
+/** Returns a note that untrusted text may have caused this call (SEC-186). */
 function untrustedNotes({ untrusted: { tool } }: CallState): string[] {
   return tool === undefined ? [] : [`The model has read untrusted text from "${tool}".`]
 }
@@ -237,7 +239,7 @@ function refuse(
 function keyFor(state: CallState, { args }: Ready): Promise<string> {
   const { request, run } = state
   const { agentId = '', sessionId = '' } = run ?? {}
-  // As text, since arguments may hold what JSON cannot: a date, a URL.
+  // As text, since arguments can contain values that JSON cannot represent, such as a date or a URL.
   return approvalKey({
     tool: request.name,
     args: serializeToolOutput(args),
@@ -269,7 +271,9 @@ export function howToAllow(advice: RuleSuggestion | undefined): string | undefin
   return `To allow it, add ${rules} to the allow list of the policy.`
 }
 
-/** The rules of parents can require approval of a subagent's call too: the returned rules satisfy all of them. */
+/**
+ * Returns rules that satisfy the agent's rules and those of its parents, which can also require approval of a call.
+ */
 function rulesFor(
   { expanded, decision, authority }: CallState,
   find: typeof suggestRule,
@@ -312,7 +316,7 @@ function verdictReasons({ decision, watchdog }: CallState): string[] {
     ({ action }) => action === 'ask',
   )
   const reasons = asking.map((verdict) => ('reason' in verdict && verdict.reason) || 'it must be asked about')
-  // A verdict without a reason is still a question.
+  // Approval is required even when the verdict has no reason.
   return reasons.length === 0 ? ['it must be asked about'] : [...new Set(reasons)]
 }
 

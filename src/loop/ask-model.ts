@@ -23,8 +23,8 @@ import { countAnswer, type RunState } from './run-state.js'
 import { snakeUsage, type Usage, usageOf } from './usage.js'
 
 /**
- * One answer of the model, from the request to its usage. A request that was too long, or refused for what is in it, is
- * mended once.
+ * Gets one answer from the model, from the request to its usage. If the request was too long or the provider refused
+ * its content, the conversation is changed and the request sent once more.
  */
 export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> {
   try {
@@ -60,7 +60,7 @@ export async function keepAnswer({ parts, answeredBy }: RunState, answer: ModelA
 async function askOnce(state: RunState): Promise<ModelAnswer> {
   const { parts, signal } = state
   const request = await unlessAborted(requestFor(state), signal)
-  // Middleware may replace what the model said, so it is not shown before.
+  // Middleware may replace the model's answer, so nothing is emitted before that.
   const held = (parts.middleware ?? []).some((one) => one.onCompletionResponse !== undefined)
   const models = [parts.model(), ...(parts.fallbacks?.() ?? [])]
   for (let at = 0; ; at++) {
@@ -79,7 +79,7 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
         parts.emit({ type: 'model_fallback', turn: state.rounds, from, to, reason, code })
         continue
       }
-      // The text was shown, so it belongs to the history.
+      // The partial text was already shown, so it is added to the history.
       if (heard.text !== '' && !held)
         await parts.conversation.append({ role: 'assistant', content: [{ type: 'text', text: heard.text }] })
       throw error
@@ -91,7 +91,7 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
 type Heard = { text: string; any: boolean; over: boolean }
 
 /**
- * A request that is too long, or refused for what is in it, is not sent to another model: the loop changes it first.
+ * A request that is too long, or whose content was refused, is not sent to another model: the loop changes it first.
  */
 function mayFallBack(error: unknown): error is ModelError {
   if (!(error instanceof ModelError)) return false
@@ -132,7 +132,7 @@ async function askThis(
       ),
       signal,
     )
-    // What a model says after its answer is ignored.
+    // Events that a model emits after its answer are ignored.
     heard.over = true
     checkAnswer(model, answered)
     ended = true
@@ -160,7 +160,7 @@ async function askThis(
   } catch (error) {
     if (!ended) watch?.failed(error)
     if (!ended && admission !== undefined) noteFailure(state, model, admission, error)
-    // A model that had begun to answer is paid for what it was sent.
+    // If the model had begun to answer, the request has to be paid for.
     if (!ended) await parts.budget?.abandoned(heard.any ? expected : 0, judged)
     throw error
   }
@@ -180,7 +180,7 @@ function callFor(
     retry: parts.retry,
     restarts: true,
     headersFor: watch?.headersFor,
-    // A request that tries a model again is sent once: others wait for what becomes of it.
+    // A probe of a model whose circuit was open is sent only once, because other requests wait for its outcome.
     ...(admission?.probe && { maxAttempts: 1 }),
     ...omitUndefined({ timeoutMs: limits.llmApiTimeoutMs, sessionId: parts.sessionId }),
   }
@@ -203,7 +203,7 @@ function labelOf({ provider, id }: Model): string {
   return `${provider}/${id}`
 }
 
-/** A model that throws has rejected. */
+/** An async function, so that an exception of the model becomes a rejection. */
 async function ask(...[model, request, call]: [Model, ...Parameters<Model['answer']>]): Promise<ModelAnswer> {
   return model.answer(request, call)
 }
@@ -221,7 +221,7 @@ async function requestFor(state: RunState): Promise<CompletionRequest> {
     ...(state.rounds === 1 && parts.firstRequest),
   }
   if (!parts.middleware?.some((one) => one.onCompletionRequest !== undefined)) return request
-  // Middleware may keep a request, or change it in place: neither may reach the conversation.
+  // Middleware may store a request or change it in place; neither must affect the conversation.
   const own = { ...request, chatHistory: [...request.chatHistory], tools: [...request.tools] }
   return applyCompletionRequest(parts.middleware, { turn: state.rounds, request: own })
 }
@@ -275,7 +275,7 @@ function rateLimit(
   }
 }
 
-/** The output that was delayed, in one piece each. */
+/** Emits the answer that was withheld from the stream, each part as one event. */
 function emitAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
   for (const part of answer.content) {
     if (part.type === 'text') emit({ type: 'text_delta', text: part.text })
@@ -300,7 +300,10 @@ function spend(
   return { usage, spent: state.parts.budget?.afterModel(usage, costUsd, judged) }
 }
 
-/** The answer after `onCompletionResponse`: choice, usage and message id are those of the response that it returned. */
+/**
+ * Returns the answer after `onCompletionResponse`, with the choice, usage and message id of the response that it
+ * returned.
+ */
 async function replaceAnswer(
   state: RunState,
   model: Model,
@@ -315,14 +318,15 @@ async function replaceAnswer(
     const replaced = await unlessAborted(applied, state.signal)
     return isUnchanged(replaced, response, answer) ? answer : answerFrom(model, answer, replaced)
   } catch (error) {
-    // The answer was paid for, whatever middleware makes of it.
+    // The provider charges for the answer even if middleware fails.
     void spend(state, model, answer.usage, judged).spent?.catch(() => undefined)
     throw error
   }
 }
 
 /**
- * An answer as middleware and hosts see it. `rawResponse` is what the provider said, or what is known of its response.
+ * Returns an answer in the form that middleware and hosts get. `rawResponse` is the provider's response, or the known
+ * part of it.
  */
 export function toResponse({ content, usage, response, raw = response }: ModelAnswer): CompletionResponse {
   return {
@@ -333,7 +337,7 @@ export function toResponse({ content, usage, response, raw = response }: ModelAn
   }
 }
 
-/** Middleware may also change the list of parts in place and return the response that it was given. */
+/** Compares the parts too: middleware can change the list in place and return the response that it was given. */
 function isUnchanged(
   replaced: CompletionResponse,
   given: CompletionResponse,
@@ -369,7 +373,7 @@ function callFrom({ id, callId, function: { name, arguments: given } }: ToolCall
   return { id, name, input: serializeToolOutput(given), ...omitUndefined({ callId }) }
 }
 
-/** Learns from what the provider counted: how far estimates are off, and whether its cache was hit. */
+/** Updates the gauge with the provider's token counts: the correction of estimates, and whether its cache was hit. */
 function countTokens({ parts }: RunState, usage: Usage, estimated: number): void {
   const gauge = gaugeOf(parts.conversation)
   const before = gauge.counted?.tokens ?? 0
@@ -388,7 +392,7 @@ function countTokens({ parts }: RunState, usage: Usage, estimated: number): void
   if (usage.cacheReadTokens > 0) gauge.sawCache = true
 }
 
-/** Providers cache no prompt shorter than about this. */
+/** Providers do not cache prompts shorter than about this many tokens. */
 const minCachedPromptLength = 2_048
 
 async function observe(

@@ -64,7 +64,7 @@ export type RefusedAsk = {
   readonly suggestion?: readonly Rule[] | undefined
 }
 
-/** Reads an answer. Anything but a clear yes is a no. */
+/** Reads an answer. Everything but a clear approval is a rejection. */
 export function readAnswer(answer: unknown): {
   readonly approved: boolean
   readonly keep?: 'session' | 'always' | undefined
@@ -79,7 +79,7 @@ export function readAnswer(answer: unknown): {
   return { approved: false, message, automatic: given.automatic === true ? true : undefined }
 }
 
-/** What the model reads about a rejected call. */
+/** Returns the text about a rejected call that the model reads. */
 export function rejectionText(answer: AskAnswer | ReturnType<typeof readAnswer>): string {
   const { message, automatic } = 'approved' in answer ? answer : readAnswer(answer)
   const reason = message?.trim() ?? ''

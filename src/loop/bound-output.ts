@@ -7,7 +7,7 @@ import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 /** Writes output that is too long to a file of the session and returns its path. */
 export type Spill = (label: string, data: string | Uint8Array) => Promise<string>
 
-/** What reaches a model of a tool that names no limit of its own. */
+/** The output limit of a tool that sets none. */
 export const defaultMaxBytes = 200 * 1024
 
 /**
@@ -42,9 +42,10 @@ export async function boundOutput(
   }
   const json = typeof data === 'string' ? data : jsonTextOf(data)
   const text = json ?? serializeToolOutput(data)
-  // Cheap first: a character is at most three bytes of UTF-8.
+  // The cheap check first: a character has at most three bytes in UTF-8.
   const fits = text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
-  // What JSON cannot represent (a cycle, a bigint) is passed on as text: an envelope must survive the log.
+  // Data that JSON cannot represent (a cycle, a bigint) becomes text, because envelopes are stored in the log as
+  // JSON.
   if (fits) return json === undefined ? outputEnvelope(text, metadata) : envelope
   return cut({ head: headOfText(text, maxBytes), bytes: byteLength(text) }, text)
 
@@ -52,13 +53,16 @@ export async function boundOutput(
     return outputEnvelope(kept, { ...metadata, truncated: true, ...(await spilled(spill, toolName, whole)) })
   }
 
-  /** As text they would be noise, as JSON a list of numbers; the file has them as they are. */
+  /**
+   * Replaces bytes by their size and the path of a file with them: as text they would be unreadable, and as JSON a
+   * list of numbers.
+   */
   async function nameBytes(bytes: Uint8Array): Promise<object> {
     const rest = await spilled(spill, toolName, bytes)
     return { binary: true, bytes: bytes.byteLength, ...rest }
   }
 
-  /** Images stay; the texts around them share the limit. */
+  /** Limits the texts of multimodal content together. Images are not limited. */
   async function boundContent(content: readonly ToolResultContent[]): Promise<Envelope> {
     const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     if (texts.reduce((sum, text) => sum + byteLength(text), 0) <= maxBytes) return envelope
@@ -95,7 +99,7 @@ async function boundError(
 
 const maxMetadata = 16 * 1024
 
-/** Nearly always a few numbers and names, which need no JSON to be measured. */
+/** Metadata usually has only a few numbers and names, whose size can be measured without JSON. */
 function isSmall(metadata: EnvelopeMetadata): boolean {
   let size = 0
   for (const value of Object.values(metadata)) {
@@ -107,7 +111,10 @@ function isSmall(metadata: EnvelopeMetadata): boolean {
   return size <= maxMetadata
 }
 
-/** Metadata travels with every record and to the model: what is too long for that, or no JSON, is left out by name. */
+/**
+ * Metadata is part of every record and can reach the model. If it is too long or not JSON, only the fields that are
+ * listed here are kept.
+ */
 function withSmallMetadata(envelope: Envelope): Envelope {
   if (isSmall(envelope.metadata)) return envelope
   const { duration_ms, truncated, output_path, exit_code, replaced } = envelope.metadata
@@ -124,7 +131,7 @@ function withSmallMetadata(envelope: Envelope): Envelope {
     : outputEnvelope(envelope.data, kept)
 }
 
-/** The work is done and its head is known: a disk that is full must not take that away. */
+/** A failed write, such as on a full disk, must not lose the result of work that is done. */
 async function spilled(
   spill: Spill,
   toolName: string,
@@ -143,16 +150,16 @@ function byteLength(text: string): number {
   return encoder.encode(text).byteLength
 }
 
-/** As much of the beginning as fits, never half a character. */
+/** Returns as much of the beginning as fits, without splitting a character. */
 function headOfText(text: string, maxBytes: number): string {
   const buffer = new Uint8Array(Math.max(0, maxBytes))
   const { read } = encoder.encodeInto(text, buffer)
   return text.slice(0, read)
 }
 
-/** What bytes say when they are text; undefined when they are not. */
+/** Decodes bytes that are text; returns undefined when they are not. */
 function textIn(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined
-  // A model cannot read what is not UTF-8.
+  // Models cannot read text that is not UTF-8.
   return tryOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), undefined)
 }

@@ -64,7 +64,8 @@ export interface BudgetGuard {
 
 export interface Budget {
   /**
-   * Rejects with {@link BudgetExhaustedError}. Undefined, like the others, when no guard is set: nothing is waited for.
+   * Rejects with {@link BudgetExhaustedError}. Returns undefined, like the other methods, when no guard is set, so
+   * that the caller does not have to await.
    */
   beforeModel(estimatedTokens: number, request: BudgetRequest): Promise<void> | undefined
   afterModel(usage: Usage, costUsd: number | undefined, request: BudgetRequest): Promise<void> | undefined

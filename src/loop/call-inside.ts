@@ -13,9 +13,9 @@ export type InsideOptions = {
 }
 
 /**
- * Makes calls on behalf of a call that runs, such as those of a program or a batch. Each passes the gate with the
- * origin and the limits of the outer call. Results are in the order of the invocations. An error that must end the run
- * ends it, also from inside a call.
+ * Makes calls on behalf of a running call, such as a program or a batch. Each passes the gate with the origin and the
+ * limits of the outer call. Results are in the order of the invocations. An error that must end the run ends it, also
+ * from inside a call.
  */
 export async function callInside(
   gate: Gate,
@@ -74,7 +74,7 @@ async function callOne(
   }
 }
 
-/** Reports several calls to one watch: they wait for an approval when all calls that have not ended do. */
+/** Reports several calls to one watch: together they wait for an approval when every unfinished call does. */
 class JoinedWatch {
   readonly #watch: CallWatch | undefined
   #open = 0

@@ -74,7 +74,7 @@ export class CallOrder {
     }
   }
 
-  /** Ends the order: calls that have not started do not start. They still enter, so that each has a result. */
+  /** Ends the order: calls that have not started do not start. They can still enter, so that each gets a result. */
   end(): void {
     this.#ended = true
     this.#wake()
@@ -94,7 +94,7 @@ export class CallOrder {
     for (const resolve of all) resolve()
   }
 
-  /** Hands the room to the next call that waits, so that no later one can take it first. */
+  /** Passes the free slot to the next waiting call, so that a later call cannot use it first. */
   #makeRoom(): void {
     const next = this.#entering.shift()
     if (next === undefined) this.#entered--
@@ -135,7 +135,7 @@ function touchesFiles({ alone, reads, writes }: Claim): boolean {
   return alone || reads.length > 0 || writes.length > 0
 }
 
-/** Whether a path of one list is the same as a path of the other, or inside it. */
+/** Returns whether a path of one list is the same as a path of the other, or inside it. */
 export function overlaps(some: readonly string[], others: readonly string[]): boolean {
   return some.some((one) => others.some((other) => within(one, other) || within(other, one)))
 }

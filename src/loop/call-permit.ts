@@ -53,7 +53,7 @@ export function permitFor(
     return verdict.action === 'deny' ? why : `${why}, and the call was not approved for it`
   }
   let everywhere: readonly string[] | undefined
-  /** Searches ask for every file they find. Where no rule distinguishes them, one answer serves all. */
+  /** Searches check every file that they find. Where no rule distinguishes files, one answer is reused for all. */
   const readable = (path: string): boolean => {
     everywhere ??= (scope.variables.workspace ?? []).filter(
       (root) =>
@@ -64,7 +64,7 @@ export function permitFor(
   }
   return {
     path: (kind, realPath) => {
-      // The gate has held this very path to this very grant and to these rules.
+      // The gate has already checked exactly this path against this grant and these rules.
       if (approved.has(pathKey(kind, realPath))) return undefined
       return kind === 'read' && readable(realPath) ? undefined : judge({ fs: kind, path: realPath })
     },
@@ -78,7 +78,7 @@ export function permitFor(
   }
 }
 
-/** The files that rules deny the tool `read`: their text must not reach a reader in another way either. */
+/** Returns the files that rules deny the tool `read`: their text must not reach the model in another way either. */
 export function unreadableFiles(authority: Authority): DeniedReads | undefined {
   return deniedReads({ tool: 'read', args: {}, subjects: [] }, booksOf(authority))
 }
@@ -87,7 +87,7 @@ function hostText(host: string, port: number): string {
   return port === 80 || port === 443 ? host : `${host}:${port}`
 }
 
-/** Whether no rule, here or above, keeps some files from being read by this call and not others. */
+/** Returns whether rules, including those of parents, treat all files alike when this call reads them. */
 function readsAlike(call: Call, { book, limits = [], parent }: Authority): boolean {
   const above = typeof parent === 'function' ? parent() : parent
   return (
@@ -96,15 +96,15 @@ function readsAlike(call: Call, { book, limits = [], parent }: Authority): boole
   )
 }
 
-/** Every book whose denies bind a call: its own, those of its mode, and those of its parents. */
+/** Returns every book whose denies apply to a call: its own, those of its mode, and those of its parents. */
 function booksOf({ book, limits = [], parent }: Authority): RuleBook[] {
   const above = typeof parent === 'function' ? parent() : parent
   return [book, ...limits, ...(above === undefined ? [] : booksOf(above))]
 }
 
 /**
- * Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers
- * everything.
+ * Returns paths at several depths that no specific rule matches: if they can be read, a rule for everything allows
+ * it.
  */
 function samples(root: string): string[] {
   const name = 'k3f9q-no-such-name'
@@ -115,10 +115,11 @@ function samples(root: string): string[] {
 }
 
 /**
- * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run
- * any command (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session
- * option `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is
- * called; the limit of all tools together does not apply to it.
+ * Returns whether a layer allows a command of the tool to write a path or connect to a host. A declaration without
+ * files leaves the files of its commands to rules and sandbox. A tool that can run any command (`bash`) cannot name
+ * hosts in advance: unless it names some itself, its commands can connect to the hosts of the session option
+ * `network.allowHosts`. Every other tool names its hosts. `own` is true for the declaration of the called tool; the
+ * declarations of all tools together do not limit its hosts.
  */
 function layerGrantsCommand(
   layer: GrantLayer,
@@ -137,7 +138,7 @@ function runsAnyCommand({ requirements }: GrantLayer): boolean {
   return (requirements.shell ?? []).some(({ cmd, args }) => cmd === '*' && args === undefined)
 }
 
-/** The same for the same thing at the same place, and for nothing else. */
+/** Returns a key that is equal only for the same subject at the same location. */
 function keyOf(subject: JudgedSubject): string {
   switch (subject.kind) {
     case 'path':

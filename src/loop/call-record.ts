@@ -6,7 +6,7 @@ import { elapsed } from './execute-step.js'
 import type { CallState } from './gate.js'
 import type { CallRecord } from './gate-parts.js'
 
-/** What is recorded of a call when it ends: its decision, its timing and its result. */
+/** Returns the record of a call that has ended: its decision, its timing and its result. */
 export function recordOf(state: CallState, envelope: Envelope): CallRecord {
   const { request, decision, expanded, watchdog, hooks, approval, step, notices } = state
   return {

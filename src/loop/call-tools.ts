@@ -13,8 +13,8 @@ import { envelopesOf, toolMessage } from './tool-message.js'
 
 /**
  * Runs the calls of one answer, at most `maxParallelTasks` at a time and conflicting ones in order. Afterwards every
- * call has its result in the conversation, in the order in which the model wrote the calls. What ends the run is thrown
- * only then: no call starts after it, and calls that have started are awaited.
+ * call has its result in the conversation, in the order in which the model wrote the calls. An error that ends the
+ * run is thrown only then: no call starts after it, and calls that have started are awaited.
  */
 export async function callTools(
   state: RunState,
@@ -80,7 +80,7 @@ async function callOne(
         if (!ended) emitInside(state, call, event, callId)
       },
     })
-    // What an abandoned tool still reports is dropped.
+    // Later reports of an abandoned tool are dropped.
     ended = true
     if (outcome === undefined) return { envelope: errorEnvelope('No tools can be called here.') }
     const { envelope, record } = outcome
@@ -121,7 +121,7 @@ function reasonNotToRun(
   if (over) return 'the run was ended by another call'
   if (state.signal.aborted) return 'the run was aborted'
   const unfinished = finish === 'length' || finish === 'content_filter'
-  // A call that was cut off may still parse: half a file is not what the model meant.
+  // A call that was cut off may still be valid JSON, but half a file is not what the model intended.
   if (unfinished && call === toolCalls.at(-1))
     return finish === 'length'
       ? 'your answer reached the output limit while you wrote this call. Write less at once, in several calls'
@@ -136,7 +136,8 @@ function emitOutput({ parts }: RunState, call: ModelToolCall, partial: unknown):
 }
 
 /**
- * Copies field by field: an agent inside a tool cannot set other fields of the event. Events without an id are dropped.
+ * Copies field by field, so that an agent inside a tool cannot set other fields of the event. Events without an id
+ * are dropped.
  */
 function emitInside(
   { parts }: RunState,

@@ -4,8 +4,8 @@ import { nameOf } from '../model/provider-error.js'
 import { isRecord } from '../tool/json.js'
 
 /**
- * Throws when what a model gave is not an answer. A model of a host may return anything, and a call that is not part
- * of the content, or two calls with one id, would leave a history that no provider accepts.
+ * Throws when a model returned something that is not an answer. A host's own model can return anything, and a call
+ * that is not part of the content, or two calls with the same id, would leave a history that no provider accepts.
  */
 export function checkAnswer(model: Model, answer: unknown): void {
   const problem = problemOf(answer)

@@ -2,24 +2,27 @@ import { estimateMessageTokens, estimateTokens } from '../model/estimate-tokens.
 import type { Message } from '../tool/completion.js'
 import type { Conversation } from './conversation.js'
 
-/** How full a conversation's window is: the provider's last count, plus corrected estimates for what came since. */
+/** How full a conversation's window is: the provider's last count, plus corrected estimates for later messages. */
 export type ContextGauge = {
-  /** What the provider counted for the last request and its answer, and how many messages that was. */
+  /** The provider's token count of the last request and its answer, and the number of messages in them. */
   counted: { readonly tokens: number; readonly messages: number } | undefined
-  /** What to multiply estimates with. */
+  /** The factor by which estimates are multiplied. */
   correction: number
-  /** Whether the provider ever read from its cache here. */
+  /** Whether the provider has ever read from its cache in this conversation. */
   sawCache: boolean
   failedCompactions: number
-  /** What the conversation was to fit into after a summary; asked of the next count, since only that is sure. */
+  /**
+   * The limit that the conversation must fit after a summary. The next count checks it, since estimates are not
+   * exact.
+   */
   room: number | undefined
-  /** How often in a row the provider refused what it was sent. */
+  /** How many requests in a row the provider refused because of their content. */
   refusals: number
 }
 
 const gauges = new WeakMap<Conversation, ContextGauge>()
 
-/** The gauge of a conversation: it outlives its runs. */
+/** Returns the gauge of a conversation, which is shared by all of its runs. */
 export function gaugeOf(conversation: Conversation): ContextGauge {
   let gauge = gauges.get(conversation)
   if (gauge === undefined) {
@@ -36,7 +39,9 @@ export function gaugeOf(conversation: Conversation): ContextGauge {
   return gauge
 }
 
-/** About how many tokens the next request has. `fixed` is what comes before the messages: instructions and tools. */
+/**
+ * Estimates the tokens of the next request. `fixed` is the size of the instructions and tools before the messages.
+ */
 export function tokensUsed(gauge: ContextGauge, view: readonly Message[], fixed: number): number {
   const { counted, correction } = gauge
   if (counted === undefined || counted.messages > view.length)

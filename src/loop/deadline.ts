@@ -40,7 +40,7 @@ export function startDeadline({ signal, timeoutMs, graceMs }: DeadlineOptions): 
   const own = new AbortController()
   let grace: ReturnType<typeof setTimeout> | undefined
   let abandoned: Ended<never> | undefined
-  /** Settles the work that is waited for. */
+  /** Resolves the promise of the current `settle`. */
   let giveUp: (ended: Ended<never>) => void = () => undefined
   const abort = (how: 'timeout' | 'aborted', reason: DOMException): void => {
     if (own.signal.aborted) return
@@ -53,7 +53,7 @@ export function startDeadline({ signal, timeoutMs, graceMs }: DeadlineOptions): 
   const onAbort = (): void => abort('aborted', new DOMException('the run was aborted', 'AbortError'))
   const onTimeout = (): void =>
     abort('timeout', new DOMException(`it ran longer than ${timeoutMs} ms`, 'TimeoutError'))
-  // A timer cannot take more than that; a longer limit is the same as none.
+  // Timers do not support longer delays; such a limit is treated as none.
   const timer = timeoutMs <= maxTimerMs ? setTimeout(onTimeout, timeoutMs) : undefined
   if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })

@@ -65,9 +65,9 @@ type EventOfRun =
       /** The id that the gate gave the call. */
       readonly callId?: string | undefined
     } & AgentToolEvent)
-  /** Something odd that did not stop the run: a hook that failed, a note of the sandbox. */
+  /** A problem that did not stop the run: a hook that failed, a note of the sandbox. */
   | Notice
-  /** A reader came back later than the run keeps events for. */
+  /** A reader reconnected after events that it had not read were discarded. */
   | { readonly type: 'events_missed'; readonly count: number }
 
 /** Something that the user should know and that does not end the run. */
@@ -91,7 +91,7 @@ export type TextDelta = {
   readonly whole?: true
 }
 
-/** What a run spent that has no result; absent when it never began. */
+/** The usage of a run that has no result; absent when it never began. */
 type SpentEvent = { readonly usage?: Usage; readonly costUsd?: number }
 
 /** The result of a run, as `send` returns it. */
@@ -195,7 +195,7 @@ export type ModelRetry = {
   readonly agent?: string | undefined
 }
 
-/** What happens when a model fails, or is asked more often than it accepts. */
+/** An event about a model that fails, or is asked more often than it accepts. */
 export type ModelChange =
   /** A request waits for the rate limit of its model, at least so long. `model` is `provider/model`. */
   | {
@@ -205,9 +205,9 @@ export type ModelChange =
       /** The subagent whose request it is. */
       readonly agent?: string | undefined
     }
-  /** The answer broke off and starts again: what this turn has so far is void. None of its calls ran. */
+  /** The answer was interrupted and starts again: the text of this turn so far is void. None of its calls ran. */
   | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
-  /** Another model takes the turn. `from` and `to` are `provider/model`. */
+  /** Another model answers this turn. `from` and `to` are `provider/model`. */
   | {
       readonly type: 'model_fallback'
       readonly turn: number
@@ -218,7 +218,7 @@ export type ModelChange =
       /** The subagent whose turn it is. */
       readonly agent?: string | undefined
     }
-  /** Too many requests failed in a row: the model is not asked for this time. */
+  /** Too many requests failed in a row: the model is not used for this time. */
   | {
       readonly type: 'model_circuit_opened'
       readonly model: string
@@ -235,7 +235,7 @@ export type AgentToolEvent = {
   readonly event: unknown
 }
 
-/** What clients choose icons and labels by; absent for a tool that the session does not have. */
+/** Facts by which clients choose icons and labels; absent for a tool that the session does not have. */
 export type ToolFacts = { readonly kind?: ToolKind; readonly title?: string }
 /** The absolute paths that a call touches; absent when it touches none. */
 type TouchedPaths = { readonly paths?: readonly string[] }
@@ -244,7 +244,7 @@ export type ToolEvent =
   /** The model has begun to write a call. */
   | ({ readonly type: 'tool_start'; readonly toolId: string; readonly toolName: string } & ToolFacts)
   | { readonly type: 'tool_input_delta'; readonly toolId: string; readonly text: string }
-  /** The call is whole and goes to the gate. `args` is JSON text. */
+  /** The call is complete and passes to the gate. `args` is JSON text. */
   | ({
       readonly type: 'tool_execution_start'
       readonly toolId: string
@@ -313,7 +313,7 @@ export type ConfirmationEvent =
       readonly toolId: string
       readonly approved: boolean
       readonly reason?: string | undefined
-      /** How far the answer reaches. */
+      /** The scope of the answer: once, session or always. */
       readonly decision?: AskAnswer['decision'] | undefined
       /** Who answered, if the host names them: on a server, the principal. */
       readonly by?: string | undefined
@@ -412,7 +412,7 @@ export type SubagentEvent =
       readonly error?: string | undefined
     }
 
-/** What is remembered and recalled while a run is active. */
+/** An event about memories that are stored and recalled while a run is active. */
 export type MemoryEvent =
   | {
       readonly type: 'memory_stored'
@@ -421,7 +421,7 @@ export type MemoryEvent =
       readonly importance: number
       readonly tags: readonly string[]
     }
-  /** The model is shown it with the prompt. */
+  /** The memories are shown to the model with the prompt. */
   | {
       readonly type: 'memory_recalled'
       readonly memoryId: string
@@ -442,7 +442,7 @@ export type MemoryEvent =
 
 /** An event of the lanes of a session. A command is a tool call that passes through a lane. */
 export type QueueEvent =
-  /** A call waits for a worker, or, in a lane whose mode is hybrid, has begun here. */
+  /** A call waits for a worker or, in a lane in hybrid mode, has begun here. */
   | {
       readonly type: 'external_task_pending'
       readonly taskId: string

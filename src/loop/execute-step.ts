@@ -6,14 +6,14 @@ import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
 import { writtenPaths } from './write-order.js'
 
-/** An abort takes at most two seconds, also with a tool that ignores its signal. */
+/** The grace period keeps an abort under two seconds, also with a tool that ignores its signal. */
 const stopGraceMs = 1_750
-/** One for all calls: creating an exception costs more than a whole check. */
+/** One object for all calls: creating an exception costs more than a whole check. */
 const callIsOver = new DOMException('the call has ended', 'AbortError')
 
 /**
- * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. Arguments that
- * differ from those that were judged do not run.
+ * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. If the
+ * arguments differ from those that were judged, the tool does not run.
  */
 export async function execute(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<Envelope> {
   state.step = 'execute'
@@ -44,7 +44,7 @@ async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<E
   const { parts, request } = state
   const notRun = `Tool "${request.name}" was not run: the run was aborted.`
   if (request.signal?.aborted) return errorEnvelope(notRun)
-  // What was judged, shown and approved is what runs: no step may have changed it.
+  // Run exactly what was judged, shown and approved: no step may have changed it.
   if (serializeToolOutput(ready.args) !== state.checked)
     return errorEnvelope('Refused: the arguments changed while the call was judged.')
   const defaultMs = tool.ownTime ? undefined : parts.toolTimeoutMs
@@ -70,12 +70,12 @@ async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<E
     })
   } finally {
     deadline.stop()
-    // A tool that was abandoned, or saved its runtime, can do nothing more with it.
+    // A tool that was abandoned, or that stored its runtime, must not be able to use it any more.
     alive?.abort(callIsOver)
   }
 }
 
-/** Records that the work begins, and creates what the tool works with. */
+/** Records that the work begins, and creates the context of the tool. */
 async function begin(
   work: Work,
   signal: AbortSignal,
@@ -119,8 +119,8 @@ function isTimeout({ reason }: AbortSignal): boolean {
 }
 
 /**
- * The tool ended after it was stopped for its time limit. Its result may be a part or all of it: the model must know
- * that it is late.
+ * Returns the result of a tool that ended after it was stopped at its time limit. The result may be partial or
+ * complete, so the model must be informed that the tool was stopped.
  */
 function resultAfterTimeout(name: string, timeoutMs: number, envelope: Envelope): Envelope {
   const text = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
@@ -166,7 +166,9 @@ async function contextFor(
   return context
 }
 
-/** Returns the milliseconds since the call came to the gate; 0 when the clock fails, which the record already says. */
+/**
+ * Returns the milliseconds since the call reached the gate; 0 when the clock fails, which the record already states.
+ */
 export function elapsed({ parts, start }: CallState): number {
   try {
     return Math.max(0, Math.round(parts.now() - start))

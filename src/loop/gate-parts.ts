@@ -26,7 +26,7 @@ import type { Spill } from './bound-output.js'
 import type { CallSlot } from './call-order.js'
 import type { WriteOrder } from './write-order.js'
 
-/** The origin of a call. It decides only which of the middle steps apply. */
+/** The origin of a call. It only decides which of the middle steps of the gate apply. */
 export type CallOrigin = 'model' | 'host' | 'program' | 'child'
 
 /** One tool call at the gate. */

@@ -37,7 +37,7 @@ export interface Gate {
   call(request: GateCall): Promise<GateOutcome>
   /** Returns the calls that were refused because no user could be asked, since the last call of this method. */
   takeRefusedAsks(): readonly RefusedAsk[]
-  /** Whether it has no state of its calls: a new gate from the same parts decides in the same way. */
+  /** Whether it has no state from earlier calls: a new gate from the same parts would decide in the same way. */
   readonly isFresh: boolean
 }
 
@@ -102,7 +102,7 @@ export type CallState = {
   text: string
   /** The validated arguments as JSON text: what was judged. Arguments that differ from it do not run. */
   checked: string
-  /** What a model wrote, parsed; absent for values from code. */
+  /** The parsed text of a model; absent for values from code. */
   written?: { readonly value: unknown } | undefined
   tool?: AnyGovernedTool | undefined
   authority?: Authority | undefined
@@ -126,7 +126,8 @@ export type CallState = {
 export type Ready = Preparation & { ok: true }
 
 /**
- * A clock or id source that fails must not make the gate reject: the call continues without, and its record states it.
+ * A failing clock or id source must not make the gate reject: the call continues without it, and its record states
+ * that.
  */
 function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
@@ -164,7 +165,7 @@ async function runSteps(state: CallState): Promise<Passed> {
   }
 }
 
-/** Passes a refusal to middleware: it sees what the model gets, whether the call ran or not. */
+/** Passes a refusal to middleware, which sees what the model gets, whether the call ran or not. */
 async function refused(state: CallState, envelope: Envelope): Promise<Passed> {
   const { step } = state
   try {
@@ -176,7 +177,7 @@ async function refused(state: CallState, envelope: Envelope): Promise<Passed> {
   }
 }
 
-/** A part of the host failed: its guard, its store, its hook. The call is refused. */
+/** Refuses the call because a part of the host failed: its guard, its store or its hook. */
 function broken({ step }: CallState, thrown: unknown): Passed {
   const text = `The call was refused because the step "${step}" failed: ${messageOf(thrown)}`
   return { envelope: errorEnvelope(text), fatal: { error: thrown } }
@@ -198,13 +199,13 @@ async function resolve(state: CallState): Promise<AnyGovernedTool> {
     state.tool = await known
     return state.tool
   } catch (error) {
-    // A tool that a host wrote must not end the run; it may work again at the next call.
+    // A host's faulty tool must not end the run; it may work again at the next call.
     governed.delete(tool)
     throw new Stopped(messageOf(error))
   }
 }
 
-/** Returns the current definition of a tool: its server may have changed it since the model was shown it. */
+/** Returns the current definition of a tool: its server may have changed it after the model read it. */
 async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool | undefined> {
   if (tool.current === undefined) return tool
   try {
@@ -215,7 +216,7 @@ async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool
   }
 }
 
-/** Parses the text of a model; a value from code is taken as it is. */
+/** Parses the text of a model; a value from code is used unchanged. */
 function parse(state: CallState): unknown {
   state.step = 'parse'
   const { input } = state.request
@@ -291,7 +292,7 @@ function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: R
   }
 }
 
-/** Refuses what is outside the grant before a user is asked: no approval can give it. */
+/** Refuses access outside the grant before a user is asked: no approval can extend the grant. */
 function checkCapability(state: CallState): void {
   state.step = 'capability'
   const { expanded, authority } = state
@@ -312,7 +313,7 @@ function applyRules(state: CallState): void {
   throw new Stopped(`Refused: ${verdict.reason}.${how === undefined ? '' : ` ${how}`}`)
 }
 
-/** Whether a rule of the session would be enough to allow the call: nothing else denies it. */
+/** Returns whether a rule of the session would be enough to allow the call, because only the default denies it. */
 function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boolean {
   return (
     refusal === undefined &&
@@ -355,7 +356,7 @@ async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unkn
   if (verdict.ask !== undefined) state.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval
-  // A hook changes a call by its verdict. Changed in place, the arguments would run unchecked.
+  // Hooks change a call by their verdict. Arguments that a hook changed in place would run unchecked.
   if (serializeToolOutput(ready.args) !== state.checked)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
@@ -374,7 +375,7 @@ function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): 
   }
 }
 
-/** Returns the targets of the links that a call names, as subjects of their own. */
+/** Returns the targets of the links that a call names, as separate subjects. */
 function linkTargets({ subjects }: ExpandedCall): Subject[] {
   return subjects.flatMap((subject) =>
     subject.kind === 'path' && subject.leadsTo !== undefined
@@ -387,14 +388,14 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void> {
   const now = state.parts.authorityFor(tool)
   if (state.approval !== undefined) await refuseChangedTool(state, tool)
-  // A parent may have changed without its child noticing.
+  // A parent's authority can change without a change of the child's object.
   if (now === state.authority && now.parent === undefined) return
   state.authority = now
   checkCapability(state)
   applyRules(state)
 }
 
-/** Refuses a tool that its server changed since it was shown: the approval is for that definition. */
+/** Refuses a tool that its server changed after it was shown: the approval covers only the shown definition. */
 async function refuseChangedTool(state: CallState, tool: AnyGovernedTool): Promise<void> {
   if (tool.current === undefined || (await currentOf(state, tool)) === tool) return
   throw new Stopped(
@@ -411,7 +412,7 @@ async function checkBudget(state: CallState, ready: Ready): Promise<void> {
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 
-/** Bounds, rewrites and reports the result. The tool has run: no failure here may hide that. */
+/** Limits, rewrites and reports the result. The tool has run, so a failure here must not hide that. */
 async function finish(
   state: CallState,
   tool: AnyGovernedTool,
@@ -438,7 +439,7 @@ async function finish(
   return shown
 }
 
-/** Bounds what middleware returned. A text that was cut before has a note at its end, which must fit. */
+/** Limits what middleware returned. Text that was already truncated ends with a note, which must fit too. */
 function boundAgain(
   { parts }: CallState,
   tool: AnyGovernedTool,

@@ -3,7 +3,9 @@ import { Stopped } from './stopped.js'
 
 const guardTimeoutMs = 60_000
 
-/** Waits for a guard of the host until the run is aborted or the time is up: no answer blocks the call. */
+/**
+ * Waits for a guard of the host until the run is aborted or the time is up: without an answer the call is blocked.
+ */
 export async function guarded<Answer>(
   { request, parts }: CallState,
   who: string,
@@ -22,7 +24,9 @@ export function whileRunning<Answer>(
   return until(signal, undefined, '', answer)
 }
 
-/** Waits for the host after the tool has run. After an abort only for a moment; undefined when that is over. */
+/**
+ * Waits for the host after the tool has run. After an abort it waits for `momentMs` more and then returns undefined.
+ */
 export async function afterWork<Answer extends object>(
   signal: AbortSignal | undefined,
   answer: Promise<Answer>,
@@ -47,7 +51,7 @@ export async function afterWork<Answer extends object>(
 
 const momentMs = 150
 
-/** One promise and not a race, which makes several: a call passes here for each of its guards. */
+/** Uses one promise instead of a race, which would create several: every call passes here once for each guard. */
 function until<Answer>(
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,

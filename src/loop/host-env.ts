@@ -54,7 +54,7 @@ export class FixedClock implements Clock {
   }
 }
 
-/** A host environment with the objects that its short forms stand for. */
+/** Replaces the short forms of a host environment by the objects that they mean. */
 export function readHostEnv(given: HostEnv): HostEnv {
   const { sequentialIdPrefix, fixedTimeMs, idGenerator, clock, random } = given
   if (sequentialIdPrefix == null && fixedTimeMs == null) return given

@@ -1,4 +1,4 @@
-/** The path that every tool call walks: the whole of `capstan/gate`. */
+/** The entry `capstan/gate`: the path of every tool call. */
 export type { AskAnswer, AskHandler, AskRequest, RefusedAsk } from './ask.js'
 export { boundOutput, type Spill } from './bound-output.js'
 export { type CallPermit, permitFor } from './call-permit.js'

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 
 /**
- * Does this when the host's signal is aborted, at once when it was already. Gives what undoes that. One signal may well
- * end many runs, sessions and readers, which is not a leak to be warned of.
+ * Calls `stop` when the host's signal is aborted, immediately if it already is. Returns a function that removes the
+ * listener. One signal can end many runs, sessions and readers, so Node's warning about many listeners is disabled.
  */
 export function onAbort(signal: AbortSignal, stop: () => void): () => void {
   if (signal.aborted) {
@@ -12,7 +12,7 @@ export function onAbort(signal: AbortSignal, stop: () => void): () => void {
   try {
     setMaxListeners(0, signal)
   } catch {
-    // A signal that is not Node's own counts no listeners.
+    // A signal that is not Node's own has no listener limit.
   }
   signal.addEventListener('abort', stop, { once: true })
   return () => signal.removeEventListener('abort', stop)

@@ -4,10 +4,10 @@ import { gaugeOf } from './context-gauge.js'
 import type { RunState } from './run-state.js'
 
 /**
- * Removes what a provider may have refused from the view of the conversation. A provider that refuses a request refuses
- * every later one with the same content. What was added since its last answer is suspected: images and documents at
- * once, outputs of tools from the second refusal on. The history keeps all of it. Returns whether anything was removed,
- * so that the request can be tried again.
+ * Removes content that a provider may have refused from the view of the conversation, because the provider would
+ * refuse every later request with the same content. Content that was added since its last answer is suspected: images
+ * and documents at once, outputs of tools from the second refusal on. The history keeps all of it. Returns whether
+ * anything was removed, so that the request can be tried again.
  */
 export async function quarantine(state: RunState, error: ModelError): Promise<boolean> {
   const { conversation, emit } = state.parts

@@ -6,14 +6,14 @@ import { RunError } from './errors.js'
 
 export interface Repetition {
   /**
-   * Counts a call and its result. The same call with the same result several times gets a warning to the model; with a
-   * new result it is progress. Throws when the model continues regardless and nothing else that it does is new either:
-   * a model that fixes something between two checks that fail alike makes progress.
+   * Counts a call and its result. When the same call returns the same result several times, a warning for the model
+   * is added; a new result counts as progress. Throws when the model continues regardless and none of its other calls
+   * has a new result either: a model that fixes something between two checks with the same failure makes progress.
    */
   note(name: string, input: string, envelope: Envelope): Envelope
 }
 
-/** Allows `threshold` equal calls; then the model is warned, and after as many again the run is stopped. */
+/** Allows `threshold` equal calls; then the model is warned, and after `threshold` more calls the run is stopped. */
 export function createRepetition(threshold: number): Repetition {
   if (threshold === Number.POSITIVE_INFINITY) return { note: (_name, _input, envelope) => envelope }
   const seen = new Map<string, Seen>()
@@ -29,7 +29,7 @@ export function createRepetition(threshold: number): Repetition {
       if (!isSame) news++
       const times = isSame ? known.times + 1 : 1
       const inVain = isSame && known.news === news ? known.inVain + 1 : 1
-      // What came longest ago is forgotten first.
+      // Insert again at the end, so that the oldest entry is removed first.
       seen.delete(key)
       seen.set(key, { result, times, inVain, news })
       if (seen.size > maxRemembered) seen.delete(seen.keys().next().value ?? '')
@@ -44,7 +44,7 @@ export function createRepetition(threshold: number): Repetition {
   }
 }
 
-/** `inVain` counts the calls since the last new result; `news` says when that was. */
+/** `inVain` counts the calls since any call had a new result; `news` is the number of new results at that time. */
 type Seen = {
   readonly result: string
   readonly times: number
@@ -54,7 +54,7 @@ type Seen = {
 
 const maxRemembered = 256
 
-/** Long texts are compared by their digest, so that hundreds of whole outputs need not stay in memory. */
+/** Replaces long texts by their digest, so that hundreds of whole outputs need not stay in memory. */
 function brief(text: string): string {
   return text.length <= maxPlainLength ? text : createHash('sha256').update(text).digest('base64')
 }
@@ -65,7 +65,7 @@ function withWarning(envelope: Envelope, name: string, times: number): Envelope 
   const warning = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from continuing.`
   if (envelope.type === 'error') return errorEnvelope(`${envelope.error_text}\n${warning}`, envelope.metadata)
   const { data, metadata } = envelope
-  // Images stay images: as text they would fill the context.
+  // Keep images as content blocks: as text they would fill the context.
   return isToolResultContentArray(data)
     ? outputEnvelope([...data, { type: 'text', text: `[${warning}]` }], metadata)
     : outputEnvelope(`${serializeToolOutput(data)}\n[${warning}]`, metadata)

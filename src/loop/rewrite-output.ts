@@ -8,8 +8,9 @@ import { afterWork } from './guarded.js'
 import { errorPrefix, modelText } from './tool-message.js'
 
 /**
- * The result after `onToolOutput`. Middleware sees what the model would read, and the model reads exactly what
- * middleware returns. A failure stays a failure. Without a tool it is the refusal of a call that names none.
+ * Returns the result after `onToolOutput`. Middleware gets the text that the model would read, and the model reads
+ * exactly what middleware returns. A failure remains a failure. `tool` is undefined for the refusal of a call that
+ * names no known tool.
  */
 export async function rewriteOutput(
   state: CallState,
@@ -36,7 +37,7 @@ export async function rewriteOutput(
     tool,
   )
   const rewritten = await afterWork(request.signal, applied)
-  // Middleware may be what keeps a secret: what it has not seen is not shown.
+  // Middleware may remove secrets, so a result that it has not processed is not shown.
   if (rewritten === undefined)
     return errorEnvelope(
       `The result of "${request.name}" is withheld: the run was aborted before middleware had seen it.`,
@@ -45,7 +46,10 @@ export async function rewriteOutput(
   return replaced(envelope, rewritten, { result, content })
 }
 
-/** The envelope whose words for the model are these. `replaced` in its metadata says that nothing is added to them. */
+/**
+ * Returns an envelope with the text from middleware. `replaced` in its metadata prevents that anything is added to
+ * it.
+ */
 function replaced(
   envelope: Envelope,
   { result, structuredResult }: ToolOutcomeContent,

@@ -43,10 +43,11 @@ export type RunLimits = {
 }
 
 /**
- * What a run uses. The same function serves conversations, side questions, summaries and subagents: only this differs.
+ * The parts that a run uses. Conversations, side questions, summaries and subagents use the same loop with other
+ * parts.
  */
 export type RunParts = {
-  /** Called for every round, since a session may change its model. */
+  /** Called for every round, since a session can change its model. */
   model(): Model
   /** The models that are used when that one cannot answer, in this order. */
   fallbacks?(): readonly Model[]
@@ -78,7 +79,7 @@ export type RunParts = {
   takeSteering?(): readonly UserMessage[]
   /** Called with each answer after middleware, just before its `turn_end`. An error ends the run. */
   answered?(answer: ModelAnswer): void | Promise<void>
-  /** A request with images or documents that the model does not take is refused. Without it they are left out. */
+  /** Refuses a request with images or documents that the model does not support. Absent: they are left out. */
   readonly strictCapabilities?: boolean | undefined
   /** Called when a call has ended, before its round has. */
   callEnded?(callId: string, envelope: Envelope): void
@@ -89,11 +90,11 @@ export type RunParts = {
    * ends. After a stop condition it ends in any case.
    */
   beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
-  /** A request to a model begins. Gives what is called with its end. */
+  /** Called when a request to a model begins. Returns the functions to call when it ends. */
   watchRequest?(model: Model, request: CompletionRequest): RequestWatch | undefined
-  /** Whether a report of this event has an effect. Absent: every one has. */
+  /** Returns whether a report of this event has an effect. Absent: every report has. */
   isObserved?(event: ObservedEvent): boolean
-  /** Reports to hooks. An error is a notice, except from `pre_compact`, which it stops. */
+  /** Reports to hooks. An error becomes a notice; an error from `pre_compact` stops the compaction. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
   /** Facts that are stored with the prompt. */
   readonly promptFacts?: MessageFacts | undefined
@@ -115,7 +116,7 @@ export type RunParts = {
 /** Observes one request to a model. Exactly one of the two is called, once. */
 export type RequestWatch = {
   answered(answer: ModelAnswer): void
-  /** Also when the run was cancelled meanwhile. */
+  /** Also called when the run was cancelled meanwhile. */
   failed(error: unknown): void
   /** Additional headers of its HTTP requests to this URL. */
   readonly headersFor?: ((url: string) => Readonly<Record<string, string>> | undefined) | undefined

@@ -41,7 +41,7 @@ export type RunState = {
   answeredBy?: Model | undefined
   /** The same as `provider/model`, if it is a fallback model. */
   fallbackModel?: string | undefined
-  /** What the model has answered since it last called a tool. */
+  /** The text of the model since its last tool call. */
   text: string
   continuations: number
   malformed: number
@@ -89,12 +89,12 @@ export function countAnswer(state: RunState, used: ModelAnswer['usage']): Usage 
 }
 
 /**
- * Starts the time limits of a run and follows the signal of its caller. Each limit has a timer, and so a message, of
- * its own.
+ * Starts the time limits of a run and follows the signal of its caller. Each limit has its own timer, and so its own
+ * error message.
  */
 export function startClock({ signal, limits = {} }: RunParts): RunClock {
   const own = new AbortController()
-  // Every call of a round listens, and many may run at once.
+  // Every call of a round listens to this signal, and many can run at the same time.
   setMaxListeners(0, own.signal)
   const after = (ms: number | undefined, error: () => RunError): ReturnType<typeof setTimeout> | undefined =>
     ms === undefined || ms > maxTimerMs ? undefined : setTimeout(() => own.abort(error()), ms)

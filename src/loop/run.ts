@@ -41,7 +41,7 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     const finish = await rounds(state, clock)
     // The run ends here, regardless of the result of the check.
     if (finish === 'stop_condition') await checkWork(state, clock, finish)
-    // Messages that came too late for this run are read in the next.
+    // Messages that arrived too late for this run are read in the next one.
     await takeSteering(state)
     return outcomeOf(state, finish, parts.conversation.messages.slice(before))
   } catch (error) {
@@ -106,7 +106,7 @@ async function finishRound(
   return false
 }
 
-/** Whether the run continues although no tool was called: a message arrived, or the answer was cut off or empty. */
+/** Returns whether the run continues without a tool call: a message arrived, or the answer was cut off or empty. */
 async function continues(state: RunState, answer: ModelAnswer): Promise<boolean> {
   state.text += answer.text
   if (await takeSteering(state)) {
@@ -129,7 +129,7 @@ async function continues(state: RunState, answer: ModelAnswer): Promise<boolean>
   return true
 }
 
-/** Whether the check of the work, or a message that arrived meanwhile, sends the model back to work. */
+/** Returns whether the check of the work, or a message that arrived meanwhile, makes the model continue. */
 async function isSentBack(state: RunState, clock: RunClock, finish: ModelAnswer['finish']): Promise<boolean> {
   if (state.parts.beforeDone === undefined) return false
   const message = await checkWork(state, clock, finish)
@@ -164,7 +164,7 @@ async function takeSteering({ parts }: RunState): Promise<boolean> {
   return messages.length > 0
 }
 
-/** Saves the messages that were accepted while a run failed: their senders find them in the history. */
+/** Saves the messages that were accepted while a run failed, so that their senders find them in the history. */
 async function saveSteering(state: RunState): Promise<void> {
   try {
     await takeSteering(state)

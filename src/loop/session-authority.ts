@@ -105,7 +105,7 @@ class LiveAuthority implements SessionAuthority {
   readonly #manifestPolicy: CompiledPolicy
   readonly sessionRules: Rule[]
   #mode: ModeName | undefined
-  /** What a session may is made again when it is needed: idle, it takes more memory than anything else of it. */
+  /** Held weakly and rebuilt on demand: in an idle session it would use more memory than everything else. */
   #kept: WeakRef<State> | undefined
 
   readonly #removed: NonNullable<SupposedRules['remove']>
@@ -134,7 +134,7 @@ class LiveAuthority implements SessionAuthority {
 
   for(tool: AnyGovernedTool): Authority {
     const now = this.#current()
-    // A parent's grant may change at any time, so nothing of it is kept.
+    // A parent's grant can change at any time, so nothing that depends on it is cached.
     const known = this.#options.parent === undefined ? now.byTool.get(tool) : undefined
     if (known !== undefined) return known
     const made = this.#authority(now, sharedToolGrant(now.grant, tool.name, tool.requires, now.scope))
@@ -159,7 +159,7 @@ class LiveAuthority implements SessionAuthority {
     const books = this.#books(scope, own)
     const grant = grantOf(this.#options, scope, this.#options.tools())
     const authority = this.#authority({ books, scope }, grant, granted)
-    // A deny is judged without what was granted to the child; only what must be asked about is answered by it.
+    // Denies are judged without the rules granted to the child: those can only answer asks.
     const asks = granted.length === 0 ? books.book : this.#books(scope, [...own, ...granted]).book
     return { ...authority, limits: [...(authority.limits ?? []), asks] }
   }
@@ -204,7 +204,10 @@ class LiveAuthority implements SessionAuthority {
     return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
-  /** A child has at most the authority of its parent: the parent's grant cuts its own, and its rules apply as well. */
+  /**
+   * A child has at most the authority of its parent: its grant is cut to the parent's, and the parent's rules apply
+   * too.
+   */
   #authority(
     { books, scope }: Pick<State, 'books' | 'scope'>,
     grant: Grant,
@@ -234,7 +237,9 @@ function grantOf(
   })
 }
 
-/** An answer for this session that a person gave: a child is another session, and its calls are other calls. */
+/**
+ * Returns whether a rule is a user's approval for this session, which does not cover a subagent's separate session.
+ */
 function isPersonal({ action, source }: Rule): boolean {
   return action === 'allow' && source === 'session'
 }

@@ -6,9 +6,9 @@ import type { RuleBook, RuleBookOptions } from '../authority/rule-book.js'
 type Books = { readonly book: RuleBook; readonly limit?: RuleBook }
 
 /**
- * The rule books of a session, the built-in rules before its own: one object for all sessions with the same rules in
- * the same place. Reading rules is the longest part of a session's first call, and a book is larger than the rest of
- * the session; neither is changed once it is made.
+ * Returns the rule books of a session, with the built-in rules before its own: one object for all sessions with the
+ * same rules in the same place. Parsing rules is the longest part of a session's first call, and a book is larger
+ * than the rest of the session. Books never change, so they can be shared.
  */
 export function sharedRuleBooks(own: RuleBookOptions, mode: ModeName | undefined): Books {
   return recent.get(JSON.stringify([own, mode]), () =>

@@ -1,7 +1,7 @@
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 
-/** Why the gate refused a call. Codes do not change; the sentences next to them may. */
+/** Why the gate refused a call. Codes are stable; the sentences with them can change. */
 export type RefusalCode = 'outside_grant'
 
 /** Ends a call at a step of the gate. Thrown inside the gate only; outside there are envelopes. */

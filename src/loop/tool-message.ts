@@ -15,7 +15,7 @@ export type AnsweredCall = {
 
 /** Returns the message with the results of a round's calls, in the order of the calls. */
 export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
-  // Not by `map`, as in `AnswerBuilder.finish`: many functions read the message.
+  // A loop instead of `map`, for the same reason as in `AnswerBuilder.finish`: many functions read the message.
   const content: ToolResultPart[] = []
   for (const call of calls) content.push(resultPart(call))
   return { role: 'tool', content }
@@ -37,7 +37,7 @@ function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPar
   }
 }
 
-/** The text and image blocks that a model gets of an envelope; undefined when it gets text. */
+/** Returns the text and image blocks of an envelope for a model; undefined when the model gets text. */
 export function blocksOf(envelope: Envelope): ToolResultContent[] | undefined {
   const { metadata } = envelope
   const blocks: unknown = envelope.type === 'output' ? envelope.data : metadata['content']
@@ -48,13 +48,13 @@ export function blocksOf(envelope: Envelope): ToolResultContent[] | undefined {
   return isReplaced(envelope) && Array.isArray(blocks) && blocks.length === 0 ? [] : undefined
 }
 
-/** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
+/** Returns the text of an envelope for a model: the data or the error, and where the rest of a long output is. */
 export function modelText(envelope: Envelope): string {
-  // Servers refuse the sign of zero, or end the text there; its picture is sent instead.
+  // Servers refuse NUL characters or end the text there, so the symbol for NUL is sent instead.
   return plainText(envelope).replaceAll('\0', '\u2400')
 }
 
-/** What a model reads before the words of a failure. */
+/** The prefix of an error text that a model reads. */
 export const errorPrefix = 'Error: '
 
 function plainText(envelope: Envelope): string {
@@ -76,24 +76,32 @@ function cutNote({ metadata: { truncated, output_path } }: Envelope): string[] {
   return [`[The output was truncated. output_path: ${oneLine(output_path)} has all of it; read it in parts.]`]
 }
 
-/** The name of a file is not the runtime's own words: it cannot begin a line of its own. */
+/**
+ * Quotes a file name with control characters, so that it cannot add a line that looks like the runtime's own text.
+ */
 function oneLine(path: string): string {
   return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path
 }
 
-/** Returns a head that is text as text, with the figures after it: as JSON every line break would cost more. */
+/**
+ * Returns a head that is text unchanged, followed by the other fields: as JSON, every line break would cost more
+ * tokens.
+ */
 function headText(data: unknown): string {
   if (!isRecord(data) || typeof data['head'] !== 'string') return serializeToolOutput(data)
   const { head, ...figures } = data
   return Object.keys(figures).length === 0 ? head : `${head}\n${serializeToolOutput(figures)}`
 }
 
-/** A tool's own policy has its own words for a no: they stand as they are, and the tool has not failed. */
+/**
+ * Returns whether a tool's approval policy rejected the call. Its text is used unchanged, and the tool has not
+ * failed.
+ */
 function isRejected({ metadata }: ErrorEnvelope): boolean {
   return metadata['rejected'] === true
 }
 
-/** Middleware has replaced the result: the model reads exactly what it returned. */
+/** Returns whether middleware has replaced the result: the model then reads exactly that text. */
 function isReplaced({ metadata }: Envelope): boolean {
   return metadata['replaced'] === true
 }

@@ -48,7 +48,7 @@ function count(tokens: number | undefined): number {
   return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0
 }
 
-/** As hooks and guards read it. */
+/** Returns usage with the field names that hooks and guards get. */
 export function snakeUsage(usage: Usage): {
   prompt_tokens: number
   completion_tokens: number

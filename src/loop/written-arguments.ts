@@ -6,7 +6,7 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import type { CallState } from './gate.js'
 import { Stopped } from './stopped.js'
 
-/** Reads what a model wrote, mended where it was not quite JSON; the record says what was mended. */
+/** Parses the arguments that a model wrote, repairing invalid JSON where possible; the record states the repairs. */
 export function readWritten(state: CallState, written: string): unknown {
   state.text = written
   try {
@@ -21,8 +21,8 @@ export function readWritten(state: CallState, written: string): unknown {
 }
 
 /**
- * Checks arguments. What a model wrote and does not fit gets a second reading by the schema; it is that reading which
- * is then judged, shown, recorded and run. What comes from code fits or does not.
+ * Checks arguments. If arguments that a model wrote do not fit, they are coerced by the schema and checked again; the
+ * coerced value is then judged, shown, recorded and run. Arguments from code are not coerced.
  */
 export async function prepareWritten(
   state: CallState,

@@ -60,7 +60,7 @@ export type NamedPath = {
   /** The directory of a relative path; undefined when it is not known. */
   readonly cwd: string | undefined
   readonly unit: number
-  /** The command opens it only if its directory exists, which only the disk knows. */
+  /** The command opens it only if its directory exists, which can only be checked on the disk. */
   readonly ifDirectory?: true
 }
 

@@ -66,7 +66,9 @@ export function patternSpecificity(
   return [exact, pattern.words.reduce((sum, word) => sum + word.join('').length, 0)]
 }
 
-/** Returns warnings about what its author may not have intended; for a linter, not for decisions. */
+/**
+ * Returns warnings about parts of a pattern that its author may not have intended; for a linter, not for decisions.
+ */
 export function patternWarnings({ text, words, rest }: CommandPattern): string[] {
   const last = words.at(-1)
   const glued = rest && last !== undefined && hasStar(last)
@@ -97,7 +99,7 @@ function fitsInOrder<Item extends string | Word>(
   return true
 }
 
-/** Rejects nearly every pattern, so that the common case takes two comparisons. */
+/** Rejects nearly every pattern with two comparisons, before the full match. */
 function mayBeNamed(name: StarWord, { names }: DenyForms): boolean {
   const [full, base] = names
   return (

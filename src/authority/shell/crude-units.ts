@@ -8,7 +8,8 @@ import type { CommandUnit, Word } from './analysis.js'
 export function crudeUnits(text: string, doubt: string): CommandUnit[] {
   const units = new Map<string, CommandUnit>()
   const joined = text.replaceAll('\\\n', '')
-  // What is joined to a closing bracket may belong to the word before it, so that the name comes after it.
+  // Text directly after a closing bracket may belong to the word before it; the command's name is then after that
+  // text.
   const afterGlued = joined.split(GLUED).slice(1).join(';')
   for (const pieces of [joined.split(CUTS), joined.split(CUTS_AND_QUOTES), afterGlued.split(CUTS)]) {
     for (const piece of pieces) {
@@ -32,7 +33,7 @@ function crudeUnit(text: string, doubt: string): CommandUnit {
   const words = text
     .split(/\s+/)
     .map((word): Word => (/[$*?[~]/.test(word) ? { text: word } : { text: word, value: word }))
-  // Keywords, assignments and plain wrappers before the name would hide it.
+  // Skip keywords, assignments and plain wrappers before the name, because they would hide it.
   const first = words.findIndex((word) => !IN_FRONT.test(word.text))
   return {
     text,

@@ -89,7 +89,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   for (const path of draft.paths) findings.paths.push({ ...path, unit })
   if (scope.possible) return
   const files = fileArguments(words)
-  // The words of a covered command were examined with those of the program around it.
+  // The words of a covered command were already examined as arguments of the program around it.
   const mentioned = scope.covered ? [] : mentionedPaths(words)
   // `| tee file` is equivalent to a redirection: a rule for tee does not say which files it can write.
   const origin = commandName(words[0]) === 'tee' ? 'redirection' : 'argument'
@@ -114,7 +114,10 @@ function movesTrees(word: Word | undefined): boolean {
   return /^(mv|ln|cp|install)$/.test(commandName(word) ?? '')
 }
 
-/** What an unknown program may start is judged by restrictions only, and recorded apart from what certainly runs. */
+/**
+ * Records the commands that an unknown program may start, apart from those that certainly run: only restrictions
+ * apply.
+ */
 function recordPossible(draft: Draft, scope: Scope, findings: Findings): void {
   for (const { run, prose } of possibleCommands(draft.words)) {
     if (findings.possible.length >= MAX_COLLECTED) return
@@ -153,7 +156,7 @@ function nameDoubts({ words: [first], places }: Draft, findings: Findings): stri
  */
 function isTransparent({ words }: Draft, unwrapped: Unwrapped): boolean {
   const [first] = words
-  // Its redirections are judged as files that are read and written.
+  // A unit without words has only redirections, which are judged as files that are read and written.
   if (!first) return true
   const name = first.value ?? ''
   if (name.includes('/') && !isSystemPath(name)) return false
@@ -166,7 +169,7 @@ function ownOutcome({ words, places }: Draft, findings: Findings): Outcome {
   const [first, ...args] = words
   if (!first) return staysAt(places)
   const name = first.value
-  // What these run may change the directory, a trap even later.
+  // The commands that these run can change the directory; those of a trap can do so even later.
   if (name === undefined || /^(source|\.|eval|popd|trap)$/.test(name)) return staysAt(UNKNOWN)
   if (neverReturns(name, args)) return { success: [], failure: [] }
   if (name !== 'cd' && name !== 'pushd') return staysAt(places)
@@ -179,7 +182,7 @@ function afterChange(name: string, args: readonly Word[], places: Places): Place
   const value = directory?.value
   if (value === undefined || more.length > 0 || /^[-+]/.test(value)) return UNKNOWN
   if (name === 'pushd' && options.length > 0) return UNKNOWN
-  // With -P the parent of a link is that of its target, which only the file system knows.
+  // With -P the parent of a link is that of its target, which can only be determined on the disk.
   if (options.some((word) => word.value?.includes('P')) && value.includes('..')) return UNKNOWN
   return places.map((place) => enterDirectory(place, value))
 }

@@ -33,7 +33,7 @@ function file(fs: 'read' | 'write', word: Word | undefined): FileArgument[] {
   return path === undefined || path === '-' ? [] : [{ fs, path }]
 }
 
-/** Commands whose arguments follow no table. */
+/** Commands whose arguments are not described by a table. */
 const OTHERS: Readonly<Record<string, (args: readonly Word[]) => FileArgument[]>> = {
   cd: directory,
   pushd: directory,

@@ -95,7 +95,7 @@ function sedScripts({ options, operands }: ParsedOptions): string | undefined {
   const given = options.flatMap((option) => (/^(-e|--expression)$/.test(option.name) ? [option.value] : []))
   const inFile = options.some((option) => /^(-f|--file)$/.test(option.name))
   const scripts = given.length > 0 || inFile ? given : operands.slice(0, 1)
-  // Several scripts are one script to sed: a later one can continue an earlier one.
+  // Sed joins several scripts into one: a later script can continue an earlier one.
   const script = scripts.map((word) => word?.value ?? '').join('\n')
   return isHarmlessSedScript(script) ? undefined : 'the sed script may write files or run programs'
 }

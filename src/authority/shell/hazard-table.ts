@@ -229,7 +229,7 @@ export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
     hazards: { '-i? --in-place?': 'changes files', '-f=r --file=r': READS_SCRIPT },
     operands: 'script',
   },
-  // The effects of these are clear from their names: they are listed so that their files are known.
+  // The effects of these commands are clear from their names; they are listed so that their files are found.
   rm: { options: '--one-file-system --preserve-root? --interactive?', lenient: true, operands: 'write' },
   rmdir: { options: '', lenient: true, operands: 'write' },
   unlink: { options: '', lenient: true, operands: 'write' },

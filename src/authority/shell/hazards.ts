@@ -8,9 +8,9 @@ import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
 import { parseOptions } from './option-table.js'
 
 /**
- * Returns why a command that users commonly allow by name would do more than its name says. Options are an allow
- * list: an unknown option raises a doubt. A command in no table raises none: the author of a rule for it knows it
- * better.
+ * Returns why a command that users commonly allow by name would do more than its name says. The tables list the
+ * allowed options: an unknown option raises a doubt. A command that is in no table raises none, because the author of
+ * a rule for it knows it better.
  */
 export function hazardsOf(words: readonly Word[]): string[] {
   const [first, ...args] = words

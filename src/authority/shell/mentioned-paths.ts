@@ -110,7 +110,10 @@ function* whole(text: string): Generator<MentionedPath> {
   }
 }
 
-/** Returns the parts between characters that commonly separate a path from other text, and all after each of them. */
+/**
+ * Returns the parts between characters that commonly separate a path from other text, and the rest after each of
+ * them.
+ */
 function pieces(text: string): Set<string> {
   const found = new Set(text.split(SEPARATORS).filter((piece) => piece !== ''))
   if (text.length <= 512) {

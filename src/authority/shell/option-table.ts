@@ -74,7 +74,8 @@ function longOption(specs: Specs, text: string): Match {
   const value = equals < 0 ? {} : { value: { text: text.slice(equals + 1), value: text.slice(equals + 1) } }
   const exact = specs.get(given) ?? specs.get(`-${given}`)
   if (exact) return { name: given, spec: exact, ...value }
-  // GNU programs accept abbreviations. One that could mean a hazard is that hazard; any other stays unknown.
+  // GNU programs accept abbreviations. One that may abbreviate a hazardous option is treated as that option; any
+  // other stays unknown.
   for (const [name, spec] of specs) {
     if (spec.problem && name.startsWith(given) && given.startsWith('--')) return { name, spec, ...value }
   }

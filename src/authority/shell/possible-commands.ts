@@ -5,7 +5,10 @@ import { isShellText } from './shell-text.js'
 import { isSystemPath } from './system-path.js'
 import { isLoader, SHELLS } from './wrapper-table.js'
 
-/** What a program may start, because it is among its arguments: the words of a command, or the text of a script. */
+/**
+ * A command that a program may start, because it is among its arguments: the words of a command, or the text of a
+ * script.
+ */
 export type Possible = { readonly run: readonly Word[] | string; readonly prose: boolean }
 
 /**
@@ -34,7 +37,9 @@ export function possibleCommands(words: readonly Word[]): Possible[] {
   return found
 }
 
-/** Returns why an unknown program is asked about although a rule allows it: an argument is clearly another command. */
+/**
+ * Returns why an unknown program needs approval although a rule allows it: an argument is clearly another command.
+ */
 export function startsAnother(words: readonly Word[]): string | undefined {
   const [first] = words
   for (const { run } of possibleCommands(words)) {

@@ -23,7 +23,7 @@ export function namesFilesByTable(name: string): boolean {
   return TEXT_ONLY.has(name) || BY_OWN_READER.has(name) || Object.hasOwn(HAZARD_TABLE, known(name))
 }
 
-/** Returns whether no argument is the name of a program that it starts, or `unwrap` already follows those that are. */
+/** Returns whether a program starts none of its arguments, or only those that `unwrap` already follows. */
 export function runsNoArgument(name: string): boolean {
   return (
     namesFilesByTable(name) ||
@@ -37,7 +37,10 @@ export function runsNoArgument(name: string): boolean {
   )
 }
 
-/** Returns whether `unwrap` finds exactly what it starts, which is then judged as a separate command. */
+/**
+ * Returns whether `unwrap` finds exactly the commands that a program starts; they are then judged as separate
+ * commands.
+ */
 export function isFollowed(name: string): boolean {
   return SHELLS.has(name) || Object.hasOwn(WRAPPERS, name) || name === 'eval' || name === 'trap'
 }
@@ -63,7 +66,7 @@ const TEXT_ONLY = set(
 /** `file-arguments.ts` parses their arguments itself. */
 const BY_OWN_READER = set('cd pushd popd test [ find')
 
-/** `unwrap.ts` follows what they start, as far as possible. */
+/** `unwrap.ts` follows the commands that they start, as far as possible. */
 const LATER = set('parallel watch')
 
 /** They look up or install a program, and do not run it. */

@@ -45,7 +45,7 @@ const TILDE_WITHIN = /[=:]~/
 
 function bareWord(word: SyntaxWord): Word {
   const { text, value } = word
-  // The parser reports nothing to expand; check again for what would matter most if it were wrong.
+  // The parser found no expansion; check again for the expansions that would be most dangerous to miss.
   if (
     text.startsWith('~') ||
     TILDE_WITHIN.test(text) ||

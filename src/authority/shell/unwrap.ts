@@ -6,7 +6,7 @@ import { shellScript } from './shell-script.js'
 import { isShellText } from './shell-text.js'
 import { isLoader, OPAQUE_WRAPPERS, SHELLS, WRAPPERS, type Wrapper } from './wrapper-table.js'
 
-/** What a command starts, as far as its words show it. */
+/** A command or script that a command starts, as far as its words show. */
 export type Inner = {
   /** Words of a command, or the text of a script. */
   readonly run: readonly Word[] | string
@@ -20,7 +20,7 @@ export type Inner = {
 export type Unwrapped = {
   readonly inner: readonly Inner[]
   readonly doubts: readonly string[]
-  /** It only starts them. */
+  /** The command does nothing but start them. */
   readonly transparent: boolean
   /** The position of the word that names a script file, if a shell runs one. */
   readonly scriptFile?: number | undefined

@@ -10,7 +10,7 @@ export type Wrapper = OptionTable & {
   readonly inShell?: true
   /** It adds arguments that are not known. */
   readonly appends?: true
-  /** Why it can at best be asked about. */
+  /** Why it needs approval even if a rule allows it. */
   readonly doubt?: string
 }
 

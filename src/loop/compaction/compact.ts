@@ -14,19 +14,19 @@ import { tailStart } from './tail.js'
 
 export type { Ask }
 
-/** Why it must be done now, whatever the threshold says. */
+/** Why compaction must happen now, regardless of the threshold. */
 export type Forced =
   | { readonly tooLong: ModelError }
   | {
       readonly asked: true
-      /** What the summary must cover in any case, in the words of the user. */
+      /** What the summary must cover in any case, in the user's words. */
       readonly focus?: string | undefined
     }
 
 /**
- * Makes a conversation fit its model again: first by leaving out large old outputs, and if that is not enough by a
- * summary of all but the last turns. The whole history stays where it is. What counts is the size afterwards: twice in
- * a row without success ends the run, since it would only happen again. Gives whether anything changed.
+ * Makes a conversation fit its model again: first by removing large old outputs, and if that is not enough by a
+ * summary of all but the last turns. Only the view changes, not the history. The size afterwards decides: after two
+ * failures in a row the run ends, because compaction would fail again. Returns whether anything changed.
  */
 export async function compactConversation(state: RunState, ask: Ask, forced?: Forced): Promise<boolean> {
   const { parts } = state
@@ -62,7 +62,7 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
   const before = { tokens: used, messages: conversation.view.length, percent: percentOf(used, parts.model()) }
   const estimate = (view: readonly Message[]): number =>
     fixed + estimateTokens({ chatHistory: view as Message[] })
-  // Estimates are only compared with each other: what the provider counted is the measure.
+  // Estimates are only compared with each other and scaled to the provider's count.
   const scale = used / Math.max(1, estimate(conversation.view))
   const measure = (view: readonly Message[]): number => Math.ceil(estimate(view) * scale)
 
@@ -90,7 +90,8 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
     if (problem !== undefined && manual) return unchanged(state, problem)
     if (problem !== undefined) throw new Error(problem)
     await show(state, view, before, after, 'summarised', textOf(summary))
-    // Whether it really fits shows with the next count; a person's own wish is not a measure of that.
+    // The provider's next count shows whether the conversation really fits. Not checked for a manual compaction,
+    // which does not need to reach the limit.
     if (manual) gauge.failedCompactions = 0
     else gauge.room = limit
     return true
@@ -102,12 +103,12 @@ export async function compactConversation(state: RunState, ask: Ask, forced?: Fo
   }
 }
 
-/** What leaving out large old outputs would save of a conversation, estimated. */
+/** Estimates how many tokens pruning would save in a conversation. */
 export function pruneSavings(view: readonly Message[]): number {
   return estimateTokens({ chatHistory: [...view] }) - estimateTokens({ chatHistory: prune(view) })
 }
 
-/** What is left of the model's window for a request. */
+/** Returns how many tokens of the model's window a request can use. */
 export function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
   const reserve = Math.min(
     maxReserveTokens,
@@ -118,7 +119,10 @@ export function usableTokens({ facts }: Model, { threshold }: CompactionSettings
 }
 
 const maxReserveTokens = 20_000
-/** Leaving out must win more than a moment, or the prefix is broken for nothing. */
+/**
+ * Pruning must reduce the conversation to this share of the limit; otherwise it breaks the cached prefix for little
+ * gain.
+ */
 const enoughShare = 0.6
 
 function tailTurns({ tailTurns: turns }: CompactionSettings): number {
@@ -166,7 +170,7 @@ async function show(
   await parts.observe?.('post_compact', { before_messages: before.messages, after_messages: view.length })
 }
 
-/** A conversation that a person asked to make smaller still fits, so that a failure does not count. */
+/** Reports a failure. One of a manual compaction is not counted, because the conversation still fits. */
 function unchanged({ parts }: RunState, why: string): false {
   parts.emit({ type: 'compaction_failed', error: why })
   return false

@@ -2,8 +2,8 @@ import { estimateMessageTokens } from '../../model/estimate-tokens.js'
 import type { Message, ToolMessage, ToolResultPart } from '../../tool/completion.js'
 
 /**
- * The view with the large old outputs of tools left out. What was asked stays, the newest outputs stay, and so do those
- * that a session lives by. Messages that are not touched are the same objects.
+ * Returns the view without large old outputs of tools. Calls, the newest outputs, and the outputs of tools whose
+ * state the session needs (`kept`) remain. Unchanged messages are the same objects.
  */
 export function prune(view: readonly Message[], keepTokens = newestTokens): Message[] {
   let kept = 0
@@ -19,7 +19,7 @@ export function prune(view: readonly Message[], keepTokens = newestTokens): Mess
   return pruned.reverse()
 }
 
-/** About how much of the newest output is worth keeping as it is. */
+/** About how many tokens of the newest outputs are never removed. */
 const newestTokens = 40_000
 const largeCharacters = 2_000
 const kept: ReadonlySet<string> = new Set(['todo', 'task', 'parallel_task', 'question', 'skill'])

@@ -1,12 +1,12 @@
-/** When and how a conversation that no longer fits is made smaller. */
+/** When and how a conversation that no longer fits is compacted. */
 export type CompactionSettings = {
-  /** Whether it happens by itself. */
+  /** Whether compaction happens automatically. */
   readonly auto: boolean
-  /** The share of the model's window from which on it happens. */
+  /** The share of the model's window at which compaction starts. */
   readonly threshold: number
-  /** How many of the user's last turns stay word for word. */
+  /** How many of the user's last turns remain unchanged. */
   readonly tailTurns?: number | undefined
-  /** The share of the usable window that they may take. */
+  /** The share of the usable window that these turns can use. */
   readonly tailShare?: number | undefined
 }
 

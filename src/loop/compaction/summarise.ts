@@ -6,13 +6,13 @@ import { type RunState, textOf } from '../run-state.js'
 import { addUsage, type Usage } from '../usage.js'
 import { transcripts } from './transcript.js'
 
-/** The loop itself, handed in: a summary is a run like any other. */
+/** The loop itself, passed as an argument: a summary is a run like any other. */
 export type Ask = (
   parts: RunParts,
   prompt?: UserMessage,
 ) => Promise<{ readonly text: string; readonly usage: Usage; readonly costUsd?: number | undefined }>
 
-/** Returns one message that replaces the head of a conversation. Its cost is part of the run's. */
+/** Returns one message that replaces the head of a conversation. Its cost is added to the run. */
 export async function summarise(
   state: RunState,
   ask: Ask,
@@ -21,7 +21,7 @@ export async function summarise(
   focus?: string,
 ): Promise<UserMessage> {
   const { facts } = state.parts.model()
-  // Characters are about four to a token; half of the window is for the transcript.
+  // A token has about four characters; the transcript can fill half of the window.
   const pieces = transcripts(head, Math.max(8_000, facts.contextTokens * 2))
   const wish = focus === undefined ? '' : ` The user asks you to cover this in detail: ${focus}.`
   const summaries: string[] = []

@@ -2,8 +2,9 @@ import { estimateMessageTokens } from '../../model/estimate-tokens.js'
 import type { Message } from '../../tool/completion.js'
 
 /**
- * Where the part begins that stays word for word: at one of the user's last turns if that fits, else inside the last
- * one, at an answer of the model, so that no call is parted from its result. The length of the view when nothing fits.
+ * Returns the index at which the unchanged part begins: at one of the user's last turns if that fits, otherwise
+ * inside the last one, at an answer of the model, so that no call is separated from its result. Returns the length of
+ * the view when nothing fits.
  */
 export function tailStart(view: readonly Message[], turns: number, budget: number): number {
   const sizes = view.map(estimateMessageTokens)

@@ -45,7 +45,9 @@ function lineFor(message: Message): string {
   }
 }
 
-/** Only an entry begins at the beginning of a line: what a tool put out must not be able to speak as the user. */
+/**
+ * Prefixes continuation lines: a line break in a tool's output must not start an entry that looks like the user's.
+ */
 function entry(who: string, text: string): string {
   return `${who} ${text.replace(/\r\n|[\n\r\u2028\u2029]/g, '\n| ')}`
 }
