@@ -17,10 +17,10 @@ import { shownLine } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
 import { answerRequests, type ServerRequestHandlers } from './server-requests.js'
 
-/** What a connection needs of the machine and of the host. */
+/** What a connection needs from the machine and the host. */
 export type ConnectionOptions = ServerRequestHandlers & {
   startServer(program: ServerProgram): Promise<PipedProcess>
-  /** Where programs are looked for. */
+  /** The `PATH` in which programs are looked up. */
   readonly path?: string | undefined
   readonly signIn?: McpSignIn | undefined
   /** The version that is sent to servers. */
@@ -28,9 +28,9 @@ export type ConnectionOptions = ServerRequestHandlers & {
 }
 
 export type ConnectionEvents = {
-  /** Once, when the connection is gone for whatever reason. */
+  /** Called once, when the connection is lost or closed for any reason. */
   closed(why: string): void
-  /** The server says that a list is not what it was. */
+  /** Called when the server announces that a list has changed. */
   changed(list: 'tools' | 'prompts' | 'resources'): void
 }
 
@@ -46,21 +46,24 @@ export type Progress = {
 }
 
 /**
- * One live connection to one server: its own library object and its own channel, so that no answer can reach another
- * (SEC-184).
+ * One live connection to one server. It has its own library object and channel, so that no answer can reach another
+ * connection (SEC-184).
  */
 export interface Connection {
   /** The capabilities that the server declares. */
   readonly can: { readonly tools: boolean; readonly resources: boolean; readonly prompts: boolean }
-  /** What confines the program; absent for servers elsewhere. */
+  /** The name of the sandbox that confines the program; absent for remote servers. */
   readonly sandbox: string | undefined
-  /** How its program ended, where it has, and what it wrote to standard error; absent for servers elsewhere. */
+  /** How the program exited, if it has, and what it wrote to standard error; absent for remote servers. */
   readonly facts: ProcessFacts | undefined
   request(method: string, params: Readonly<Record<string, unknown>>, limits: RequestLimits): Promise<unknown>
   close(): Promise<void>
 }
 
-/** Starts or reaches a server and shakes hands, within its `startTimeoutMs` except while a user signs in. */
+/**
+ * Starts or connects to a server and performs the handshake within `startTimeoutMs`. The time that a user needs to
+ * sign in does not count.
+ */
 export async function connect(
   spec: McpServerSpec,
   surroundings: ConnectionOptions,
@@ -86,7 +89,9 @@ export async function connect(
   }
   return overHttp(reach)
 
-  /** With what the program said, also where it did not end: it may have said what it waits for. */
+  /**
+   * Adds what the program wrote to standard error, even if it has not exited: it may have printed what it waits for.
+   */
   function withFacts({ code, message }: McpError, channel: StdioChannel): McpError {
     const { facts, why } = channel
     const failure = failureOf(reach, redact, facts)
@@ -127,7 +132,7 @@ export async function connect(
           stop = limit()
           return attempt(streamable)
         }
-        // An older server knows only event streams, and says so with one of these.
+        // An older server supports only event streams and answers with one of these statuses.
         if (statusOf(error) !== undefined && [400, 404, 405, 406, 415].includes(statusOf(error) ?? 0))
           return attempt(sse).catch(() => {
             throw error
@@ -152,7 +157,8 @@ export async function connect(
       () => ended,
       async () => {
         ended ??= 'it was disconnected'
-        // A server may hold state for this client until the client disconnects; it gets a moment to receive that.
+        // A server may hold state for this client until the client disconnects: send the disconnect, and wait for it
+        // briefly.
         const leaving =
           'terminateSession' in channel ? (channel as { terminateSession(): Promise<void> }) : undefined
         if (leaving !== undefined) await within(leaving.terminateSession(), 1_000).catch(() => undefined)
@@ -176,7 +182,7 @@ export async function connect(
       {
         capabilities: answerable(surroundings),
         listMaxPages: 1,
-        // What tools put out goes to a model as it is; checking it would run a server's patterns on this thread.
+        // Structured output goes to the model unchecked: checking it would run a server's patterns on this thread.
         jsonSchemaValidator: {
           getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
         },
@@ -198,7 +204,7 @@ export async function connect(
         stop,
       )
     } catch (error) {
-      // Why the channel ended says more than that it has.
+      // The reason why the channel ended is more useful than the fact that it ended.
       const ended = why()
       await end().catch(() => undefined)
       throw toError(
@@ -229,8 +235,8 @@ export async function connect(
           })
         try {
           return await ask().catch(async (error: unknown) => {
-            // The server refused the request: nothing was done. Once the user has approved more, it can be sent
-            // again.
+            // The server refused the request, so nothing was done. After the user has approved more access, it can be
+            // sent again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
             await unlessAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()
@@ -244,14 +250,14 @@ export async function connect(
       },
       async close() {
         open = false
-        // The library's own end first: it answers calls that wait.
+        // Close the channel first: the library then fails the pending calls.
         await end()
         await client.close().catch(() => undefined)
       },
     }
   }
 
-  /** What the library, the channel or the server threw, as an error of ours without a secret. */
+  /** Converts what the library, the channel or the server threw to an `McpError` without secrets. */
   function explain(error: unknown, timeoutMs = spec.startTimeoutMs): McpError {
     if (signal?.aborted) return new McpError('mcp_aborted', 'the connection was cancelled')
     if (error instanceof McpError) return new McpError(error.code, redact(error.message))
@@ -266,7 +272,7 @@ export async function connect(
   }
 }
 
-/** Repeats the trace of a message in the headers, for what is in front of the server. */
+/** Copies the trace of a message to the headers, for proxies in front of the server. */
 function traced(fetch: GuardedStream['fetch']): GuardedStream['fetch'] {
   return (url, init) => {
     const traceparent = typeof init?.body === 'string' ? traceparentIn(init.body) : undefined

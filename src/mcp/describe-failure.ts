@@ -3,15 +3,15 @@ import type { McpServerFailure } from './host-types.js'
 import { type Redact, shownLine } from './secrets.js'
 import type { McpReach, StdioReach } from './server-options.js'
 
-/** How the program of a server ended and what it wrote to standard error. */
+/** How the program of a server exited, and what it wrote to standard error. */
 export type ProcessFacts = {
   readonly exitCode?: number | null
   readonly signal?: string
-  /** The first and the last lines, without secrets. */
+  /** The first and the last lines, with secrets removed. */
   readonly stderr?: readonly string[]
 }
 
-/** What is known of a server that could not be started or reached. */
+/** Collects the details of a server that could not be started or reached. */
 export function failureOf(reach: McpReach, redact: Redact, facts: ProcessFacts = {}): McpServerFailure {
   if (reach.by === 'http') return { address: reach.url.origin }
   const withheld = withheldFrom(reach)
@@ -22,7 +22,7 @@ export function failureOf(reach: McpReach, redact: Redact, facts: ProcessFacts =
   }
 }
 
-/** The same in words, after what went wrong. */
+/** Describes the failure as text, after the reason. */
 export function describeFailure(why: string, { command, address, withheld }: McpServerFailure): string {
   return [
     why,
@@ -34,7 +34,7 @@ export function describeFailure(why: string, { command, address, withheld }: Mcp
   ].join('; ')
 }
 
-/** What a confined program does not have; undefined for one that starts as it is written. */
+/** What the sandbox withholds from a confined program; undefined for an unconfined one. */
 export function withheldFrom({ sandbox, allowHosts, writable, readOnly }: StdioReach): string | undefined {
   if (sandbox === 'off') return undefined
   const network = (allowHosts ?? []).length === 0 ? 'the network' : `hosts other than ${listed(allowHosts)}`
@@ -49,9 +49,9 @@ function listed(names: readonly string[] = []): string {
 }
 
 /**
- * The first and the last lines of a text of which the beginning and the end are known. Secrets are taken out before it
- * is cut into lines: one may have several. The end may begin in the middle of a line, and of a secret: that line is
- * left out.
+ * Returns the first and the last lines of a text of which the beginning and the end are known. Secrets are removed
+ * before the text is split into lines, because a secret can have several lines. The end may begin in the middle of a
+ * line, or of a secret: that first line is left out.
  */
 export function endsOf(head: string, tail: string, isWhole: boolean, redact: Redact): string[] {
   const lines = (text: string): string[] =>
@@ -65,6 +65,9 @@ export function endsOf(head: string, tail: string, isWhole: boolean, redact: Red
   return [...first.slice(0, firstLines), '…', ...last.slice(-lastLines)]
 }
 
-/** Among them is the message of a program that dies of an error: after its place, and before the trace. */
+/**
+ * Five lines include the message of a program that dies of an error: it comes after the source position and before
+ * the stack trace.
+ */
 const firstLines = 5
 const lastLines = 4

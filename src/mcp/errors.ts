@@ -5,13 +5,13 @@ import type { McpServerFailure } from './host-types.js'
 export type McpErrorCode =
   /** The options of a server are invalid. */
   | 'mcp_config'
-  /** The server cannot be reached, or did not start, or is gone. */
+  /** The server cannot be reached, did not start, or has disconnected. */
   | 'mcp_unavailable'
-  /** The server has forgotten the connection; what was asked of it did not happen. */
+  /** The server no longer knows the connection; the request was not executed. */
   | 'mcp_expired'
-  /** The server answered, and the answer cannot be used. */
+  /** The answer of the server cannot be used. */
   | 'mcp_protocol'
-  /** The server said no. */
+  /** The server refused the request. */
   | 'mcp_refused'
   | 'mcp_timeout'
   | 'mcp_aborted'
@@ -35,7 +35,7 @@ export class McpError extends CapstanError<McpErrorCode> {
 
 markErrorClass(McpError, 'McpError')
 
-/** For the model: the outcome of a call, and that the rest of its work is not lost. */
+/** Creates the error that the model reads: the call failed, and its other work is not lost. */
 export function unavailable(server: string, why: string): McpError {
   return new McpError('mcp_unavailable', `mcp server ${server} is unavailable: ${why}`)
 }

@@ -10,7 +10,9 @@ import { serverLabel } from './names.js'
 import { listServers, readServer } from './server-options.js'
 import { type McpFeatureOptions, type McpSession, type McpSetup, SessionServers } from './session-servers.js'
 
-/** Checked by the code that reads it later: what that refuses is refused before the session exists. */
+/**
+ * Validates with the code that reads the entry later, so that an invalid entry is rejected before the session exists.
+ */
 const server = readable((value) => readServer(value))
 const servers: Check = (value) => {
   if (Array.isArray(value)) return each(server)(value)
@@ -23,7 +25,7 @@ const servers: Check = (value) => {
 }
 const signIn = fields({ store: able('load', 'save', 'remove'), authorize: is('function') })
 
-/** Gives a session the tools and prompts of MCP servers. Nothing is loaded before a server is used. */
+/** Adds the tools and prompts of MCP servers to a session. Nothing is loaded before a server is used. */
 export const mcpFeature: SessionFeature<SessionServers, McpFeatureOptions, McpSetup> = {
   name: 'mcp',
   create: (session) => new SessionServers(session),
@@ -35,7 +37,7 @@ export const mcpFeature: SessionFeature<SessionServers, McpFeatureOptions, McpSe
   resolveTool: (session, name) =>
     name.startsWith('mcp__') ? session.use(mcpFeature).awaited(name) : undefined,
   opened(session) {
-    // The tools that are known already are there from the start.
+    // Tools of servers that are known already are offered from the start.
     if (session.setup.knownServers !== undefined) session.use(mcpFeature)
   },
   promptSection: serversSection,
@@ -45,7 +47,7 @@ export const mcpFeature: SessionFeature<SessionServers, McpFeatureOptions, McpSe
     const command = parseCommand(request.text)
     return command?.name.startsWith('mcp__') ? withServerPrompt(session, request, command, signal) : undefined
   },
-  /** Connects servers that are configured, tries lost ones again, and shows what changed. */
+  /** Connects configured servers, retries lost ones, and updates the tools that changed. */
   beforeModel: prepareServers,
   offers: {
     servers: (session) => ({
@@ -80,12 +82,12 @@ async function withServerPrompt(
   return {
     ...request,
     message: { role: 'user', content: [{ type: 'text', text }, ...attachments] },
-    // What a server wrote is text for the model, never a command.
+    // Text of a server is text for the model, never a command.
     verbatim: true,
   }
 }
 
-/** What the host says about its servers, for the model. It is the same for the whole session. */
+/** The host's descriptions of its servers, for the model. The section stays the same for the whole session. */
 function serversSection(session: McpSession): string | undefined {
   const { options, setup } = session
   const described = [...listServers(options.mcpServers), ...(setup.mcpServers ?? [])].flatMap(descriptionIn)
@@ -97,7 +99,7 @@ function serversSection(session: McpSession): string | undefined {
   return `# Tools of MCP servers\n${shown.join('\n')}`
 }
 
-/** The options were checked before: a server without a name has no description either. */
+/** The options were validated before: a server without a name has no description either. */
 function descriptionIn(given: object): [string, string][] {
   const { name, description, enabled } = given as Readonly<Record<string, unknown>>
   const label = typeof name === 'string' ? serverLabel(name) : undefined
@@ -109,6 +111,6 @@ function mayHaveServers({ options, setup, parent, root }: McpSession): boolean {
   // A subagent has the tools that its parent passes to it.
   if (parent !== undefined) return false
   if (Object.keys(options.mcpServers ?? {}).length > 0 || (setup.mcpServers ?? []).length > 0) return true
-  // Synchronously: every session asks, and mostly there is no such file.
+  // Synchronous, because every session checks this, and most have no such file.
   return lstatSync(join(root, '.mcp.json'), { throwIfNoEntry: false }) !== undefined
 }

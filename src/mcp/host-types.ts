@@ -1,4 +1,4 @@
-// What a host sees of servers, and nothing of what they are made of.
+// The types that a host sees of MCP servers, without implementation details.
 import type { StreamLike } from '../tool/stream-like.js'
 
 /** Stores the tokens that MCP servers issued at sign-in. A key names one server at one address. */

@@ -16,13 +16,13 @@ export type McpFileOptions = {
   /** The real path of the workspace. */
   readonly root: string
   readonly userDir: string
-  /** The variables that `${NAME}` may stand for: those the host named, and no other (SEC-149). */
+  /** The variables that `${NAME}` can refer to: only those that the host named (SEC-149). */
   readonly env: Readonly<Record<string, string>>
 }
 
 const maxFileBytes = 256 * 1024
 
-/** Undefined where there is none. Throws `McpError` for one that cannot be read. */
+/** Reads the `.mcp.json` of a workspace; undefined if there is none. Throws `McpError` if it cannot be read. */
 export async function readMcpFile(
   options: McpFileOptions,
 ): Promise<(McpFile & { readonly specs: readonly McpServerSpec[]; readonly text: string }) | undefined> {
@@ -32,7 +32,8 @@ export async function readMcpFile(
   })
   if (text === undefined) return undefined
   const confirmation = createHash('sha256')
-    // Raised when the same text means more than before: users who confirmed the old meaning are asked again.
+    // The number is raised when the same text gets a wider meaning: users who confirmed the old meaning are asked
+    // again.
     .update(`capstan-mcp-file-2\0${options.root}\0${text}`)
     .digest('hex')
   const confirmed = (await openConfirmations(options).all()).has(confirmation)
@@ -50,7 +51,7 @@ export async function confirmMcpFile(options: McpFileOptions, confirmation: stri
   await openConfirmations(options).add(confirmation)
 }
 
-/** The fields that count. What else a file has (what to approve, what to trust) is not the file's to say. */
+/** The fields that are read. Other fields, such as those about approval and trust, are not the file's decision. */
 const taken = [
   ...(['type', 'transport', 'command', 'args', 'cwd', 'env', 'url', 'headers'] as const),
   ...(['sandbox', 'allowHosts', 'writable', 'readOnly'] as const),
@@ -86,8 +87,8 @@ function readServers(
 }
 
 /**
- * What the user decides on. Variables are as the file writes them: they may hold code, and the name of a secret is
- * shown, not its value.
+ * What the user is shown and decides on. Variables are shown as the file writes them: they can contain code, and the
+ * name of a secret is shown, not its value.
  */
 function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServer {
   if (reach.by === 'http')
@@ -106,7 +107,7 @@ function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServe
   }
 }
 
-/** Nothing that two readers could read differently (SEC-152). */
+/** Rejects JSON that two parsers could read differently (SEC-152). */
 function strictJson(text: string, path: string): unknown {
   let value: unknown
   try {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-/** Providers take names of up to so many characters. */
+/** The maximum length of a tool name that providers accept. */
 const maxNameLength = 64
 const maxLabelLength = 24
 
 /**
- * What a server is called in the names of its tools, made from what its configuration calls it: letters, digits, `-`
- * and single `_`. Two underscores part the server from its tool, so a name must not have them itself (SEC-175).
- * Undefined when nothing is left.
+ * Converts the configured name of a server to its part in tool names: letters, digits, `-` and single `_`. Two
+ * underscores separate the server from its tool, so the name itself must not contain them (SEC-175). Undefined when
+ * nothing is left.
  */
 export function serverLabel(name: string): string | undefined {
   const plain = name
@@ -21,8 +21,8 @@ export function serverLabel(name: string): string | undefined {
 }
 
 /**
- * The last part of a tool's name. One that is usable stays as it is; one that is not carries a mark of what it was, so
- * that two different names never become the same (SEC-176).
+ * Returns the last part of a tool's name. A valid name is unchanged; an invalid one gets a suffix that is derived
+ * from the original, so that two different names never become the same (SEC-176).
  */
 export function toolLabel(name: string, label: string): string {
   const room = maxNameLength - 'mcp__'.length - label.length - 2

@@ -6,16 +6,16 @@ import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
 import type { McpOauthOptions, McpServerSpec } from './server-options.js'
 
-/** What the protocol's library takes to sign in with. */
+/** A sign-in, in the form that the protocol's library expects. */
 export type SignInAttempt = {
   readonly provider: never
-  /** Ends what was begun: waits for the person, checks the answer, and fetches the tokens. */
+  /** Finishes the sign-in: waits for the user, checks the response, and fetches the tokens. */
   complete(): Promise<void>
 }
 
 type Kept = { tokens?: unknown; client?: unknown; verifier?: string; issuer?: string }
 
-/** How one server is signed in to; undefined when nothing was said about that. */
+/** Creates the sign-in to one server; undefined when none is configured. */
 export async function signInFor(
   spec: McpServerSpec,
   { url, oauth }: HttpReach,
@@ -54,7 +54,7 @@ export async function signInFor(
       ...omitUndefined({ scope: oauth.scopes?.join(' ') }),
     },
     state: () => {
-      // A second call that is turned away while a person is signing in waits for the same person.
+      // A second call that is refused while a user signs in waits for the same sign-in.
       if (completing === undefined) state = randomBytes(24).toString('base64url')
       return state
     },
@@ -69,15 +69,15 @@ export async function signInFor(
     },
     saveClientInformation: async (client: { readonly client_id: string; readonly issuer?: string }) => {
       if (oauth.clientId === undefined) return write({ client })
-      // A secret of the configuration is not kept a second time. It belongs to whom it was first shown, and is shown to
-      // no other.
+      // A secret of the configuration is not stored a second time. It is bound to the issuer it was first sent to,
+      // and is not sent to any other.
       if (client.client_id === oauth.clientId && client.issuer !== undefined)
         await write({ issuer: client.issuer })
     },
     tokens: async () => (await read()).tokens,
     saveTokens: (tokens: unknown) => write({ tokens }),
     redirectToAuthorization: (to: URL) => {
-      // A server that names another kind of address wants a program started (CVE-2025-6514).
+      // A server that names another scheme tries to start a program on this machine (CVE-2025-6514).
       if (to.protocol !== 'https:' && to.protocol !== 'http:')
         throw new McpError(
           'mcp_unauthorized',
@@ -89,7 +89,8 @@ export async function signInFor(
       if (completing === undefined) await write({ verifier })
     },
     codeVerifier: async () => (await read()).verifier ?? '',
-    // Where the code goes is settled when the person is led there: the server cannot name another place afterwards.
+    // The address that receives the code is fixed when the user is redirected: the server cannot name another one
+    // later.
     discoveryState: () => found,
     saveDiscoveryState: (state: object) => {
       found = state
@@ -137,7 +138,7 @@ export async function signInFor(
   return { provider: provider as never, complete }
 }
 
-/** Both addresses in the configuration: nothing is looked up, and neither code nor secret goes anywhere else. */
+/** With both addresses in the configuration, nothing is discovered, and code and secret go nowhere else. */
 function named({ authUrl, tokenUrl }: McpOauthOptions) {
   if (authUrl === undefined || tokenUrl === undefined) return undefined
   return {
@@ -161,7 +162,7 @@ function parse(text: string | undefined): Kept {
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? (value as Kept) : {}
   } catch {
-    // The store returned something other than what was saved: the user is not signed in.
+    // The store returned something that was not saved by us: the user counts as not signed in.
     return {}
   }
 }

@@ -8,13 +8,13 @@ import { cut, readSchema } from './schema.js'
 import { shownLine } from './secrets.js'
 import type { McpServerSpec, StdioReach } from './server-options.js'
 
-/** A tool as a server offers it, read and bounded; nothing in it is believed. */
+/** A tool as a server offers it, parsed and bounded. Nothing in it is trusted. */
 export type OfferedTool = {
-  /** What the server calls it. */
+  /** The name that the server uses. */
   readonly name: string
-  /** What it is called in its id. */
+  /** The name as part of the tool's id. */
   readonly label: string
-  /** All of what the server says of it, as a person would see it. */
+  /** The full description of the server, as a user would see it. */
   readonly description: string
   readonly shown: JsonSchema
   readonly checked: JsonSchema
@@ -29,12 +29,12 @@ export type ToolOffer = {
 
 const maxPages = 50
 const maxEntries = 1_000
-/** Gateways of whole companies offer thousands; a session shows them by search. */
+/** Gateways of large companies offer thousands of tools; a session shows them by search. */
 const maxTools = 5_000
 const maxBytes = 4 * 1024 * 1024
 const maxDescriptionLength = 8_000
 
-/** Asks a server for its tools, page by page, and no longer than it takes to start a server. */
+/** Requests the tools of a server page by page, within the server's start timeout. */
 export async function listTools(
   spec: McpServerSpec,
   connection: Connection,
@@ -61,7 +61,7 @@ export async function listTools(
   return { tools: [...tools.values()], problems }
 }
 
-/** The members of all pages, bounded: a server that never comes to an end is cut off. */
+/** The entries of all pages, with a limit: a server that sends pages without end is cut off. */
 export async function listAll(
   connection: Connection,
   method: string,
@@ -105,7 +105,7 @@ export async function listAll(
   }
 }
 
-/** What cannot be written as text is too deep, and is left out where it is read. */
+/** A value that cannot be serialized is too deep, and is left out where it is read. */
 function sizeOf(value: unknown): number {
   return tryOr(() => JSON.stringify(value)?.length ?? 0, 0)
 }
@@ -127,7 +127,7 @@ async function readTool(
     shown: schema.shown,
     checked: schema.checked,
     digest: await serverToolDigest({
-      // All of it, also what is cut or not visible: any change counts.
+      // The full text, including what is cut or invisible to the user: any change counts.
       description: `${name}\0${said}`,
       parameters: given['inputSchema'] ?? null,
       server: reach.by === 'stdio' ? programIdentity(reach) : { url: reach.url.href },
@@ -135,7 +135,7 @@ async function readTool(
   }
 }
 
-/** The sandbox of a program is part of what was approved: without it, it is another server. */
+/** The sandbox of a program is part of what was approved: without it, it counts as another server. */
 function programIdentity({ argv, cwd, sandbox, allowHosts, writable, readOnly }: StdioReach): object {
   return {
     argv,

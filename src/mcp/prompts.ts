@@ -8,7 +8,7 @@ import type { McpServerSpec } from './server-options.js'
 
 /** A prompt that a server offers: a slash command of the session. */
 export type OfferedPrompt = {
-  /** What the server calls it. */
+  /** The name that the server uses. */
   readonly name: string
   /** `mcp__<server>__<prompt>`. */
   readonly command: string
@@ -43,7 +43,7 @@ export async function listPrompts(
   })
 }
 
-/** The text of a prompt with the words after the command: `name=value` by name, else arguments in their order. */
+/** Returns the text of a prompt. Words after the command are arguments: `name=value` by name, the others in order. */
 export async function promptText(
   connection: Connection,
   prompt: OfferedPrompt,
@@ -74,7 +74,7 @@ function readArguments(prompt: OfferedPrompt, written: string): Record<string, s
     else rest.push(unquoted(word))
   }
   const open = names.filter((name) => args[name] === undefined)
-  // The last one takes all that is left: most prompts have one argument, and it is a sentence.
+  // The last argument gets all remaining words: most prompts have one argument, and it is a sentence.
   for (const [at, name] of open.entries()) {
     const value = at === open.length - 1 ? rest.slice(at).join(' ') : rest[at]
     if (value !== undefined && value !== '') args[name] = value

@@ -7,10 +7,10 @@ import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 
 const maxParts = 200
 const maxImages = 10
-/** Of base64: larger ones go to a file. */
+/** The maximum size in base64; larger images are written to a file. */
 const maxImageBytes = 7 * 1024 * 1024
 
-/** The result of a call of a server's tool, as an envelope: text as users see it, images, other bytes in files. */
+/** Converts the result of a server's tool to an envelope: visible text, images, and files for other bytes. */
 export async function readCallResult(
   result: unknown,
   scratch: RuntimeScratch | undefined,
@@ -29,7 +29,7 @@ export async function readCallResult(
   return outputEnvelope(text ?? content, { untrusted: true })
 }
 
-/** What `resources/read` gave. */
+/** Converts the result of `resources/read` to an envelope. */
 export async function readResourceResult(
   result: unknown,
   scratch: RuntimeScratch | undefined,
@@ -96,7 +96,7 @@ async function readBytes(
   return { type: 'text', text: `[${named ?? 'bytes'}, ${bytes.length} bytes${where}]` }
 }
 
-/** What models can look at; a drawing in XML is text and may hold scripts. */
+/** The image types that models can read. SVG is not one of them: it is text and can contain scripts. */
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 function line(value: unknown): string {

@@ -1,20 +1,20 @@
 import { isRecord, type JsonSchema } from '../tool/json.js'
 import { visibleText } from '../toolbox/untrusted-text.js'
 
-/** The bounds of a schema that a server gives; no tool that people wrote comes near them. */
+/** The limits of a schema from a server; tools written by people are far below them. */
 const limits = { bytes: 64 * 1024, depth: 24, nodes: 4_000, description: 500 }
 
 export type ReadSchema =
   | {
       readonly ok: true
-      /** What the model is shown: without invisible text, descriptions cut. */
+      /** The schema for the model: without invisible text, with descriptions cut. */
       readonly shown: JsonSchema
-      /** What arguments are checked against: without patterns, which would run on this thread. */
+      /** The schema that arguments are checked against: without patterns, which would run on this thread. */
       readonly checked: JsonSchema
     }
   | { readonly ok: false; readonly problem: string }
 
-/** Reads the schema of a tool's arguments from a server: bounded, and without outside references (SEC-177). */
+/** Reads the schema of a tool's arguments from a server: bounded, and without external references (SEC-177). */
 export function readSchema(given: unknown): ReadSchema {
   const schema = given === undefined ? { type: 'object' } : given
   if (!isRecord(schema)) return bad('its parameters are not a schema')
@@ -32,7 +32,7 @@ function bad(problem: string): ReadSchema {
   return { ok: false, problem }
 }
 
-/** Walks without recursion: what is too deep must be found out before anything recurses into it. */
+/** Walks without recursion: a schema that is too deep must be found before anything recurses into it. */
 function problemOf(schema: unknown): string | undefined {
   const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 0 }]
   let nodes = 0
@@ -56,7 +56,10 @@ function problemOf(schema: unknown): string | undefined {
   return undefined
 }
 
-/** Where texts for people stand, and where names stand that only happen to be the same. */
+/**
+ * Removes invisible text and cuts descriptions. `isNames`: the keys are property names, which can be equal to
+ * keywords such as `description`.
+ */
 function clean(value: unknown, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => clean(one))
   if (typeof value === 'string') return visibleText(value)
@@ -79,7 +82,7 @@ function withoutPatterns(value: unknown, isNames: boolean): unknown {
   const entries = Object.entries(value)
   if (isNames)
     return Object.fromEntries(entries.map(([key, member]) => [key, withoutPatterns(member, false)]))
-  // What a pattern would have let through must not be refused for want of the pattern.
+  // Properties that `patternProperties` would have allowed must not be rejected because the patterns were removed.
   const open = value['patternProperties'] !== undefined
   return Object.fromEntries(
     entries

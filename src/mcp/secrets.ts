@@ -1,22 +1,25 @@
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { McpServerSpec } from './server-options.js'
 
-/** Takes the secrets of a server's configuration out of a text. */
+/** Removes the secrets of a server's configuration from a text. */
 export type Redact = (text: string) => string
 
-/** Values of variables, headers and keys, and the query of the address: none of them may be in a message. */
+/**
+ * The secrets are the values of variables, headers and keys, and the query of the address: none of them may appear in
+ * a message.
+ */
 export function redactorFor({ reach }: McpServerSpec): Redact {
   const values =
     reach.by === 'stdio'
       ? [...Object.values(reach.env ?? {}), ...secretWords(reach.argv)]
       : [
           ...Object.values(reach.headers),
-          // `Bearer abc`: what is repeated elsewhere is the token alone.
+          // In `Bearer abc`, other texts repeat only the token.
           ...Object.values(reach.headers).flatMap((value) => value.split(' ').slice(1)),
           ...[...reach.url.searchParams.values()],
           ...[reach.oauth?.clientSecret, reach.oauth?.accessToken].flatMap((one) => one ?? []),
         ]
-  // Short ones are words like `1` or `true`, and stand in every text.
+  // Short values are words such as `1` or `true`, which occur in every text.
   const secrets = [...new Set(values.filter((value) => value.length >= 6))].sort(
     (a, b) => b.length - a.length,
   )
@@ -28,7 +31,10 @@ export function shownLine(text: string, redact: Redact, most = 300): string {
   return visibleLine(redact(text.slice(0, 8_000)), most)
 }
 
-/** The values of `--token`, `--api-key=` and the like. Other words are paths and names, which messages need. */
+/**
+ * Returns the values of `--token`, `--api-key=` and similar options. Other arguments are paths and names, which
+ * messages need.
+ */
 function secretWords(argv: readonly string[]): string[] {
   const telling = /(token|secret|password|passwd|api[-_]?key|credential|auth)/i
   return argv.flatMap((word, at) => {

@@ -7,10 +7,10 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import { StreamChannel } from './channel/stream-channel.js'
 import type { McpServeTransport, McpServing } from './host-types.js'
 
-/** What is offered, and how its calls are made. */
+/** The tools that are served, and how they are called. */
 export type ServedTools = {
   readonly version?: string
-  /** How long calls may continue after the client has ended its input. */
+  /** How long calls can continue after the client has ended its input. */
   readonly drainTimeoutMs?: number
   list(): Promise<readonly ToolDefinition[]>
   call(
@@ -20,7 +20,7 @@ export type ServedTools = {
   ): Promise<Envelope>
 }
 
-/** Offers tools to another agent as an MCP server, over one connection. */
+/** Serves tools to another agent as an MCP server, over one connection. */
 export async function serveTools(
   tools: ServedTools,
   { input, output }: McpServeTransport,
@@ -30,7 +30,7 @@ export async function serveTools(
     { name: 'capstan', version: tools.version ?? '0' },
     { capabilities: { tools: {} } },
   )
-  // Hosts pass streams of Node; the declared type only names what is used of them.
+  // Hosts pass Node streams; the declared type names only the members that are used.
   const channel = new StreamChannel(input as Readable, output as Writable, tools.drainTimeoutMs)
   const leaving = new AbortController()
   let reportEnd: () => void = () => undefined
@@ -57,7 +57,7 @@ export async function serveTools(
         })
         .catch(() => undefined)
     }
-    // The client has cancelled, or has disconnected.
+    // Aborted when the client cancels the call or disconnects.
     const signal = AbortSignal.any([mcpReq.signal, leaving.signal])
     return resultOf(await tools.call(params.name, params.arguments ?? {}, { signal, progress }))
   })

@@ -67,10 +67,10 @@ export type McpOauthOptions = {
   readonly accessToken?: string
 }
 
-/** A server as it is used: checked, with every default in its place. */
+/** A server entry after validation, with all defaults applied. */
 export type McpServerSpec = {
   readonly name: string
-  /** The server in the names of its tools. */
+  /** The server's part in the names of its tools. */
   readonly label: string
   readonly description?: string
   readonly enabled: boolean
@@ -83,7 +83,7 @@ export type StdioReach = {
   readonly by: 'stdio'
   readonly argv: readonly [string, ...string[]]
   readonly sandbox: McpSandbox
-  /** The entry came with the workspace. */
+  /** Whether the entry came with the workspace. */
   readonly fromWorkspace?: boolean
 } & Pick<McpServerOptions, 'cwd' | 'env' | 'allowHosts' | 'writable' | 'readOnly'>
 
@@ -97,12 +97,12 @@ export type McpReach =
     } & Pick<McpServerOptions, 'oauth'>)
 
 /**
- * Reads what a host, a configuration or a file says of a server. Throws `McpError` that says which part cannot be used.
+ * Reads the entry of a server from a host, a configuration or a file. Throws `McpError` that names the invalid part.
  * An entry that came with the workspace is confined unless it says otherwise.
  */
 export function readServer(given: unknown, from: 'host' | 'workspace' = 'host'): McpServerSpec {
   if (!isRecord(given)) throw new McpError('mcp_config', 'An MCP server is described by an object.')
-  // A transport may carry its own settings: { type, command, args, url, headers }.
+  // A transport can contain its own settings: { type, command, args, url, headers }.
   const { transport: way, ...rest } = given
   const options = isRecord(way) ? { ...rest, ...way, transport: way['type'], type: undefined } : given
   assertKnown(options)
@@ -186,7 +186,7 @@ function readConfinement(
   const named = mcpSandboxes.find((one) => one === written)
   if (written !== undefined && named === undefined)
     throw wrong('sandbox', mcpSandboxes.map((one) => `'${one}'`).join(' or '))
-  // What a confined program may do says that it is confined.
+  // An entry with permissions for a confined program is confined.
   const isConfined = (allowHosts ?? writable ?? readOnly) !== undefined || from === 'workspace'
   const sandbox = named ?? (isConfined ? 'workspace' : 'off')
   const needless = confinementNames.find((name) => name !== 'sandbox' && options[name] != null)
@@ -232,7 +232,7 @@ function transportOf(options: Given): McpTransportName {
   throw new McpError('mcp_config', `Unknown transport '${shown}'. Use 'stdio', 'http', or 'streamable-http'`)
 }
 
-/** The address itself is not repeated: it may have been put in the wrong place, and be a secret. */
+/** The address is not repeated in errors: it may be a secret that was put in the wrong field. */
 function readUrl(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))

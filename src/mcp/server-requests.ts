@@ -4,12 +4,12 @@ import type { Question, QuestionAnswers } from '../tool/session-services.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import type { McpSamplingHandler } from './host-types.js'
 
-/** What a server can ask of this client; what has no handler is refused (SEC-179). */
+/** The requests of a server that this client can answer; requests without a handler are refused (SEC-179). */
 export type ServerRequestHandlers = {
   readonly name: string
-  /** The directories that a server learns about: the workspace and nothing else (SEC-180). */
+  /** The directories that a server is shown: only the workspace (SEC-180). */
   readonly roots: readonly string[]
-  /** A person. The signal is aborted when the server does not wait any more. */
+  /** Asks the user. The signal is aborted when the server no longer waits for the answer. */
   readonly question?: (
     questions: readonly Question[],
     signal: AbortSignal | undefined,
@@ -17,7 +17,7 @@ export type ServerRequestHandlers = {
   readonly sampling?: McpSamplingHandler | undefined
 }
 
-/** What the protocol's library registers for a request of the server. */
+/** The handler that the protocol's library registers for a request of the server. */
 type RequestTaker = {
   setRequestHandler(
     method: string,
@@ -56,7 +56,7 @@ async function elicit(
     string,
     Record<string, unknown>,
   ][]
-  // A link to follow, or a form without end, is not for the question handler.
+  // Links to open and forms with too many fields are not passed to the question handler.
   if ((mode !== undefined && mode !== 'form') || fields.length === 0 || fields.length > maxFields)
     return { action: 'decline' }
   const said = visibleText(String(message ?? '').slice(0, 2_000))
@@ -80,7 +80,7 @@ async function elicit(
     if (value !== undefined) content[name] = value
   }
   if (Object.keys(content).length === 0) return { action: 'decline' }
-  // The user was shown the defaults of fields that are left open, and answered others.
+  // Fields without an answer get their defaults: the user saw them and answered other fields.
   for (const [at, [name, field]] of fields.entries())
     if (isOpen(answers[at]) && isPreset(field['default'], field)) content[name] = field['default']
   return { action: 'accept', content }

@@ -10,22 +10,22 @@ import { toolId } from './names.js'
 import type { OfferedTool } from './offered-tools.js'
 import type { McpServerSpec } from './server-options.js'
 
-/** What the tools of a server do their work with. */
+/** What the tools of a server need to make their calls. */
 export type ServerCalls = {
   call(tool: string, args: JsonObject, context: ToolCallContext): Promise<Envelope>
   readResource(uri: string, context: ToolCallContext): Promise<Envelope>
   listResources(context: ToolCallContext): Promise<Envelope>
-  /** The tool of this name after every change that the server has announced. */
+  /** Returns the tool of this name after every change that the server has announced. */
   currentTool(name: string): Promise<AnyGovernedTool | undefined>
 }
 
-/** How much of a description is in the list that a model is shown; all of it is in what `tool_search` finds. */
+/** How many characters of a description are in the list for the model; `tool_search` returns the full description. */
 const shownDescription = 200
 
 /**
- * The tools of a server as the session has them. What a server says about its tools (read-only, harmless) changes
- * nothing about how their calls are judged: a kind would, so all of them are `other`. `first` has what each was when it
- * was first offered.
+ * Creates the session's tools from the tools of a server. The server's own hints (read-only, harmless) must not
+ * change how calls are judged; a kind would, so all tools have the kind `other`. `first` contains the digest of each
+ * tool when it was first offered.
  */
 export function makeTools(
   spec: McpServerSpec,
@@ -65,7 +65,7 @@ function makeTool(
   return asShown(tool, offered.shown, identity, () => calls.currentTool(tool.name))
 }
 
-/** Tools for what a server has in addition to tools. A server that has a tool of the same name keeps its own. */
+/** Creates tools for the resources of a server. A tool of the server with the same name takes precedence. */
 export function resourceTools(spec: McpServerSpec, calls: ServerCalls): readonly AnyGovernedTool[] {
   const identity = (tool: string): ServerToolIdentity => ({ server: spec.label, tool })
   const read = createJsonTool<{ uri: string }, Envelope>({
@@ -88,7 +88,7 @@ export function resourceTools(spec: McpServerSpec, calls: ServerCalls): readonly
   ]
 }
 
-/** The model is shown the beginning of the description and the schema as the server has it. */
+/** Shows the model the beginning of the description, and the schema as the server defines it. */
 function asShown(
   tool: GovernedTool<JsonObject, unknown>,
   shown: JsonSchema,

@@ -18,30 +18,33 @@ import type { McpServerSpec } from './server-options.js'
 import { makeTools, resourceTools, type ServerCalls } from './server-tools.js'
 
 export type McpServerParts = ConnectionOptions & {
-  /** Its tools or prompts are not what they were. */
+  /** Called when tools or prompts have changed. */
   changed(): void
   now(): number
 }
 
-/** The minimum time between two looks at a list that a server says has changed: it may say so very often. */
+/**
+ * The minimum time between two reads of a list that the server announces as changed: it may announce changes very
+ * often.
+ */
 const lookAgainMs = 1_000
 
-/** A server that invents names without end must not fill our memory with them. */
+/** A limit, so that a server that keeps inventing names does not fill the memory. */
 const maxEverOffered = 5_000
 
-/** What a server offered, or why it did not start, as another connection to it found out. */
+/** What a server offered, or why it did not start, as found by another connection to it. */
 export type KnownOffer =
   | { readonly tools: readonly OfferedTool[]; readonly resources: boolean }
   | { readonly error: string; readonly failure: McpServerFailure }
 
-/** One configured server over the life of a session: connected when it is needed, found again when it was lost. */
+/** One configured server during a session: connected on demand, and reconnected when the connection was lost. */
 export class McpServer implements ServerCalls {
   readonly spec: McpServerSpec
   readonly #parts: McpServerParts
   readonly #redact: Redact
   readonly #backoff = new Backoff(serverPause)
   readonly #closing = new AbortController()
-  /** The digest of each tool when it was first offered: an approval by name is for that definition. */
+  /** The digest of each tool when it was first offered: an approval by name applies to that definition. */
   readonly #first = new Map<string, string>()
   readonly #made = new Map<string, AnyGovernedTool>()
   #offer: KnownOffer | undefined
@@ -56,7 +59,7 @@ export class McpServer implements ServerCalls {
   #needsSignIn = false
   #active = 0
   #busy = 0
-  /** Set while a change that was announced is unread. */
+  /** Set while an announced change has not been read. */
   #look: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -79,13 +82,17 @@ export class McpServer implements ServerCalls {
     return this.#connection !== undefined
   }
 
-  /** What it offered when last asked, or why it did not start; undefined before, or when a user must sign in first. */
+  /**
+   * What the server offered last, or why it did not start; undefined before that, or when a user must sign in first.
+   */
   get known(): KnownOffer | undefined {
     if (this.#error === undefined || this.#failure === undefined) return this.#offer
     return this.#needsSignIn ? undefined : { error: this.#error, failure: this.#failure }
   }
 
-  /** Begins with what another connection to the same server found out: its tools are there before it is connected. */
+  /**
+   * Starts with what another connection to the same server found, so that the tools exist before this one connects.
+   */
   begin(known: KnownOffer): void {
     if ('error' in known) {
       this.#error = known.error
@@ -96,7 +103,7 @@ export class McpServer implements ServerCalls {
     this.#takeTools(known)
   }
 
-  /** Lost, and the time to try again has come. */
+  /** Whether the connection was lost and a retry is due. */
   get isDue(): boolean {
     return this.spec.enabled && !this.isConnected && this.#error !== undefined && this.#backoff.leftMs === 0
   }
@@ -123,7 +130,7 @@ export class McpServer implements ServerCalls {
     return this.#error === undefined ? 'idle' : 'down'
   }
 
-  /** Connects, however often it failed before. Concurrent callers wait for the same attempt. */
+  /** Connects, regardless of earlier failures. Concurrent callers wait for the same attempt. */
   connect(): Promise<Connection> {
     const { name, enabled } = this.spec
     if (!enabled) return Promise.reject(unavailable(name, 'it is disabled in the configuration'))
@@ -177,7 +184,7 @@ export class McpServer implements ServerCalls {
     return opened
   }
 
-  /** What the server offers now. Tools that are what they were stay the same objects. */
+  /** Reads what the server offers now. Tools that did not change stay the same objects. */
   async #read(connection: Connection): Promise<void> {
     const offer = connection.can.tools
       ? await listTools(this.spec, connection, this.#closing.signal)
@@ -195,7 +202,7 @@ export class McpServer implements ServerCalls {
     this.#problems = [...problems, ...refused].slice(0, 50)
   }
 
-  /** Makes the tools of an offer; gives what was wrong with those that could not be made. */
+  /** Creates the tools of an offer; returns the problems of those that could not be created. */
   #takeTools({ tools: offered, resources }: Extract<KnownOffer, { tools: unknown }>): readonly string[] {
     for (const { label, digest } of offered) if (!this.#first.has(label)) this.#first.set(label, digest)
     const made = this.#makeTools(offered)
@@ -219,11 +226,11 @@ export class McpServer implements ServerCalls {
     return this.#made.get(keyOf(tool)) ?? tool
   }
 
-  /** The list again, connecting first where that is needed. Gives how many tools there are. */
+  /** Reads the list again, connecting first if needed. Returns the number of tools. */
   async refresh(): Promise<number> {
     const known = this.#connection
     const connection = await this.connect()
-    // A connection that was made just now has read it.
+    // A new connection has already read the list.
     if (known === connection) await this.#read(connection)
     this.#parts.changed()
     return this.#tools.length
@@ -234,13 +241,16 @@ export class McpServer implements ServerCalls {
     return readCallResult(result, context.runtime?.scratch)
   }
 
-  /** A change that was announced is read before the next call, so that the call is judged by what the tool is now. */
+  /** Reads an announced change before the call, so that the call is judged by the tool's current definition. */
   async currentTool(name: string): Promise<AnyGovernedTool | undefined> {
     if (this.#look !== undefined || this.#looking !== undefined) await this.#lookAtOnce()
     return this.#tools.find((tool) => tool.name === name)
   }
 
-  /** The tool of this name once the server has said what it has. Rejects with why the server is unavailable. */
+  /**
+   * Returns the tool of this name once the server has listed its tools. Rejects with the reason when the server is
+   * unavailable.
+   */
   async toolWhenReady(name: string): Promise<AnyGovernedTool | undefined> {
     await this.#use()
     return this.#tools.find((tool) => tool.name === name)
@@ -288,7 +298,7 @@ export class McpServer implements ServerCalls {
     const traceparent = runtime?.session?.trace?.traceparent
     const sent = traceparent === undefined ? params : { ...params, _meta: { traceparent } }
     const ask = async (): Promise<unknown> => {
-      // The caller can stop waiting for others to connect; the connection is still opened.
+      // The caller can stop waiting; the connection is still opened for other callers.
       const connection = await unlessAborted(this.#use(), signal)
       try {
         return await connection.request(method, sent, {
@@ -307,7 +317,7 @@ export class McpServer implements ServerCalls {
     this.#busy++
     try {
       const result = await ask().catch((error: unknown) => {
-        // It did not happen, so it can be asked for again, over a new connection and once.
+        // The request was not executed, so it can be sent again, once, over a new connection.
         if (error instanceof McpError && error.code === 'mcp_expired') return ask()
         throw error
       })
@@ -333,7 +343,10 @@ export class McpServer implements ServerCalls {
     }
   }
 
-  /** A connection for a call: an idle one that was closed is opened again; one that was lost is not waited for. */
+  /**
+   * Returns a connection for a call. A connection that was closed because it was idle is opened again; a lost one is
+   * not waited for.
+   */
   async #use(): Promise<Connection> {
     if (this.#connection !== undefined) return this.#connection
     if (this.#error === undefined) return this.connect()
@@ -341,7 +354,7 @@ export class McpServer implements ServerCalls {
     throw unavailable(this.spec.name, `${this.#error}. It is tried again before the next round.`)
   }
 
-  /** Tries again after a loss, and never fails: how it went is in the status. */
+  /** Reconnects after a loss. Never rejects: the outcome is in the status. */
   async restore(): Promise<void> {
     try {
       await this.connect()
@@ -350,12 +363,12 @@ export class McpServer implements ServerCalls {
     }
   }
 
-  /** It was used: it is not idle. */
+  /** Marks the server as used, so that it does not count as idle. */
   touch(): void {
     this.#active = this.#parts.now()
   }
 
-  /** Closes a connection that was not used for so long. A call in progress keeps it open. */
+  /** Closes a connection that was not used for this long. A call in progress keeps it open. */
   async disconnectIdle(thresholdMs: number): Promise<boolean> {
     if (this.#connection === undefined || this.#busy > 0) return false
     if (this.#parts.now() - this.#active < thresholdMs) return false
@@ -373,7 +386,7 @@ export class McpServer implements ServerCalls {
   #drop(): Promise<void> {
     const connection = this.#connection
     this.#connection = undefined
-    // The next caller waits until the last process has ended: a program may hold a lock, or a port.
+    // The next caller waits until the last process has ended: the program may hold a lock or a port.
     if (connection !== undefined) this.#ending = this.#ending.then(() => connection.close())
     return this.#ending
   }
@@ -387,12 +400,12 @@ export class McpServer implements ServerCalls {
     this.#ending.catch(() => undefined)
   }
 
-  /** A server that says it every millisecond is looked at once a second. */
+  /** Reads a changed list at most once a second, however often the server announces a change. */
   #lookSoon(list: 'tools' | 'prompts' | 'resources'): void {
     if (list === 'resources' || this.#look !== undefined || this.#closing.signal.aborted) return
     const wait = Math.max(50, this.#lookedAt + lookAgainMs - performance.now())
     this.#look = setTimeout(() => {
-      // What was offered before stays; the next call, change or refresh tries again.
+      // The tools of the last read stay; the next call, change or refresh tries again.
       this.#lookAtOnce().catch((error: unknown) => {
         this.#problems = [this.#redact(messageOf(error))]
       })
@@ -401,8 +414,8 @@ export class McpServer implements ServerCalls {
   }
 
   /**
-   * Reads the list that was announced to have changed. Callers that come meanwhile wait for the same reading, and for
-   * the next.
+   * Reads the list that was announced as changed. Concurrent callers wait for the same read, and for the next one if
+   * another change was announced.
    */
   async #lookAtOnce(): Promise<void> {
     await this.#looking?.catch(() => undefined)
@@ -424,7 +437,7 @@ export class McpServer implements ServerCalls {
       await this.#read(connection)
       this.#parts.changed()
     } catch (error) {
-      // The list is still unread: a call that comes next must not take the old one for the new.
+      // The change is still unread: the next call must not use the old list as if it were the new one.
       if (this.#connection === connection) this.#look ??= look
       throw new McpError('mcp_unavailable', `the list could not be read again: ${messageOf(error)}`, {
         cause: error,

@@ -7,12 +7,12 @@ import { McpServer, type McpServerParts } from './server.js'
 import type { McpServerSpec } from './server-options.js'
 
 /**
- * The servers of one session. Each has connections of its own: they are rooted in this workspace and confined to it,
- * and nothing that is said to one session can reach another.
+ * The servers of one session. Each has its own connections: they are rooted in this workspace and confined to it, and
+ * no data of one session can reach another.
  */
 export class McpServers {
   readonly #servers = new Map<string, McpServer>()
-  /** Servers that are replaced by a server of the session with the same name, until it is removed. */
+  /** Inherited servers that a server of the session with the same name replaces, until it is removed. */
   readonly #shadowed = new Map<string, McpServerSpec>()
   readonly #partsFor: (spec: McpServerSpec) => McpServerParts
 
@@ -20,14 +20,14 @@ export class McpServers {
     this.#partsFor = partsFor
   }
 
-  /** Servers of the agent's configuration: those of the session itself stand in front of them. */
+  /** Adds servers of the agent's configuration. Servers of the session take precedence. */
   inherit(specs: readonly McpServerSpec[]): void {
     for (const spec of specs)
       if (this.#servers.has(spec.label)) this.#shadowed.set(spec.label, spec)
       else this.add(spec)
   }
 
-  /** Throws when there is one of that name, or one whose name comes to the same (SEC-175). */
+  /** Throws when there is a server with this name, or with a name that has the same label (SEC-175). */
   add(spec: McpServerSpec): McpServer {
     const other = this.#servers.get(spec.label)
     if (other !== undefined)
@@ -42,7 +42,7 @@ export class McpServers {
     return server
   }
 
-  /** In front of one that was inherited. */
+  /** Adds a server that takes precedence over an inherited one. */
   addInFront(spec: McpServerSpec, inherited: (spec: McpServerSpec) => boolean): McpServer {
     const other = this.#servers.get(spec.label)
     if (other !== undefined && inherited(other.spec) && other.spec.name === spec.name) {
@@ -96,7 +96,7 @@ export class McpServers {
     return this.all().flatMap((server) => server.prompts.map((prompt) => ({ server, prompt })))
   }
 
-  /** The names of those that were disconnected. */
+  /** Returns the names of the servers that were disconnected. */
   async disconnectIdle(thresholdMs: number): Promise<string[]> {
     const dropped = await Promise.all(
       this.all().map(async (server) =>

@@ -15,7 +15,9 @@ import type {
 import { toolId } from './names.js'
 import { listServers, type McpServerOptions } from './server-options.js'
 
-/** How long the first run waits for servers to start. The tools of a slower server are there from a later run on. */
+/**
+ * How long the first run waits for servers to start. The tools of a slower server are available from a later run on.
+ */
 const patienceMs = 10_000
 
 export type McpFeatureOptions = {
@@ -23,21 +25,21 @@ export type McpFeatureOptions = {
   readonly mcpServers?: Readonly<Record<string, Omit<McpServerOptions, 'name'>>> | readonly McpServerOptions[]
   /** What MCP servers can use of the host. */
   readonly mcp?: {
-    /** Answers when a server wants a model to be asked. Absent: servers learn that sampling is not supported. */
+    /** Answers a server's request to a model. Absent: servers learn that sampling is not supported. */
     readonly sampling?: McpSamplingHandler
     readonly signIn?: McpSignIn
   }
 }
 
-/** What the configured servers offered when the agent last asked them, with the code that creates tools of it. */
+/** What the configured servers offered when the agent last asked them, with the code that creates tools from it. */
 export type KnownServers = {
   readonly module: Pick<typeof import('./index.js'), 'McpServers' | 'readServer'>
   readonly offers: ReadonlyMap<string, KnownOffer>
 }
 
-/** What the agent hands to its sessions. */
+/** What the agent passes to its sessions. */
 export type McpSetup = {
-  /** The MCP servers of the configuration; those of the options come before them. */
+  /** The MCP servers of the configuration; servers of the options take precedence. */
   readonly mcpServers?: readonly object[] | undefined
   /** What those servers offered when the agent last asked them. */
   readonly knownServers?: KnownServers | undefined
@@ -58,10 +60,10 @@ export class SessionServers {
   #servers: McpServers | undefined
   #inherited: readonly McpServerSpec[] = []
   #begun: Promise<unknown> | undefined
-  /** The tools that we added to the session. */
+  /** The tools that this feature added to the session. */
   readonly #added = new Map<string, AnyGovernedTool>()
   readonly #commands = new Set<string>()
-  /** Servers that were added and did not start. They are listed, and not tried again. */
+  /** Servers that were added and did not start. They are listed and not retried. */
   readonly #failed = new Map<string, McpServerStatus>()
   #stale = false
   #slowReported = false
@@ -93,7 +95,7 @@ export class SessionServers {
     if (this.#stale) this.#update()
   }
 
-  /** Starts a server and shows its tools at once. One that does not start is listed as down, and not tried again. */
+  /** Starts a server and offers its tools at once. A server that does not start is listed as down and not retried. */
   async add(given: unknown): Promise<number> {
     this.#session.assertOpen()
     const servers = await this.#load()
@@ -107,7 +109,7 @@ export class SessionServers {
       this.#report(server)
       const status = server.status()
       await servers.remove(name)
-      // A server of the configuration with the same name is in its place again and has a status of its own.
+      // A server of the configuration with the same name is active again and has its own status.
       if (servers.find(label) === undefined) this.#failed.set(label, status)
       throw error
     }
@@ -153,7 +155,7 @@ export class SessionServers {
     return this.#servers?.all().map(({ spec }) => spec) ?? []
   }
 
-  /** Reads the lists again, of one server or of all that have been used, and connects those that were lost. */
+  /** Reads the lists again, of one server or of all that were used, and reconnects those that were lost. */
   async refresh(name?: string): Promise<void> {
     const servers = await this.#load()
     const all = name === undefined ? servers.all().filter(({ spec }) => spec.enabled) : [servers.get(name)]
@@ -163,7 +165,7 @@ export class SessionServers {
     if (name !== undefined && failed !== undefined) throw failed.reason
   }
 
-  /** Takes effect at once where the servers are loaded, so that a caller can look for idle ones right after. */
+  /** Takes effect synchronously if the servers are loaded, so that a caller can check for idle ones right after. */
   async touch(name: string): Promise<void> {
     const servers = this.#servers ?? (await this.#load())
     servers.get(name).touch()
@@ -230,7 +232,7 @@ export class SessionServers {
     return servers
   }
 
-  /** A file that came with the workspace starts nothing until the user has confirmed it (SEC-139). */
+  /** Servers of a file that came with the workspace are not started until the user has confirmed it (SEC-139). */
   async #takeFile(servers: McpServers): Promise<void> {
     const { readMcpFile } = await import('./index.js')
     const report = (message: string): void => this.#session.emit({ type: 'notice', source: 'mcp', message })
@@ -251,7 +253,7 @@ export class SessionServers {
     for (const spec of file.specs) if (servers.find(spec.label) === undefined) servers.add(spec)
   }
 
-  /** Where the project's file of servers is; undefined when the workspace is not on this machine. */
+  /** The location of the project's server file; undefined when the workspace is not on this machine. */
   #fileOptions(): { root: string; userDir: string; env: Readonly<Record<string, string>> } | undefined {
     const { projectRoot: root, userDir, options } = this.#session
     return root === undefined ? undefined : { root, userDir, env: options.env ?? {} }
@@ -267,7 +269,7 @@ export class SessionServers {
       name,
       roots: [root, ...(options.roots ?? [])],
       startServer: async (program) => (await session.engine.open()).workspace.startServer(program),
-      // The PATH of the user is not a secret, and most servers are started through a program that is found there.
+      // The user's PATH is not a secret, and most servers are started through a program that is found there.
       path,
       ...(ask !== undefined && {
         question: (questions, signal = session.signal) => ask(questions, undefined, { signal }),
@@ -310,7 +312,9 @@ export class SessionServers {
     }
   }
 
-  /** Updates the session's tools to what the servers offer now: those that stay keep their place, new ones are last. */
+  /**
+   * Updates the session's tools to what the servers offer now: unchanged ones stay in place, new ones are appended.
+   */
   #update(): void {
     this.#stale = false
     const registry = this.#session.tools
@@ -329,7 +333,7 @@ export class SessionServers {
     this.#updateCommands(servers.flatMap((server) => server.prompts.map((prompt) => ({ server, prompt }))))
   }
 
-  /** A tool of the host that has the name already keeps it. */
+  /** A host tool with this name takes precedence. */
   #isFree(name: string): boolean {
     if (this.#added.has(name) || this.#session.tools.get(name) === undefined) return true
     const message = `The tool "${name}" exists already: the one of the server is skipped.`
@@ -355,7 +359,7 @@ export class SessionServers {
   }
 }
 
-/** Waits for the work, at most for `patienceMs`, and not after the signal is aborted. */
+/** Waits for the work, at most `patienceMs`, or until the signal is aborted. */
 async function patiently(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, patienceMs)

@@ -7,7 +7,9 @@ export type QueueAlert = {
   readonly lane: Lane
 }
 
-/** Reports when a lane is crowded: once on the way up, and again only after it was half empty in between. */
+/**
+ * Reports when a lane is crowded: once when the threshold is reached, and again only after the lane was half empty.
+ */
 export class DepthAlerts {
   readonly #warning: number
   readonly #reported = new Map<Lane, number>(laneNames.map((lane) => [lane, 0]))

@@ -23,7 +23,7 @@ export type QueueConfig = {
   readonly retryPolicy?: RetryPolicy
   readonly rateLimit?: RateLimit
   readonly laneRateLimits?: { readonly [L in Lane]?: RateLimit }
-  /** After so many milliseconds of waiting, the priority of a call rises by one step. Default: 1,000. */
+  /** After this many milliseconds of waiting, the priority of a call rises by one step. Default: 1,000. */
   readonly ageingMs?: number
   readonly enableDlq?: boolean
   readonly dlqMaxSize?: number
@@ -56,7 +56,7 @@ const spans = { per_second: 1_000, per_minute: 60_000, per_hour: 3_600_000 } as 
 /** The span of a rate limit. */
 export type RateSpan = keyof typeof spans
 
-/** The same, whole. */
+/** The configuration after validation, with all defaults applied. */
 export type QueueSettings = {
   readonly lanes: { readonly [L in Lane]: LaneSettings }
   readonly maxConcurrency: number
@@ -84,7 +84,7 @@ export type RetrySettings = {
 
 const concurrencies = { control: 4, query: 4, execute: 2, generate: 1 } as const
 
-/** Reads what a host or a configuration says of the queue; throws with the name of what cannot be used. */
+/** Reads the queue configuration of a host or a file; throws with the name of the invalid field. */
 export function readQueueConfig(given: unknown): QueueSettings {
   if (!isRecord(given)) throw new QueueError('queue_config', 'it must be an object')
   refuseUnknown(given, known, '')
@@ -108,7 +108,7 @@ export function readQueueConfig(given: unknown): QueueSettings {
   }
 }
 
-/** The second spellings are those of the configuration file. */
+/** The second spelling of each is that of the configuration file. */
 const known = [
   ...laneNames.flatMap((lane) => [`${lane}Concurrency`, `${lane}MaxConcurrency`]),
   ...['maxConcurrency', 'timeoutMs', 'defaultTimeoutMs', 'laneTimeouts', 'laneHandlers', 'toolLanes'],
@@ -119,7 +119,7 @@ const known = [
 
 function readEngine(value: unknown): QueueEngine {
   if (isRecord(value) && typeof value['enter'] === 'function' && isRecord(value['board'])) {
-    // The rest of it is the word of the host, as with every part that it writes itself.
+    // The other members are not checked: the engine is code of the host.
     return value as unknown as QueueEngine
   }
   throw new QueueError('queue_config', 'engine must be a QueueEngine, with enter() and a board')

@@ -17,7 +17,7 @@ export type DeadLetter = {
   readonly fromLog?: boolean
 }
 
-/** The last calls that failed finally, up to a number. */
+/** The last calls that failed permanently, up to a limit. */
 export class DeadLetters {
   readonly #most: number
   readonly #kept = new Map<string, DeadLetter>()
@@ -26,7 +26,7 @@ export class DeadLetters {
     this.#most = most
   }
 
-  /** Gives the id of the oldest one when it had to go. */
+  /** Returns the id of the oldest letter if it was removed to make space. */
   add(letter: DeadLetter): string | undefined {
     this.#kept.set(letter.commandId, letter)
     const [oldest] = this.#kept.keys()
@@ -43,7 +43,7 @@ export class DeadLetters {
     return this.#kept.get(commandId)
   }
 
-  /** False when another caller has taken it. */
+  /** Removes a letter; false if another caller has removed it already. */
   take(commandId: string): boolean {
     return this.#kept.delete(commandId)
   }

@@ -14,14 +14,14 @@ export type Ended = { readonly how: 'answered' | 'cancelled'; readonly envelope:
 type Work = { readonly toolName: string; readonly idempotent: boolean }
 
 /**
- * An error that a tool gives is its answer, and asking again would bring the same; none at all, or one that may pass,
- * is a failure.
+ * Whether a call got no answer. An error that the tool returns is an answer, and a retry would return the same; a
+ * timeout or a retryable error is not.
  */
 export function gotNoAnswer({ type, metadata }: Envelope): boolean {
   return type === 'error' && (metadata['timed_out'] === true || metadata['retryable'] === true)
 }
 
-/** The tool started here, and how far it came is unknown. */
+/** The tool started in this process, and how far it got is unknown. */
 export function noAnswer(envelope: Envelope, mayRetry: boolean): Failed {
   const error = envelope.type === 'error' ? envelope.error_text : ''
   return { how: 'failed', error, mayRetry, mayHaveRun: true, envelope }
@@ -34,7 +34,9 @@ export function cancelled(toolName: string, began: boolean): Ended {
   return { how: 'cancelled', envelope: errorEnvelope(`Tool "${toolName}" ${how}.`) }
 }
 
-/** A call that is made again by a later process is not the one that workers were offered. */
+/**
+ * The result for a call that a later process makes again with other arguments than those that workers were offered.
+ */
 export function changedSince(toolName: string, began: boolean): Failed {
   const what = began ? 'a worker had started it, and its outcome is unknown' : 'it was not run'
   return failed(

@@ -2,8 +2,8 @@ import type { JsonValue } from '../tool/json.js'
 import type { Lane } from '../tool/lane.js'
 
 /**
- * Decides which call can start and which worker has which task. The built-in engine keeps both in this process; another
- * can keep them in a database that several nodes share.
+ * Decides which call can start and which worker has which task. The built-in engine stores both in this process;
+ * another engine can store them in a database that several nodes share.
  */
 export interface QueueEngine {
   /** Waits for a free slot in a lane. Returns undefined, without a slot, when the signal was aborted first. */
@@ -15,30 +15,30 @@ export interface QueueEngine {
 
 export type LaneEntry = {
   readonly lane: Lane
-  /** The lower, the sooner; who waits moves up. */
+  /** Lower values start sooner; the priority of a waiting call rises over time. */
   readonly priority: number
   readonly signal?: AbortSignal | undefined
 }
 export type Room = { leave(): void }
 export type LaneDepth = { readonly waiting: number; readonly active: number }
 
-/** Where tasks are offered to workers. A task that a worker has taken is its own as long as its lease holds. */
+/** Where tasks are offered to workers. A task that a worker has claimed belongs to it until its lease expires. */
 export interface TaskBoard {
-  /** Offers a task and waits for what becomes of it, whatever that is. */
+  /** Offers a task and waits for its outcome, whatever it is. */
   offer(task: ExternalTask, limits: OfferLimits): Promise<TaskEnding>
-  /** Tasks that no worker has, for this worker; waits for the first one when there is none. */
+  /** Returns unclaimed tasks for this worker; waits for the first one if there is none. */
   claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
-  /** The work begins now. False: the lease is over, and the work must not begin. */
+  /** Announces that the work begins. False: the lease has expired, and the work must not begin. */
   start(taskId: string, leaseId: string): Promise<boolean>
-  /** The work continues. Returns the tasks that are no longer the worker's. */
+  /** Announces that the work continues. Returns the tasks that no longer belong to the worker. */
   renew(leases: readonly Lease[]): Promise<readonly string[]>
-  /** Without a lease it is the host itself that says so. */
+  /** Reports the result of a task. Without a lease, the host itself reports it. */
   complete(taskId: string, leaseId: string | undefined, completion: Completion): Promise<CompletionAnswer>
-  /** Gives a task back whose work has not begun. */
+  /** Returns a task whose work has not begun. */
   release(taskId: string, leaseId: string): Promise<boolean>
-  /** A worker is gone and will not come back: its leases are over. */
+  /** Ends the leases of a worker that has disconnected permanently. */
   abandon(worker: string): Promise<void>
-  /** Every task that has no result yet. */
+  /** Returns every task that has no result yet. */
   pending(): Promise<readonly ExternalTask[]>
 }
 
@@ -58,7 +58,7 @@ export type ExternalTask = {
   readonly idempotent: boolean
 }
 export type OfferLimits = {
-  /** How long it may be out this time. */
+  /** The time limit of this offer, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
 }
@@ -68,13 +68,13 @@ export type Lease = { readonly taskId: string; readonly leaseId: string }
 export type ClaimedTask = ExternalTask & { readonly leaseId: string; readonly leaseMs: number }
 export type ClaimRequest = {
   readonly worker: string
-  /** Absent: any. */
+  /** The lanes it serves; absent: all. */
   readonly lanes?: readonly Lane[]
-  /** The tools it can run; absent: any. */
+  /** The tools it can run; absent: all. */
   readonly tools?: readonly string[]
   readonly max: number
   readonly waitMs: number
-  /** It calls `start` before it begins. One that does not counts as having begun with the claim. */
+  /** Whether the worker calls `start` before it begins. If not, the work counts as begun with the claim. */
   readonly announcesStart?: boolean
   readonly signal?: AbortSignal
 }
@@ -87,15 +87,15 @@ export type Completion = {
 }
 export type CompletionAnswer =
   | 'accepted'
-  /** The same worker has said so before. */
+  /** The same worker has reported this before. */
   | 'duplicate'
   /** There is no such task, or it has a result already. */
   | 'gone'
-  /** The lease has expired: another worker has the task by now. */
+  /** The lease has expired; another worker may have the task. */
   | 'late'
 
 export type TaskEnding =
   | { readonly how: 'completed'; readonly completion: Completion }
-  /** `began`: whether the work may have. */
+  /** `began`: whether the work may have begun. */
   | { readonly how: 'lost' | 'timeout' | 'aborted'; readonly began: boolean }
   | { readonly how: 'released'; readonly began: false }

@@ -26,13 +26,13 @@ import type { QueueLog } from './queue-log.js'
 import type { RestoredTasks } from './restored-tasks.js'
 
 export type QueueFeatureOptions = {
-  /** Gives the session lanes in which its calls wait, and which workers can take them from. Default: none. */
+  /** Adds lanes to the session, in which its calls wait and from which workers can take them. Default: none. */
   readonly queueConfig?: QueueConfig
 }
 
 type QueueSession = FeatureContext<QueueFeatureOptions & { readonly trustStore?: boolean }>
 
-/** The lanes that calls wait in. Nothing is loaded before the first call passes a lane. */
+/** The lanes that calls wait in. Nothing is loaded before the first call enters a lane. */
 export const queueFeature: SessionFeature<
   SessionQueue,
   QueueFeatureOptions & { readonly trustStore?: boolean }
@@ -49,10 +49,10 @@ export const queueFeature: SessionFeature<
   forgetCalls: (session) => session.peek(queueFeature)?.forgetCalls(),
 }
 
-/** The lane step of the gate. Calls of subagents pass the lanes of the session they work for. */
+/** Returns the lane step of the gate. Calls of subagents use the lanes of the session they work for. */
 function laneOf(session: QueueSession): GateParts['lane'] {
   const parent = session.parent && laneOf(session.parent.session)
-  // The log of this session has no tasks of its subagents' calls that could be made again.
+  // The log of this session has no tasks for calls of its subagents, so a later process cannot make them again.
   if (parent !== undefined) return (call, run) => parent({ ...call, toolCallId: undefined }, run)
   if (session.options.queueConfig === undefined) return undefined
   return (call, run) => session.use(queueFeature).pass(call, run)
@@ -63,7 +63,7 @@ export function hasQueue({ options }: QueueSession): boolean {
   return options.queueConfig !== undefined
 }
 
-/** Throws `QueueError` in a session without lanes. */
+/** Returns the session's queue. Throws `QueueError` in a session without lanes. */
 export function queueOf(session: QueueSession): SessionQueue {
   session.assertOpen()
   if (hasQueue(session)) return session.use(queueFeature)
@@ -75,20 +75,20 @@ export function queueOf(session: QueueSession): SessionQueue {
 
 /** Options of `retryDeadLetter`. */
 export type RetryDeadLetterOptions = {
-  /** Needed where the first attempts may have done some of the work, and the tool was not declared idempotent. */
+  /** Required if earlier attempts may have done some of the work and the tool was not declared idempotent. */
   readonly evenIfItMayHaveRun?: boolean
   /**
-   * Needed for a letter with `fromLog`, unless the session has `trustStore`: any process that can write to the store
-   * could have written it, and the call has the privileges of the host.
+   * Required for a letter with `fromLog`, unless the session has `trustStore`: any process that can write to the
+   * store could have written it, and the call has the privileges of the host.
    */
   readonly evenIfFromLog?: boolean
 }
 
-/** Whether a call that an earlier process had offered to workers can be made again: its task has the outcome. */
+/** Whether a call that an earlier process offered to workers can be made again: its outcome comes from the task. */
 function hasTask(session: QueueSession, messageId: string, callId: string): boolean {
   const { restored, options, parent } = session
   if (parent !== undefined || options.queueConfig === undefined) return false
-  // An engine of the host has its own tasks.
+  // An engine of the host stores its own tasks.
   if (options.queueConfig.engine !== undefined) return false
   return [...(restored?.queue?.tasks.values() ?? [])].some(
     (open) => open.messageId === messageId && open.task.callId === callId,
@@ -105,13 +105,13 @@ export async function retryDeadLetter(
   return session.callTool(commandType, payload)
 }
 
-/** Tools that work on the session itself, or make calls of other tools, which pass the lanes one by one. */
+/** Tools that work on the session itself, or that call other tools, each of which enters a lane on its own. */
 const sessionTools: ReadonlySet<string> = new Set([
   ...['batch', 'program', 'task', 'parallel_task', 'Skill', 'skill', 'search_skills'],
   ...['todo', 'question', 'tool_search', 'generate_object'],
 ])
 
-/** Connects the lanes with one session. */
+/** Connects the lanes to one session. */
 class SessionQueue {
   readonly #session: QueueSession
   #loading: Promise<LaneQueue> | undefined
@@ -141,7 +141,7 @@ class SessionQueue {
         lane,
         idempotent: tool.idempotent,
         staysHere,
-        // The host's own calls have a higher priority: their caller waits for just this one.
+        // The host's own calls have a higher priority, because the host waits for exactly this call.
         priority: origin === 'host' ? urgency - 1 : urgency,
         starting,
         signal,
@@ -181,7 +181,7 @@ class SessionQueue {
     return (await this.#known())?.deadLetters?.list() ?? []
   }
 
-  /** Removes a dead letter for the host to make its call again. */
+  /** Removes a dead letter, so that the host can make its call again. */
   async takeDeadLetter(commandId: string, options: RetryDeadLetterOptions): Promise<DeadLetter> {
     const { evenIfItMayHaveRun = false, evenIfFromLog = this.#session.options.trustStore === true } = options
     const letters = (await this.#known())?.deadLetters
@@ -207,12 +207,13 @@ class SessionQueue {
         `The arguments of '${commandId}' were not saved, because they are too long or contain a secret. Make the call yourself: session.tool('${letter.commandType}', …).`,
       )
     letters?.take(commandId)
-    // A process that ends after this has made the call, or not; a later one does not make it again.
+    // If the process ends after this point, the call may or may not have been made; a later process does not repeat
+    // it.
     await this.#log?.removed(commandId)
     return letter
   }
 
-  /** The calls of an earlier process have been answered without their tasks. */
+  /** Discards the restored calls: they have been answered without their tasks. */
   forgetCalls(): void {
     this.#restored?.forgetCalls()
   }
@@ -250,7 +251,7 @@ class SessionQueue {
     await queue?.close()
   }
 
-  /** The queue, if it was used before, or an earlier process has left something in it. */
+  /** The queue, if it was used before or an earlier process has left something in it. */
   async #known(): Promise<LaneQueue | undefined> {
     return this.#session.restored?.queue === undefined ? this.#queue : this.#load()
   }
@@ -292,7 +293,7 @@ class SessionQueue {
     return queue
   }
 
-  /** The tasks of an earlier process. */
+  /** Restores the tasks of an earlier process. */
   async #restore({ board }: LocalEngine): Promise<RestoredTasks | undefined> {
     const { sessionId, restored } = this.#session
     const { conversation } = this.#session.log

@@ -16,23 +16,23 @@ import { digestOf, type QueueLog, savedArgs } from './queue-log.js'
 import type { RestoredTask, RestoredTasks } from './restored-tasks.js'
 import { LocalBoard } from './task-board.js'
 
-/** One call on its way through a lane. */
+/** One call in a lane. */
 export type QueuedCall = {
   readonly toolName: string
-  /** The model's id of the call, for a call that a later process can make again. */
+  /** The model's id of the call, if a later process can make the call again. */
   readonly callId?: string | undefined
-  /** As JSON text. */
+  /** The arguments as JSON text. */
   readonly args: string
   readonly lane: Lane
   readonly idempotent: boolean
-  /** It cannot be done elsewhere: it needs what only this process has. */
+  /** Whether the call must run in this process, because it needs something that only this process has. */
   readonly staysHere?: boolean
   readonly priority?: number
   readonly signal?: AbortSignal | undefined
-  /** Called before a worker can start; an error keeps it from starting. */
+  /** Called before a worker can start; if it throws, the work does not start. */
   starting(): void | Promise<void>
 }
-/** Does the work here, within so many milliseconds when that is said. */
+/** Runs the call in this process, within `timeoutMs` milliseconds if given. */
 export type RunHere = (timeoutMs?: number) => Promise<Envelope>
 
 /** How many calls are queued, active, and taken by workers. */
@@ -55,13 +55,13 @@ export type LaneQueueParts = {
   readonly engine: QueueEngine
   /** Where dead letters and lane handlers are saved; absent without a session store. */
   readonly log?: QueueLog | undefined
-  /** Whether the log has the tasks of workers too: an engine of the host saves its own. */
+  /** Whether the log also has the tasks of workers: an engine of the host saves its own. */
   readonly savesTasks?: boolean
   /** The tasks of an earlier process. */
   readonly restored?: RestoredTasks | undefined
   /** The highest number in an id of an earlier process. */
   readonly ids?: number | undefined
-  /** Called when the log cannot be written and no call is there to fail. */
+  /** Called when writing to the log fails and there is no call that could fail with it. */
   onError?(error: unknown): void
   emit(event: QueueEvent): void
   now(): number
@@ -70,9 +70,9 @@ export type LaneQueueParts = {
 const externalTimeoutMs = 60_000
 
 /**
- * The lanes of a session. A call waits for room, is run here or handed to a worker, and is tried again when it got no
- * answer and may be: because running its tool twice does no harm, or because it never began. Whatever happens, it ends
- * once.
+ * The lanes of a session. A call waits for a slot, then runs here or is offered to a worker. It is retried if it got
+ * no answer and a retry is safe: because the tool is idempotent, or because the work never began. Every call ends
+ * exactly once.
  */
 export class LaneQueue {
   readonly engine: QueueEngine
@@ -95,7 +95,10 @@ export class LaneQueue {
     this.#count = parts.ids ?? 0
   }
 
-  /** Continues the tasks whose caller ended with an earlier process. `offers`: workers can take those never begun. */
+  /**
+   * Continues the tasks whose caller ended with an earlier process. `offers`: workers can claim those that never
+   * began.
+   */
   continueOrphans(offers: boolean): void {
     for (const restored of this.#parts.restored?.orphans ?? []) {
       const ending = this.#continueOrphan(restored, offers)
@@ -105,12 +108,12 @@ export class LaneQueue {
     }
   }
 
-  /** Tools that do not wait where their kind says. */
+  /** The tools that do not use the lane of their kind. */
   get toolLanes(): ReadonlyMap<string, Lane> {
     return this.#parts.settings.toolLanes
   }
 
-  /** From the next call on. */
+  /** Sets the handler of a lane, from the next call on. */
   setHandler(lane: Lane, handler: LaneHandler): void {
     this.#handlers.set(lane, handler)
   }
@@ -129,13 +132,13 @@ export class LaneQueue {
     if (began) return this.#attempts(call, way, { attempt, ending: restored.ending }, here)
     if (way.mode !== 'external') {
       this.#withdraw(task)
-      // It begins here: for a later process it is a call like any other.
+      // It runs in this process now: for a later process it is an ordinary call.
       await this.#parts.log?.ended(way.id)
     }
     return this.#attempts(call, way, { attempt }, here)
   }
 
-  /** `first.ending`: the first attempt was made by an earlier process, and ends so. */
+  /** `first.ending`: an earlier process made the first attempt, and this is its outcome. */
   async #attempts(
     call: QueuedCall,
     way: Way,
@@ -162,7 +165,7 @@ export class LaneQueue {
     }
   }
 
-  /** False when no such task waits for a result. */
+  /** Completes a task; false if no task with this id waits for a result. */
   async complete(taskId: string, completion: Completion): Promise<boolean> {
     return (await this.engine.board.complete(taskId, undefined, completion)) === 'accepted'
   }
@@ -184,14 +187,14 @@ export class LaneQueue {
     return { totalPending: sum('pending'), totalActive: sum('active'), externalPending, lanes }
   }
 
-  /** Null where nothing is counted. */
+  /** Null if metrics are disabled. */
   async metrics(): Promise<QueueMetrics | null> {
     if (this.#metrics === undefined) return null
     const pending = await this.engine.board.pending()
     return this.#metrics.figures((lane) => this.engine.depth(lane), pending.length)
   }
 
-  /** None where they are not kept. */
+  /** Undefined if dead letters are disabled. */
   get deadLetters(): DeadLetters | undefined {
     return this.#letters
   }
@@ -201,7 +204,7 @@ export class LaneQueue {
     await Promise.all(this.#endings)
   }
 
-  /** Waits for a worker that has begun in the time of an earlier process. */
+  /** Waits for a worker that started during an earlier process. */
   async #join(call: QueuedCall, way: Way, ending: Promise<TaskEnding>): Promise<Ended> {
     const { signal } = call
     way.endsAt = performance.now() + way.timeoutMs
@@ -239,7 +242,7 @@ export class LaneQueue {
     }
     this.#tally('submitted', lane)
     if (offers && !began && args !== undefined) {
-      // Its way is external: it never runs here.
+      // The mode is external, so the call never runs here.
       await this.#attempts(call, way, { attempt }, () =>
         Promise.reject(new QueueError('queue_refused', taskId)),
       )
@@ -274,7 +277,9 @@ export class LaneQueue {
     }
   }
 
-  /** A call inside another uses that one's slot: if it waited for one, each could wait for the other forever. */
+  /**
+   * A nested call uses the slot of the outer one: if it waited for its own, each could wait for the other forever.
+   */
   #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
     if (holding.getStore() === true) return Promise.resolve(insideAnother)
     const entering = this.engine.enter({ lane, priority, signal })
@@ -294,7 +299,7 @@ export class LaneQueue {
   async #handOut(call: QueuedCall, way: Way, attempt: number): Promise<Ended> {
     const { signal } = call
     const task = this.#taskOf(call, way, attempt)
-    // First the task: a call that has started and has no task counts as interrupted.
+    // The task is saved first: a call that has started and has no task counts as interrupted.
     if (this.#parts.savesTasks === true) {
       way.saved = true
       await this.#parts.log?.offered(task, call.args, call.callId)
@@ -345,7 +350,7 @@ export class LaneQueue {
       this.#tally('failed', call.lane)
       await this.#bury(call, way, attempts, ended)
     }
-    // The result of a call of the model is in the log, and says that its task has ended.
+    // The result of a model's call is in the log, which also marks its task as ended.
     if (way.saved !== true || call.callId !== undefined) return ended.envelope
     // The queue was closed first: a later process continues the task.
     if (way.orphan === undefined || ended.how !== 'cancelled') await this.#parts.log?.ended(way.id)
@@ -385,24 +390,24 @@ export class LaneQueue {
   }
 }
 
-/** How a call goes, and what was said of it so far. */
+/** How a call is executed, and what was reported about it so far. */
 type Way = {
   readonly id: string
   readonly mode: LaneHandler['mode']
   readonly timeoutMs: number
   announced: boolean
-  /** Whether the log has its task. */
+  /** Whether the task is in the log. */
   saved?: boolean
-  /** Its caller ended with an earlier process; the arguments, if the log has them. */
+  /** Set if the caller ended with an earlier process; contains the arguments, if the log has them. */
   readonly orphan?: { readonly args: string | undefined }
-  /** When its time with workers is over, all attempts together. */
+  /** When the time limit for workers ends, over all attempts. */
   endsAt?: number
 }
-/** Set inside calls that have room. */
+/** Set inside calls that hold a slot. */
 const holding = new AsyncLocalStorage<true>()
 const insideAnother: Room = { leave: () => undefined }
 
-/** Whether a call that is made again is not the one that workers were offered. */
+/** Whether a call that is made again differs from the one that workers were offered. */
 function differs({ toolName, args }: QueuedCall, { task, argsDigest }: RestoredTask): boolean {
   return task.commandType !== toolName || argsDigest !== digestOf(args)
 }

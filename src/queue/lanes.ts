@@ -6,15 +6,15 @@ import type { QueueSettings } from './config.js'
 import type { LaneDepth, LaneEntry, Room } from './engine.js'
 
 /**
- * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second,
- * so that no call who holds the scarce room waits for the other.
+ * The slots of the lanes. Each lane has its own limit. If there is also a common limit, a call takes the common slot
+ * second, so that no call that holds a common slot waits for a lane.
  */
 export class Lanes {
   readonly #settings: QueueSettings
   readonly #queues = new Map<Lane, PQueue>()
   readonly #all: PQueue | undefined
   readonly #depths: Record<Lane, { waiting: number; active: number }>
-  /** What ends the waiting of each that waits. */
+  /** The functions that end each wait. */
   readonly #waiting = new Set<() => void>()
   #closed = false
 
@@ -28,8 +28,9 @@ export class Lanes {
 
   async enter({ lane, priority, signal }: LaneEntry): Promise<Room | undefined> {
     const depth = this.#depths[lane]
-    // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The
-    // order never changes between two that wait, so it is settled once, and no call waits forever.
+    // Waiting raises the priority: a call that is one step less urgent, and arrived one ageing step earlier, is
+    // equally urgent. The order of two waiting calls never changes, so it is computed once, and no call waits
+    // forever.
     const order = -(performance.now() + priority * this.#settings.ageingMs)
     depth.waiting++
     const own = await this.#wait(this.#queue(lane), order, signal)
@@ -53,7 +54,7 @@ export class Lanes {
     return { ...this.#depths[lane] }
   }
 
-  /** The caller does not wait any longer. */
+  /** Ends every wait without a slot. */
   close(): void {
     this.#closed = true
     for (const giveUp of [...this.#waiting]) giveUp()
@@ -73,7 +74,9 @@ export class Lanes {
     return made
   }
 
-  /** The room is held until it is left; who gave up before it came leaves it at once. */
+  /**
+   * Waits for a slot, which is held until `leave`. A slot that comes after the caller gave up is released at once.
+   */
   #wait(queue: PQueue, priority: number, signal: AbortSignal | undefined): Promise<Room | undefined> {
     if (this.#closed || signal?.aborted) return Promise.resolve(undefined)
     return new Promise((resolve) => {
@@ -96,7 +99,7 @@ export class Lanes {
         },
         { priority },
       )
-      // Mostly there is room right away, and no listener is needed.
+      // Usually there is a free slot at once, and no listener is needed.
       if (waits && signal !== undefined) undo = onAbort(signal, giveUp)
     })
   }

@@ -4,7 +4,7 @@ import type { LaneDepth, LaneEntry, QueueEngine, Room } from './engine.js'
 import { Lanes } from './lanes.js'
 import { LocalBoard, type TaskLog } from './task-board.js'
 
-/** The engine of one process. */
+/** The engine that works in one process. */
 export class LocalEngine implements QueueEngine {
   readonly board: LocalBoard
   readonly #lanes: Lanes

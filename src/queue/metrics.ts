@@ -2,7 +2,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type Lane, laneNames } from '../tool/lane.js'
 import type { LaneDepth } from './engine.js'
 
-/** The outcomes of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
+/** The outcomes of calls. `submitted` is the sum of the next three and of the calls that are still in progress. */
 export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | 'retried' | 'dead_lettered'
 
 /** The counters of a queue. */
@@ -35,7 +35,7 @@ export class LaneMetrics {
       this.#counters.set(name, (this.#counters.get(name) ?? 0) + 1)
   }
 
-  /** How long a call waited for room, or ran. */
+  /** Records how long a call waited for a slot, or ran. */
   time(what: 'wait_ms' | 'duration_ms', lane: Lane, ms: number): void {
     const name = `lane.commands.${what}.${lane}`
     const known = this.#histograms.get(name) ?? new Histogram()
@@ -58,7 +58,7 @@ export class LaneMetrics {
   }
 }
 
-/** Whole microseconds inside, which is what Node's own histogram takes; two figures are right. */
+/** Stores whole microseconds, which Node's histogram requires, with a precision of two significant digits. */
 class Histogram {
   readonly #kept: RecordableHistogram = createHistogram({ lowest: 1, highest: longest, figures: 2 })
   #sum = 0
@@ -85,5 +85,5 @@ class Histogram {
   }
 }
 
-/** A day, in microseconds. */
+/** One day, in microseconds. */
 const longest = 86_400_000_000

@@ -11,16 +11,16 @@ import type { LaneHandler } from './lane.js'
 import type { TaskLog } from './task-board.js'
 
 export type QueueLogOptions = {
-  /** Resolves when the note is written to the log of the session. */
+  /** Resolves when the note is written to the session's log. */
   note(content: PartRow['content']): Promise<void>
-  /** What the log does to texts. */
+  /** How the log redacts texts. */
   readonly redact?: ((text: string) => string) | undefined
 }
 
-/** Longer arguments and results are not saved: the call is then not made again by a later process. */
+/** Longer arguments and results are not saved: a later process then does not make the call again. */
 const maxLength = 256 * 1024
 
-/** Writes the state of the lanes to the log of the session, so that a later process knows it. */
+/** Writes the state of the lanes to the session's log, for a later process. */
 export class QueueLog implements TaskLog {
   readonly #options: QueueLogOptions
 
@@ -28,7 +28,7 @@ export class QueueLog implements TaskLog {
     this.#options = options
   }
 
-  /** Before a worker can take the task. */
+  /** Called before a worker can claim the task. */
   offered(task: ExternalTask, args: string, callId: string | undefined): Promise<void> {
     const { taskId, lane, commandType, timeoutMs, attempt, idempotent } = task
     return this.#options.note({
@@ -66,7 +66,7 @@ export class QueueLog implements TaskLog {
     })
   }
 
-  /** The call of the task has ended, and no result in the log says so. */
+  /** Called when the call of the task has ended and no result in the log says so. */
   ended(taskId: string): Promise<void> {
     return this.#options.note({ type: 'queue_task', state: 'ended', taskId })
   }
@@ -94,7 +94,7 @@ export class QueueLog implements TaskLog {
     return this.#options.note({ type: 'lane_handler', lane, mode, ...omitUndefined({ timeoutMs }) })
   }
 
-  /** Arguments that the log would change are another call, and are left out. */
+  /** Omits arguments that the log would redact: with them, it would be another call. */
   #savable(args: string | undefined): string | undefined {
     const { redact } = this.#options
     if (args === undefined) return undefined
@@ -102,7 +102,7 @@ export class QueueLog implements TaskLog {
   }
 }
 
-/** Saved arguments; undefined when the log does not have them, or what it has is not JSON. */
+/** Parses saved arguments; undefined if the log does not have them, or they are not JSON. */
 export function savedArgs(args: string | undefined): JsonValue | undefined {
   if (args === undefined) return undefined
   try {
@@ -113,7 +113,7 @@ export function savedArgs(args: string | undefined): JsonValue | undefined {
   }
 }
 
-/** The digest of arguments as JSON text. */
+/** Returns the digest of arguments as JSON text. */
 export function digestOf(args: string): string {
   return createHash('sha256').update(args).digest('hex')
 }

@@ -2,8 +2,8 @@
 export type Message = { readonly jsonrpc: '2.0'; readonly [member: string]: unknown }
 
 /**
- * A way to a server, in the shape that the protocol's library takes: it sets the three handlers, starts the channel,
- * and receives everything through them.
+ * A connection to a server, in the shape that the protocol's library expects: the library sets the three handlers,
+ * starts the channel, and receives everything through the handlers.
  */
 export interface Channel {
   start(): Promise<void>

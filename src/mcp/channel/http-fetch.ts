@@ -5,8 +5,8 @@ import { maxMessageBytes } from './line-reader.js'
 export type HttpReach = Extract<McpServerSpec['reach'], { by: 'http' }>
 
 /**
- * `fetch` for one server: to the host that was configured, wherever that is, and to no other; with OAuth also to public
- * hosts over https, since that is where people sign in (SEC-183).
+ * Returns a `fetch` for one server. It connects only to the configured host, public or private; with OAuth also to
+ * public hosts over https, because the sign-in pages are there (SEC-183).
  */
 export async function fetchFor({ url, oauth }: HttpReach): Promise<GuardedStream> {
   const { createGuardedStream } = await import('../../workspace/net/guarded-stream.js')

@@ -3,21 +3,21 @@ import { isRecord } from '../../tool/json.js'
 import type { Message } from './channel.js'
 
 export type LineLimits = {
-  /** The longest line. */
+  /** The maximum length of a line. */
   readonly maxLineBytes: number
-  /** How much that is not a message may come before the next that is one. */
+  /** How many bytes that are not a message can come before the next message. */
   readonly maxNoiseBytes: number
 }
 
-/** A server may send that much in one message. */
+/** The maximum size of one message from a server. */
 export const maxMessageBytes = 10 * 1024 * 1024
 
 const usual: LineLimits = { maxLineBytes: maxMessageBytes, maxNoiseBytes: 16 * 1024 * 1024 }
 
 /**
- * Reads lines of JSON from a server. What is not a message is skipped, up to a limit, since servers print greetings
- * and warnings where they should not. Gives each message to `take`; says in words when the stream can no longer be
- * read.
+ * Reads lines of JSON from a server and passes each message to `take`. Lines that are not messages are skipped, up to
+ * a limit, because some servers print greetings and warnings to standard output. Returns a description of the problem
+ * when the stream can no longer be read.
  */
 export class LineReader {
   readonly #take: (message: Message) => void
@@ -25,7 +25,7 @@ export class LineReader {
   readonly #maxNoiseBytes: number
   readonly #onSkipped: ((line: string) => void) | undefined
   #noise = 0
-  /** Lines that were not messages. */
+  /** The number of lines that were not messages. */
   skipped = 0
   /** The first skipped line, for error messages. */
   firstSkipped: string | undefined
@@ -64,13 +64,13 @@ export class LineReader {
 }
 
 function parse(text: string): Message | undefined {
-  // Cheap first: what is not an object is not a message.
+  // Cheap check first: a line that does not start with a brace is not a message.
   if (!/^\s*\{/.test(text)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return isRecord(value) && value['jsonrpc'] === '2.0' ? (value as Message) : undefined
   } catch {
-    // Half a message, or a greeting that begins with a brace.
+    // An incomplete message, or a greeting that begins with a brace.
     return undefined
   }
 }

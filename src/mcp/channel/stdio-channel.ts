@@ -12,16 +12,18 @@ export type StdioChannelOptions = {
   readonly redact: Redact
 }
 
-/** How much of the beginning and of the end of standard error is kept, for the error when the server dies. */
+/**
+ * How many bytes of the beginning and of the end of standard error are saved, for the error when the server exits.
+ */
 const complaintBytes = 4_096
-/** How much may wait for a server that does not read. */
+/** How many bytes can wait for a server that does not read its input. */
 const maxUnread = 32 * 1024 * 1024
 type Exit = Awaited<PipedProcess['exit']>
 
-/** How long a server whose input is closed is given to end. */
+/** How long a server has to exit after its input was closed. */
 const maxExitWaitMs = 1_000
 
-/** A program that is talked to in lines of JSON over its streams. */
+/** A program that exchanges lines of JSON over its standard streams. */
 export class StdioChannel implements Channel {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -30,7 +32,7 @@ export class StdioChannel implements Channel {
   #process: PipedProcess | undefined
   /** Settles when the process has ended and all its output was read. */
   #ended: Promise<void> = Promise.resolve()
-  /** The beginning and the end of what it wrote to standard error. */
+  /** The beginning and the end of what the program wrote to standard error. */
   #firstErrors = Buffer.alloc(0)
   #lastErrors = Buffer.alloc(0)
   #errorBytes = 0
@@ -45,13 +47,14 @@ export class StdioChannel implements Channel {
 
   async start(): Promise<void> {
     const process = await this.#options.startProcess()
-    // Closed while it was being started: then it must not stay.
+    // The channel was closed while the program was starting: end the program.
     if (this.#ending !== undefined) return process.end()
     this.#process = process
     let noticed = false
     const reader = new LineReader((message) => {
       const isNotice = message['id'] === undefined
-      // The library hears notices a moment later, and answers at once: the last word on progress would come too late.
+      // The library handles notifications a tick later but responses at once: without this delay, the last progress
+      // notification would arrive after the response.
       if (noticed && !isNotice) setImmediate(() => this.#deliver(message))
       else this.#deliver(message)
       noticed ||= isNotice
@@ -76,7 +79,7 @@ export class StdioChannel implements Channel {
     this.#ended = process.exit.then(async (exit) => {
       const { exitCode, signal } = exit
       this.#exit = exit
-      // What it said last may still be in the pipe.
+      // The last output of the program may still be in the pipe.
       await new Promise<void>((resolve) => setTimeout(resolve, 20))
       this.#fail(signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`)
     })
@@ -84,7 +87,7 @@ export class StdioChannel implements Channel {
 
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
-    // Its input closes before its exit is known, and the exit is what the caller needs to read.
+    // The input closes before the exit is known, and the error should report the exit.
     if (stdin?.writable === false && !this.#isOver) await withTimeout(this.#ended, maxExitWaitMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
@@ -92,7 +95,10 @@ export class StdioChannel implements Channel {
     stdin.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Why it ended by itself, with what it wrote to standard error; undefined while it has not, or when we ended it. */
+  /**
+   * Why the program exited by itself, with what it wrote to standard error; undefined while it runs, or when we ended
+   * it.
+   */
   get why(): string | undefined {
     if (this.#why === undefined) return undefined
     const { stderr } = this.facts
@@ -103,7 +109,7 @@ export class StdioChannel implements Channel {
       : `${this.#why}; its output was: ${shownLine(noise, this.#options.redact, 200)}`
   }
 
-  /** How it ended, where it has, and what it wrote to standard error. */
+  /** How the program exited, if it has, and what it wrote to standard error. */
   get facts(): ProcessFacts {
     const head = this.#firstErrors.toString('utf8')
     const isWhole = this.#errorBytes === this.#firstErrors.length
@@ -111,7 +117,7 @@ export class StdioChannel implements Channel {
     return { ...this.#exit, ...(this.#errorBytes > 0 && stderr.length > 0 && { stderr }) }
   }
 
-  /** What confines the program. */
+  /** The name of the sandbox that confines the program. */
   get sandbox(): string | undefined {
     return this.#process?.sandbox
   }
@@ -125,7 +131,7 @@ export class StdioChannel implements Channel {
     return this.#why !== undefined || this.#ending !== undefined
   }
 
-  /** To the library's own handler; what a message holds is checked there. */
+  /** Passes a message to the library's handler, which checks its content. */
   #deliver(message: Message): void {
     this.onmessage?.(message as never)
   }
@@ -138,7 +144,7 @@ export class StdioChannel implements Channel {
 
   async #end(): Promise<void> {
     try {
-      // Pending calls must get the error at once, not when the last process has ended.
+      // Pending calls must fail at once, not when the last process has ended.
       this.onclose?.()
     } finally {
       await this.#process?.end()

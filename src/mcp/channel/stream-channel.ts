@@ -3,7 +3,7 @@ import type { Channel, Message } from './channel.js'
 import { LineReader } from './line-reader.js'
 import { Unanswered } from './unanswered.js'
 
-/** Lines of JSON over two streams: how another agent talks to us. */
+/** Lines of JSON over two streams: the channel to another agent that uses our tools. */
 export class StreamChannel implements Channel {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -31,7 +31,7 @@ export class StreamChannel implements Channel {
     this.onmessage?.(message as never)
   })
 
-  /** `drainMs`: how long requests that came before the end of the input have to be answered. */
+  /** `drainMs`: how long requests that arrived before the end of the input have to be answered. */
   constructor(input: Readable, output: Writable, drainMs = 0) {
     this.#input = input
     this.#output = output

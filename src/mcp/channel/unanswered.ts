@@ -1,6 +1,6 @@
 import { isRecord } from '../../tool/json.js'
 
-/** The requests of the other side that are still to be answered. */
+/** The requests of the other side that are not answered yet. */
 export class Unanswered {
   readonly #ids = new Set<unknown>()
 
@@ -11,7 +11,7 @@ export class Unanswered {
   received(message: unknown): void {
     if (!isRecord(message) || typeof message['method'] !== 'string') return
     if ('id' in message) this.#ids.add(message['id'])
-    // A request that was taken back gets no answer.
+    // A cancelled request gets no answer.
     const { params } = message
     if (message['method'] === 'notifications/cancelled' && isRecord(params))
       this.#ids.delete(params['requestId'])
