@@ -6,8 +6,8 @@ import { type LaneHandler, laneModes } from './lane.js'
 import { savedArgs } from './queue-log.js'
 
 /**
- * The handlers that the host has set in an earlier process. What it configures now takes precedence. A log that others
- * can write may keep calls for workers, and never moves them into this process.
+ * Returns the lane handlers that the host set in an earlier process. The current configuration takes precedence. A
+ * log that others can write to can only keep calls for workers; it never moves them into this process.
  */
 export function restoredHandlers(
   { handlers }: QueueState,
@@ -24,7 +24,7 @@ export function restoredHandlers(
   })
 }
 
-/** The dead letters of earlier processes, the oldest first. */
+/** Returns the dead letters of earlier processes, oldest first. */
 export function restoredLetters({ letters }: QueueState): DeadLetter[] {
   return [...letters.values()].flatMap((note) => {
     const { commandId, toolName, args, error = '', attempts = 1, failedAtMs = 0, mayHaveRun = true } = note

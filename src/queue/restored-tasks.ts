@@ -6,10 +6,10 @@ import { savedArgs } from './queue-log.js'
 import type { LocalBoard } from './task-board.js'
 import { readCompletion } from './worker-result.js'
 
-/** A task that an earlier process of this session has offered to workers. */
+/** A task that an earlier process of this session offered to workers. */
 export type RestoredTask = {
   readonly task: ExternalTask
-  /** As JSON text; absent when the log does not have them. */
+  /** The arguments as JSON text; absent when the log does not have them. */
   readonly args: string | undefined
   readonly argsDigest: string | undefined
   readonly callId: string | undefined
@@ -22,14 +22,14 @@ export type RestoreOptions = {
   readonly sessionId: string
   readonly board: LocalBoard
   readonly state: QueueState
-  /** The last message of the conversation: calls of earlier ones have been answered. */
+  /** The last message of the conversation: calls of earlier messages have been answered. */
   readonly lastMessageId: string | undefined
 }
 
 /**
- * Puts the tasks of an earlier process back on the board. A worker that had begun can continue, and complete its task;
- * any other task waits until its call passes the gate again, since a log permits nothing. A task has its whole time
- * again, because no worker could reach it.
+ * Puts the tasks of an earlier process back on the board. A worker that had begun can continue and complete its task;
+ * any other task waits until its call passes the gate again, because a log grants no permission. The time limit of
+ * each task starts again, because no worker could reach the board in between.
  */
 export class RestoredTasks {
   readonly #board: LocalBoard
@@ -51,14 +51,14 @@ export class RestoredTasks {
     this.orphans = orphans
   }
 
-  /** The task of a call that is made again. */
+  /** Removes and returns the task of a call that is made again. */
   take(callId: string): RestoredTask | undefined {
     const restored = this.#byCall.get(callId)
     this.#byCall.delete(callId)
     return restored
   }
 
-  /** The calls have been answered without their tasks. */
+  /** Withdraws the restored tasks: their calls have been answered without them. */
   forgetCalls(): void {
     for (const { task } of this.#byCall.values()) this.#board.withdraw(task.taskId)
     this.#byCall.clear()
@@ -71,7 +71,7 @@ function restore(sessionId: string, board: LocalBoard, note: QueueTaskNote): Res
   const { callId, args, argsDigest, state, leaseId, worker = 'a worker' } = note
   const completion = state === 'completed' ? completionIn(note) : undefined
   const began = state !== 'offered'
-  // Without its result, a completed task is one whose outcome is unknown.
+  // A completed task without a result in the log has an unknown outcome.
   const ending: Promise<TaskEnding> =
     state === 'completed'
       ? Promise.resolve(completion === undefined ? { how: 'lost', began } : { how: 'completed', completion })
@@ -83,12 +83,12 @@ function restore(sessionId: string, board: LocalBoard, note: QueueTaskNote): Res
   return { task, args, argsDigest, callId, began, ending }
 }
 
-/** Undefined for a note that cannot be a task of this version. */
+/** Converts a note to a task; undefined if the note is not a valid task of this version. */
 function taskOf(sessionId: string, note: QueueTaskNote): ExternalTask | undefined {
   const { taskId, toolName, timeoutMs = 0, attempt = 1, idempotent = false } = note
   const lane = laneNames.find((name) => name === note.lane)
   if (lane === undefined || toolName === undefined || !(timeoutMs >= 1)) return undefined
-  // A lower number would give the call more attempts than the session has.
+  // A lower number would give the call more attempts than the session allows.
   if (!Number.isSafeInteger(attempt) || attempt < 1) return undefined
   const payload = savedArgs(note.args) ?? null
   return { taskId, sessionId, lane, commandType: toolName, payload, timeoutMs, attempt, idempotent }

@@ -18,34 +18,36 @@ export type LocalBoardOptions = {
   newId(): string
 }
 
-/** What a later process must know of tasks. Each resolves when it is written. */
+/** Saves what a later process must know about tasks. Each method resolves when the entry is written. */
 export type TaskLog = {
-  /** A worker may begin. */
+  /** Called before a worker can begin. */
   begun(taskId: string, lease: BoardLease): Promise<void>
   completed(taskId: string, leaseId: string | undefined, completion: Completion): Promise<void>
 }
 type BoardLease = { readonly id: string; readonly worker: string }
 
 /**
- * How a task of an earlier process is put back: no worker can claim it, and it is not listed, since the gate of this
- * process has not judged its call. Only the result of a worker that had begun is accepted.
+ * How a task of an earlier process is restored: no worker can claim it, and it is not listed, because the gate of
+ * this process has not judged its call. Only the result of a worker that had begun is accepted.
  */
 export type HeldOffer = { readonly lease: BoardLease | undefined; readonly began: boolean }
 
-/** How many tasks that have ended are remembered, so that a worker that says it twice gets the same answer twice. */
+/** How many ended tasks are remembered, so that a worker that reports a result twice gets the same answer. */
 const remembered = 1_000
 const maxTimerMs = 2 ** 31 - 1
 
-/** Tasks of this process. Time is counted by timers alone: a clock that is set back or forth ends no lease. */
+/**
+ * The tasks of this process. Leases are timed by timers only, so that a change of the system clock does not end them.
+ */
 export class LocalBoard implements TaskBoard {
   readonly #options: LocalBoardOptions
-  /** In the order they were offered. */
+  /** In the order of their offers. */
   readonly #open = new Map<string, Offer>()
   readonly #ready = new Set<Offer>()
   readonly #waiting = new Set<Waiter>()
-  /** The lease under which a task was completed. */
+  /** The lease under which each task was completed. */
   readonly #ended = new Map<string, string>()
-  /** Tasks whose result is being written. Never rejects. */
+  /** Tasks whose result is being written. The promises never reject. */
   readonly #completing = new Map<string, Promise<void>>()
 
   #isClosed = false
@@ -57,7 +59,7 @@ export class LocalBoard implements TaskBoard {
   offer(task: ExternalTask, { timeoutMs, signal }: OfferLimits, held?: HeldOffer): Promise<TaskEnding> {
     return new Promise((resolve) => {
       if (signal?.aborted || this.#isClosed) return resolve({ how: 'aborted', began: false })
-      // A task of an earlier process that is offered now.
+      // Replaces a restored task of an earlier process by this offer.
       this.withdraw(task.taskId)
       let undo: () => void = () => undefined
       const offer: Offer = {
@@ -151,7 +153,7 @@ export class LocalBoard implements TaskBoard {
       return leaseId !== undefined && this.#ended.get(taskId) === leaseId ? 'duplicate' : 'gone'
     }
     if (leaseId !== undefined && offer.lease?.id !== leaseId) return 'late'
-    // Its call is made again once the gate has judged it: a result before that would be a second one.
+    // The call is made again once the gate has judged it: a result before that would be a second one.
     if (offer.isHeld && !offer.began) return 'gone'
     await this.#save(offer, leaseId, completion)
     if (leaseId !== undefined) this.remember(taskId, leaseId)
@@ -159,7 +161,7 @@ export class LocalBoard implements TaskBoard {
     return 'accepted'
   }
 
-  /** Nothing else can end the task while its result is written. */
+  /** Writes the result. The offer is closed first, so that nothing else can end the task meanwhile. */
   async #save(offer: Offer, leaseId: string | undefined, completion: Completion): Promise<void> {
     const { log } = this.#options
     if (log === undefined) return
@@ -188,7 +190,7 @@ export class LocalBoard implements TaskBoard {
     return true
   }
 
-  /** Takes a task back, in whatever state it is. */
+  /** Withdraws a task in any state. */
   withdraw(taskId: string): void {
     const offer = this.#open.get(taskId)
     offer?.end({ how: 'aborted', began: offer.began })
@@ -207,7 +209,9 @@ export class LocalBoard implements TaskBoard {
     return [...this.#open.values()].flatMap(({ task, isHeld }) => (isHeld ? [] : [task]))
   }
 
-  /** Also what is offered later ends: a task can be written to the log while the board is closed. */
+  /**
+   * Ends all offers, also those that come later: a task can be written to the log while the board is being closed.
+   */
   close(): void {
     this.#isClosed = true
     for (const waiter of [...this.#waiting]) waiter.give([])
@@ -219,7 +223,7 @@ export class LocalBoard implements TaskBoard {
     waiter?.give([offer])
   }
 
-  /** Gives tasks to a worker. */
+  /** Leases tasks to a worker. */
   async #lease(
     offers: readonly Offer[],
     { worker, announcesStart }: ClaimRequest,
@@ -228,7 +232,7 @@ export class LocalBoard implements TaskBoard {
     const leased = offers.map((offer) => {
       const lease = { id: newId(), worker }
       offer.lease = { ...lease }
-      // Of a worker that does not say when it begins, one must think that it has.
+      // A worker that does not announce its start must be assumed to have begun.
       offer.began = announcesStart !== true
       this.#ready.delete(offer)
       this.#watch(offer)
@@ -241,15 +245,14 @@ export class LocalBoard implements TaskBoard {
     )
   }
 
-  /** From now on the worker may be silent for as long as a lease is. */
+  /** Restarts the lease timer: the worker can be silent for one lease from now on. */
   #watch(offer: Offer): void {
     const { lease } = offer
     if (lease === undefined) return
     clearTimeout(lease.timer)
     const { leaseMs } = this.#options
     const end = (): void => offer.end({ how: 'lost', began: offer.began })
-    // In two steps: when this process itself was blocked, what workers sent meanwhile is read before anything is given
-    // up.
+    // Two timers: if this process was blocked, requests that workers sent meanwhile are read before the lease ends.
     lease.timer = setTimeout(() => {
       lease.timer = setTimeout(end, leaseMs / 4)
     }, leaseMs * 0.75)
@@ -260,7 +263,7 @@ export class LocalBoard implements TaskBoard {
     return offer?.lease?.id === leaseId ? offer : undefined
   }
 
-  /** The lease under which a task was completed, here or in an earlier process. */
+  /** Remembers the lease under which a task was completed, here or in an earlier process. */
   remember(taskId: string, leaseId: string): void {
     this.#ended.set(taskId, leaseId)
     for (const oldest of this.#ended.keys()) {
@@ -275,7 +278,7 @@ type Offer = {
   readonly isHeld: boolean
   began: boolean
   lease?: BoardLease & { timer?: ReturnType<typeof setTimeout> }
-  /** It can be claimed and ended no more. */
+  /** Closes the offer: it can no longer be claimed or ended. */
   close(): void
   end(ending: TaskEnding): void
 }

@@ -9,7 +9,7 @@ import { QueueError } from './errors.js'
 
 const maxErrorLength = 4_000
 
-/** Reads the result of a task; throws when it is not one. */
+/** Reads the result of a task; throws if it is invalid. */
 export function readCompletion(given: unknown): Completion {
   if (!isRecord(given) || typeof given['success'] !== 'boolean')
     throw new QueueError(
@@ -27,8 +27,8 @@ export function readCompletion(given: unknown): Completion {
 }
 
 /**
- * What a worker gave, as the output of the tool. It is data from outside: of what it says about itself only the exit
- * code is believed, and text is shown as a person would see it. The gate bounds it like every output.
+ * Converts a worker's result to the output of the tool. It is untrusted data: of its metadata only the exit code is
+ * used, and text is shown as a user would see it. The gate limits its size like that of every output.
  */
 export function workerEnvelope(result: unknown): Envelope {
   const whole = isRecord(result) && typeof result['output'] === 'string'
@@ -39,7 +39,7 @@ export function workerEnvelope(result: unknown): Envelope {
     ...(typeof exitCode === 'number' && Number.isInteger(exitCode) && { exit_code: exitCode }),
   }
   const data = visible(whole ? result['output'] : (result ?? ''))
-  // Data that looks like pictures and texts for a model would be shown as such, and bounded as such.
+  // Data in the shape of message content would be shown to the model as images and text, with other size limits.
   return outputEnvelope(
     isToolResultContentArray(data) ? serializeToolOutput({ result: data }) : data,
     metadata,

@@ -3,7 +3,7 @@ import { lookInside } from '../workspace/files/quick-look.js'
 const maxFiles = 200
 const deepest = 4
 
-/** The other files in the folder of a skill, by their path in it: only those that a copy of it would have, too. */
+/** Lists the other files in the folder of a skill, by relative path: only those that would also be copied with it. */
 export function attachedFiles(folder: string): string[] {
   const glance = lookInside(folder)
   const files: string[] = []
@@ -20,7 +20,7 @@ export function attachedFiles(folder: string): string[] {
   return files.filter(isAttached)
 }
 
-/** Whether a file of a skill's folder is another than its text. */
+/** Whether a file in a skill's folder is not the skill's text itself. */
 export function isAttached(path: string): boolean {
   return path.toLowerCase() !== 'skill.md'
 }

@@ -23,7 +23,7 @@ export type SkillFeatureOptions = {
   readonly inlineSkills?: readonly InlineSkill[]
   /** Adds the skills that come with the package. */
   readonly builtinSkills?: boolean
-  /** False: the skills of the project and of the user are not looked for. */
+  /** False: skills of the project and of the user are not discovered. */
   readonly discoverSkills?: boolean
 }
 
@@ -42,7 +42,7 @@ const inlineSkill: Check = (value) => {
   return inlineSkillFields(value) ?? (missing === undefined ? undefined : `%.${missing} is missing.`)
 }
 
-/** Lists skills in the system prompt and loads them on demand. They are found once, with their first use. */
+/** Lists skills in the system prompt and loads them on demand. They are discovered once, at their first use. */
 export const skillsFeature: SessionFeature<SessionSkills, SkillFeatureOptions> = {
   name: 'skills',
   create: (session) => new SessionSkills(session),
@@ -57,11 +57,11 @@ export const skillsFeature: SessionFeature<SessionSkills, SkillFeatureOptions> =
   async findPromptSources(session) {
     if (hasSkillTool(session)) await session.use(skillsFeature).library()
   },
-  /** Where there are skills, the model is shown the tools for them from here on. */
+  /** If there are skills, their tools are offered to the model from here on. */
   async promptSection(session) {
     if (!hasSkillTool(session)) return undefined
     const library = await session.use(skillsFeature).library()
-    // The parent of a subagent has reported them.
+    // The parent of a subagent has already reported them.
     if (session.parent === undefined)
       for (const message of library.problems) session.emit({ type: 'notice', source: 'skills', message })
     const section = skillSection(library.forModels())
@@ -80,7 +80,7 @@ function hasSkillTool({ tools }: SkillSession): boolean {
 class SessionSkills {
   readonly #session: SkillSession
   #library: Promise<SkillLibrary> | undefined
-  /** Copies of the files that belong to skills outside the workspace, in the scratch directory. */
+  /** Copies of files of skills that are outside the workspace, in the scratch directory. */
   #copies: Map<string, Promise<SkillFiles>> | undefined
 
   constructor(session: SkillSession) {
@@ -100,7 +100,7 @@ class SessionSkills {
     return skills.map(({ body: _, ...info }) => info)
   }
 
-  /** For one call: a host also sees skills that are not for models. */
+  /** Creates the services for one call: a host also sees skills that are hidden from models. */
   servicesFor(origin: string): RuntimeSkills {
     const forModel = origin !== 'host'
     const named = async (name: string): Promise<Skill> => (await this.library()).get(name, forModel)
@@ -140,7 +140,7 @@ class SessionSkills {
     })
   }
 
-  /** Whether the model sees the text: not after it was summarised or rewound. */
+  /** Whether the model still sees the text: not after it was summarized or rewound. */
   #isThere({ name }: Skill): boolean {
     return this.#session.log.conversation.view.some(
       (message) =>
@@ -154,8 +154,8 @@ class SessionSkills {
   }
 
   /**
-   * The skill's other files, where the tools of this session can read them. Files outside the workspace are copied, so
-   * that the skill stays as it is.
+   * Returns the skill's other files at paths that this session's tools can read. Files outside the workspace are
+   * copied, so that the original skill is not changed.
    */
   async #filesNextTo({ folder, name }: Skill): Promise<SkillFiles | undefined> {
     if (folder === undefined) return undefined
@@ -193,14 +193,14 @@ const noSkills = new SkillLibrary([], [])
 
 const libraries = new SingleFlight<SkillLibrary>()
 
-/** Skills that the host gives belong to one session and are not shared. */
+/** Opens the library. Skills that the host defines belong to one session and are not shared. */
 function libraryAt(places: SkillPlaces): Promise<SkillLibrary> {
   return places.inline === undefined
     ? libraries.ask(JSON.stringify(places), () => openLibrary(places))
     : openLibrary(places)
 }
 
-/** A session without skills only looks at the directories where skills could be, and loads no code. */
+/** A session without skills only checks the directories that could contain some, and loads no code. */
 async function openLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const { inline = [], directories = [], builtin = false } = places
   const given = inline.length > 0 || directories.length > 0 || builtin
@@ -210,8 +210,8 @@ async function openLibrary(places: SkillPlaces): Promise<SkillLibrary> {
 }
 
 /**
- * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says,
- * and nothing else. Its permissions are a subset of the caller's.
+ * Creates the agent that runs a skill on its own. It has only the tools that the skill names and the permissions that
+ * the skill states. Its permissions are a subset of the caller's.
  */
 function skillAgent(skill: Skill, files?: SkillFiles): TaskAgent {
   const tools = toolsOf(skill.allowedTools)

@@ -4,7 +4,7 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 
-/** An agent by name: its prompt, its tools and its permissions. */
+/** A named agent: its prompt, its tools and its permissions. */
 export type AgentDefinition = TaskAgent & {
   /** One line for the model or user that chooses among agents. */
   readonly description: string
@@ -32,12 +32,12 @@ export type AgentDefinition = TaskAgent & {
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
 }
 
-/** A file that gave no agent. */
+/** A file that could not be read as an agent. */
 export type UnreadAgent = {
-  /** What the agent would have been called, as far as that is known. */
+  /** The names that the agent may have had, as far as they are known. */
   readonly names: readonly string[]
   readonly problem: string
-  /** Not a problem unless an agent of this name is wanted. */
+  /** Reported only when an agent of this name is requested. */
   readonly onlyByName?: boolean
 }
 
@@ -50,7 +50,7 @@ export class AgentNotFoundError extends CapstanError {
   }
 }
 
-/** Files of the wanted name alone, or else those whose name is not known to be another. */
+/** Returns the problems of files with the requested name; if there are none, those of files whose name is unknown. */
 function problemsFor(name: string, unread: readonly UnreadAgent[]): string[] {
   const named = unread.filter(({ names }) => names.includes(name))
   const shown = named.length > 0 ? named : unread.filter(({ onlyByName }) => onlyByName !== true)
@@ -65,8 +65,8 @@ const maxProblems = 5
 markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
 
 /**
- * The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}, which reports the files of
- * `unread`.
+ * Returns the agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}, which reports the
+ * files of `unread`.
  */
 export function agentNamed(
   name: string,
@@ -80,12 +80,12 @@ export function agentNamed(
   throw new AgentNotFoundError(name, [...known], unread)
 }
 
-/** Whether tasks may be given to it. */
+/** Whether the agent can be given tasks. */
 export function takesTasks({ mode = 'all' }: AgentDefinition): boolean {
   return mode !== 'primary'
 }
 
-/** Agents as a model reads of them: a line each, so many at most. */
+/** Lists agents for a model, one line each, up to a limit. */
 export function agentLines(agents: readonly AgentDefinition[]): string[] {
   const shown = agents.filter((agent) => takesTasks(agent) && !agent.hidden)
   const lines = shown.slice(0, maxLines).map(({ name, description }) => {

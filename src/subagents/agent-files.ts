@@ -12,15 +12,15 @@ import { workerAgent } from './files/worker-spec.js'
 import type { SubagentSession } from './options.js'
 
 /**
- * The agents that a session starts with. An agent that the host names comes before one of the user, that before those
- * of the package, and all of them before those of the project: a repository cannot replace any of them.
+ * Collects the agents that a session starts with. Agents that the host names come first, then those of the user,
+ * those of the package, and those of the project: a repository cannot replace any of the others.
  */
 export function findAgents(session: SubagentSession): AgentRegistry {
   const { options, projectRoot = '.' } = session
   const { children } = session.setup
   const known = children?.agents ?? []
   const registry = new AgentRegistry(known)
-  // Without child sessions no task can be given to them.
+  // Without child sessions, no agent can be given a task.
   if (children === undefined) return registry
   if (options.discoverAgents !== false) {
     const { project, user } = looked.get(session) ?? lookNow(session)
@@ -53,7 +53,7 @@ const none: ReadAgents = { agents: [], problems: [], unread: [] }
 
 type Discovered = { readonly project: ReadAgents; readonly user: ReadAgents }
 
-/** The result depends on the agents that are known already. */
+/** By the known agents, because the result depends on them. */
 const families = new WeakMap<readonly AgentDefinition[], SingleFlight<Discovered>>()
 const looked = new WeakMap<SubagentSession, Discovered>()
 

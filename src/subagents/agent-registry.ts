@@ -1,22 +1,22 @@
 import { type AgentDefinition, agentNamed, takesTasks, type UnreadAgent } from './agent-definition.js'
 
-/** Most sessions add none. */
+/** Shared by the many sessions that add no agent. */
 const noAgents = new Map<string, AgentDefinition>()
 
-/** The agents that a session knows: those that come with it, and those that were added since, which go before them. */
+/** The agents that a session knows: its initial ones, and those added later, which take precedence. */
 export class AgentRegistry {
   readonly #own: readonly AgentDefinition[]
   #added = noAgents
-  /** What was wrong with files that should be agents, a sentence each. */
+  /** The problems of files that should define agents, one sentence each. */
   readonly problems: string[] = []
-  /** Files that gave no agent. */
+  /** Files that could not be read as agents. */
   readonly unread: UnreadAgent[] = []
 
   constructor(own: readonly AgentDefinition[]) {
     this.#own = own
   }
 
-  /** Adds an agent, or puts another in the place of one with its name. */
+  /** Adds an agent, or replaces the one with the same name. */
   add(agent: AgentDefinition): void {
     if (this.#added === noAgents) this.#added = new Map()
     this.#added.set(agent.name, agent)
@@ -26,12 +26,12 @@ export class AgentRegistry {
     return [...this.#added.values(), ...this.#own.filter(({ name }) => !this.#added.has(name))]
   }
 
-  /** The agents that were added, which the description of the tool does not name. */
+  /** The agents that were added later, which the tool's description does not list. */
   added(): readonly AgentDefinition[] {
     return [...this.#added.values()]
   }
 
-  /** The agent that does tasks under this name. Throws `AgentNotFoundError`. */
+  /** Returns the agent that performs tasks under this name. Throws `AgentNotFoundError`. */
   forTask(name: string): AgentDefinition {
     return agentNamed(name, this.list().filter(takesTasks), this.unread)
   }

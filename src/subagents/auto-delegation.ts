@@ -8,8 +8,8 @@ import { suggestAgents } from './suggest-agents.js'
 import { delegatedText } from './task-text.js'
 
 /**
- * Asks the agents whose work the prompt sounds like, where the host has switched that on, and adds their answers to the
- * prompt. The tasks have the same rules, limits and budget as any others.
+ * Consults the agents that match the prompt, if the host has enabled that, and adds their answers to the prompt. The
+ * tasks have the same rules, limits and budget as all others.
  */
 export async function withDelegated(
   session: SubagentSession,
@@ -18,7 +18,7 @@ export async function withDelegated(
   signal: AbortSignal,
 ): Promise<UserMessage> {
   const { autoDelegation = {}, autoParallel } = session.options
-  // The first part is the prompt after hooks; what was added to it is not for other agents.
+  // The first part is the prompt after hooks; what was added to it is not meant for other agents.
   const [first] = message.content
   const text = first?.type === 'text' ? first.text : ''
   const { minConfidence = 0.72, maxTasks = 4 } = autoDelegation
@@ -35,7 +35,7 @@ export async function withDelegated(
   return { ...message, content: [...message.content, { type: 'text', text: delegatedText(outcomes) }] }
 }
 
-/** The rules for the model's own `task` calls decide; a call that they would ask about is not made. */
+/** Applies the rules for the model's own `task` calls; if they would ask, no task is started. */
 async function mayHandOn(session: SubagentSession): Promise<boolean> {
   const { authority } = await session.engine.open()
   const { verdict } = decide({ tool: 'task', subjects: [] }, authority.agent())
@@ -49,7 +49,7 @@ async function mayHandOn(session: SubagentSession): Promise<boolean> {
   return false
 }
 
-/** A task that cannot start is reported, and the model is asked without it. */
+/** Runs the tasks. A task that cannot start is reported, and the run continues without it. */
 async function perform(
   session: SubagentSession,
   tasks: RuntimeTasks,

@@ -11,20 +11,20 @@ export type ChildTask = {
   readonly sessionId: string
   readonly agent: AgentDefinition
   readonly maxSteps?: number | undefined
-  /** Where it works, when that is not the workspace of the parent. */
+  /** The directory that the task works in, if it is not the workspace of the parent. */
   readonly root?: string | undefined
   readonly timeoutMs: number
   /** The message of the user that the parent was working on. */
   readonly messageId?: string | undefined
-  /** The run that changes to files belong to: undoing it undoes what its subagents did. */
+  /** The run that owns the changes to files: undoing it also undoes the changes of its subagents. */
   readonly changesOf: string
   readonly budget: Budget
-  /** Decides about calls that must be asked about; absent: they are refused. */
+  /** Answers approval questions; absent: such calls are denied. */
   readonly onAsk?: AskHandler | undefined
   readonly onQuestion?: QuestionHandler | undefined
 }
 
-/** The session of a task. */
+/** The session that performs a task. */
 export type ChildSession = Omit<TaskSession, 'close'> & { close(): Promise<void> }
 
 /** Creates the sessions of subagents. The agent passes it to each of its sessions. */

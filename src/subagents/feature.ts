@@ -24,7 +24,7 @@ import type { SubagentFeatureOptions, SubagentSession, SubagentSetup } from './o
 import { taskTools } from './task-tools.js'
 import { Tasks } from './tasks.js'
 
-/** The kind is resolved later, by the agent that knows the kinds. */
+/** The kind is resolved later, by the agent, which has the list of kinds. */
 const workerSpec = readable((value) => {
   const { kind, ...rest } = value as WorkerAgentSpec
   const problem = kind === undefined ? undefined : oneOf(...workerKinds)(kind)
@@ -32,7 +32,7 @@ const workerSpec = readable((value) => {
   workerAgent(rest, [])
 })
 
-/** Gives work to other agents, each in a session of its own with no more authority than this one. */
+/** Delegates work to other agents, each in its own session with no more authority than this one. */
 export const subagentsFeature: SessionFeature<Subagents, SubagentFeatureOptions, SubagentSetup> = {
   name: 'subagents',
   create: (session) => new Subagents(session),
@@ -84,7 +84,7 @@ export class Subagents {
     this.#session = session
   }
 
-  /** The agents that tasks can be given to; a subagent knows those of its parent. */
+  /** The agents that can be given tasks; a subagent has those of its parent. */
   get agents(): AgentRegistry {
     const { parent } = this.#session
     this.#agents ??= parent?.session.use(subagentsFeature).agents ?? findAgents(this.#session)
@@ -101,7 +101,7 @@ export class Subagents {
     return this.#tasks
   }
 
-  /** The tasks, if there were any so far. */
+  /** The tasks, if any were started. */
   get startedTasks(): Tasks | undefined {
     return this.#tasks
   }
@@ -111,11 +111,11 @@ export class Subagents {
   }
 }
 
-/** Once in a process: removes worktrees of tasks whose process was killed. Loads nothing where there are none. */
+/** Removes, once per process, the worktrees of tasks whose process was killed. Loads nothing if there are none. */
 function removeLeftTrees(): void | Promise<void> {
   if (leftTrees === undefined && namesIfReadable(join(worktreeBase(), 'worktrees')).length === 0) return
   leftTrees ??= import('../workspace/git/isolated-tree.js').then(async ({ removeDeadTrees }) => {
-    // What cannot be removed now is tried again by the next process.
+    // If removal fails, the next process tries again.
     await removeDeadTrees().catch(() => 0)
   })
   return leftTrees
@@ -123,13 +123,13 @@ function removeLeftTrees(): void | Promise<void> {
 
 let leftTrees: Promise<void> | undefined
 
-/** The tasks of a session that has any, here or in its log. */
+/** The tasks of a session that has any, in memory or in its log. */
 export function knownTasks(session: SubagentSession): Tasks | undefined {
   const isStored = (session.restored?.tasks.size ?? 0) > 0
   return isStored ? session.use(subagentsFeature).tasks : session.peek(subagentsFeature)?.startedTasks
 }
 
-/** Lists the agents that were added; the tool names those that are always there. */
+/** Lists the agents that were added; the tool's description lists the initial ones. */
 function agentsSection(session: SubagentSession): string | undefined {
   if (!session.tools.isShown('task')) return undefined
   const { agents } = session.use(subagentsFeature)

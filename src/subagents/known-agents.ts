@@ -7,7 +7,7 @@ import { readAgentDirectory } from './files/read-agents.js'
 import { type WorkerAgentSpec, workerAgent } from './files/worker-spec.js'
 import type { SubagentSession } from './options.js'
 
-/** An agent that tasks can be given to, as `session.agents()` lists it. */
+/** An agent that can be given tasks, as `session.agents()` lists it. */
 export type AgentInfo = Pick<
   AgentDefinition,
   'name' | 'description' | 'model' | 'maxSteps' | 'mode' | 'tools' | 'confirmationInheritance'

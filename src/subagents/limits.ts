@@ -1,9 +1,9 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
 const defaultMaxDepth = 5
-/** Tasks of one family that have not ended: however wide and deep it branches. */
+/** The maximum number of unfinished tasks of one family, over all levels. */
 const defaultMaxTasks = 64
-/** Tasks of one call. */
+/** The maximum number of tasks in one call. */
 export const maxTasksAtOnce = 32
 export const defaultTaskTimeoutMs = 600_000
 export const defaultParallelTasks = 8
@@ -17,7 +17,7 @@ export class TaskLimitError extends CapstanError {
 
 markErrorClass(TaskLimitError, 'TaskLimitError')
 
-/** A session without a parent, with all subagents below it. */
+/** The task limits of a root session and all subagents below it. */
 export class TaskFamily {
   readonly maxDepth: number
   readonly maxTasks: number
@@ -28,7 +28,7 @@ export class TaskFamily {
     this.maxTasks = limits.maxTasks ?? defaultMaxTasks
   }
 
-  /** Makes room for so many tasks of a session at this depth, or throws; each must be released. */
+  /** Reserves this many tasks for a session at this depth, or throws; each must be released. */
   take(count: number, depth: number): void {
     if (depth >= this.maxDepth)
       throw new TaskLimitError(
@@ -50,7 +50,7 @@ export class TaskFamily {
   }
 }
 
-/** So many at a time; the others wait in the order they came. */
+/** Limits how many functions run at a time; the others wait in order. */
 export class Slots {
   readonly #most: number
   #used = 0
@@ -60,7 +60,10 @@ export class Slots {
     this.#most = most
   }
 
-  /** Does the work in its turn. What is aborted while it waits is never begun, and rejects with the reason. */
+  /**
+   * Runs the work when a slot is free. If the signal is aborted before that, the work is not started, and the promise
+   * rejects with the reason.
+   */
   async run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted()
     if (this.#used >= this.#most) await this.#turn(signal)

@@ -23,7 +23,7 @@ export class OpenAsks {
         ask(questions, from, { signal: call?.signal ?? session.signal })
     if (onAsk === undefined && confirmationPolicy?.enabled !== true) return
     this.handler = async (request) => {
-      // Two children may well use the same id for a call.
+      // Two subagents can use the same call id.
       const toolCallId = `${taskId}:${request.toolCallId ?? request.id}`
       const notes = [`asked by the subagent "${agent}" (${description})`, ...request.notes]
       this.#waiting.add(toolCallId)
@@ -35,7 +35,7 @@ export class OpenAsks {
     }
   }
 
-  /** Rejects the questions that still wait: the task has ended. */
+  /** Rejects the pending questions, because the task has ended. */
   withdraw(): void {
     for (const toolId of this.#waiting)
       this.#session.confirmations.withdraw(toolId, 'The task that asked has ended.')

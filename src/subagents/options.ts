@@ -22,7 +22,7 @@ export type AutoDelegation = {
   readonly enabled?: boolean
   /** Whether several agents run at the same time. */
   readonly autoParallel?: boolean
-  /** `false`: the model cannot give tasks to subagents; the tools `task` and `parallel_task` are not offered. */
+  /** `false`: the model cannot start subagents; the tools `task` and `parallel_task` are not offered. */
   readonly allowManualDelegation?: boolean
   /** The minimum confidence of a match, from 0 to 1. Default: 0.72. */
   readonly minConfidence?: number
@@ -34,17 +34,17 @@ export type SubagentFeatureOptions = {
   /** Directories with files of agents that tasks can be given to. */
   readonly agentDirs?: readonly string[]
   readonly workerAgents?: readonly WorkerAgentSpec[]
-  /** False: the agents of the project and of the user are not looked for. */
+  /** False: agents of the project and of the user are not discovered. */
   readonly discoverAgents?: boolean
   readonly delegation?: DelegationOptions
   readonly autoDelegation?: AutoDelegation
-  /** False: agents that are asked automatically are asked one after the other, whatever `autoDelegation` says. */
+  /** False: automatically consulted agents run one after the other, regardless of `autoDelegation`. */
   readonly autoParallel?: boolean
 }
 
-/** What the agent hands to its sessions. */
+/** What the agent passes to its sessions. */
 export type SubagentSetup = {
-  /** Creates the sessions of subagents; absent: there are none. */
+  /** Creates the sessions of subagents; absent: subagents are not available. */
   readonly children?: ChildMaker | undefined
 }
 

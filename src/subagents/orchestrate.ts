@@ -52,13 +52,13 @@ export type PipelineStage<Item> = (context: {
   readonly item: Item
 }) => StepSpec | null
 
-/** Runs steps; never rejects for one that failed. `begun` is called when the turn of the step has come. */
+/** Runs a step; never rejects for a failed one. `begun` is called when the step gets its slot. */
 export type StepRunner = (
   spec: StepSpec,
   options: { readonly signal: AbortSignal; begun(): void },
 ) => Promise<StepOutcome>
 
-/** Throws `TypeError` for what is not a step. */
+/** Throws `TypeError` for an invalid step. */
 export function assertSteps(specs: readonly StepSpec[]): void {
   const seen = new Set<string>()
   for (const [at, spec] of specs.entries()) {
@@ -114,14 +114,14 @@ export function withConflicts(outcomes: readonly StepOutcome[]): StepOutcome[] {
   })
 }
 
-/** A step that was not begun. */
+/** The outcome of a step that was not started. */
 export function failedStep({ taskId, agent }: StepSpec, error: unknown): StepOutcome {
   return { taskId, sessionId: '', agent, output: '', success: false, error: messageOf(error) }
 }
 
 /**
- * Each item through all stages; items do not wait for each other. A stage that fails, or takes too long, ends its item
- * with null.
+ * Runs each item through all stages; items do not wait for each other. A stage that fails or exceeds its time limit
+ * ends its item with null.
  */
 export function runPipeline<Item>(
   items: readonly Item[],
@@ -139,7 +139,7 @@ export function runPipeline<Item>(
         const outcome = await inTime(spec, timeoutMs, run)
         if (outcome === undefined) return null
         previous = outcome
-        // What failed is not built upon.
+        // Later stages must not build on a failed outcome.
         if (!outcome.success) break
       }
       return previous
@@ -156,12 +156,12 @@ function specFrom<Item>(
     if (spec === null) return null
     return problemOf(spec) === undefined ? spec : 'failed'
   } catch {
-    // A stage that throws ends its own item alone: null says so.
+    // A stage that throws ends only its own item, with null.
     return 'failed'
   }
 }
 
-/** The time that a step waits for others is not its own. */
+/** Runs a step with a time limit that starts when the step does, not while it waits for others. */
 async function inTime(spec: StepSpec, timeoutMs: number, run: StepRunner): Promise<StepOutcome | undefined> {
   const late = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -17,7 +17,7 @@ import {
 } from './orchestrate.js'
 import type { RunTasksOptions } from './tasks.js'
 
-/** Runs steps at the same time. */
+/** Runs steps concurrently. */
 export async function parallel(
   session: SubagentSession,
   specs: readonly StepSpec[],
@@ -34,7 +34,7 @@ export async function parallel(
   return { outcomes: withConflicts(outcomes), budget }
 }
 
-/** Runs steps at the same time, and remembers those that succeeded under the workflow's id until all have. */
+/** Runs steps concurrently, and remembers the successful ones under the workflow's id until all have succeeded. */
 export async function parallelResumable(
   session: SubagentSession,
   specs: readonly StepSpec[],
@@ -75,10 +75,13 @@ export async function pipeline<Item>(
 }
 
 const defaultTimeoutMs = 30_000
-/** The longest time a timer takes; with a longer one it fires at once. */
+/** The maximum delay of a timer; with a longer one, Node fires it at once. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** Runs as many steps at a time as there can be tasks: more would be refused, and here they can wait. */
+/**
+ * Runs at most as many steps at a time as tasks are allowed: further tasks would be refused, while steps can wait
+ * here.
+ */
 function stepRunner(
   session: SubagentSession,
 ): (spec: StepSpec, options?: RunTasksOptions) => Promise<StepOutcome> {
@@ -96,11 +99,11 @@ function stepRunner(
   }
 }
 
-/** A step whose text has changed is another step. */
+/** A step whose definition has changed counts as another step. */
 function digestOf({ taskId, agent, prompt, maxSteps, outputSchema, isolation }: StepSpec): string {
   const facts = JSON.stringify([
     ...[taskId, agent, prompt, maxSteps ?? null, outputSchema ?? null],
-    // Digests of steps without it stay as they were.
+    // Omitted if undefined, so that digests of steps without isolation do not change.
     ...(isolation === undefined ? [] : [isolation]),
   ])
   return createHash('sha256').update(facts).digest('hex')

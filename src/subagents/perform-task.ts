@@ -9,13 +9,13 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import { listProblems } from '../tool/problem.js'
 import type { TaskRecord, TaskStatus } from './task-record.js'
 
-/** What a task needs of the session that does it. */
+/** What a task needs from the session that performs it. */
 export interface TaskSession {
-  /** One run, with all its events; rejects as the run does. */
+  /** Performs one run and reports all its events; rejects if the run does. */
   ask(prompt: string, signal: AbortSignal, onEvent: (event: AgentEvent) => void): Promise<RunSummary>
-  /** What it has used so far, with those it handed work to. */
+  /** The usage so far, including that of its own subagents. */
   usage(): Usage
-  /** Ends everything it has left. Gives what was changed in its own worktree, if it had one. */
+  /** Ends everything that is left. Returns the changes in its own worktree, if it had one. */
   close(): Promise<TaskChanges | undefined>
 }
 
@@ -24,14 +24,14 @@ export type TaskWork = {
   readonly prompt: string
   readonly outputSchema?: JsonSchema | undefined
   readonly signal: AbortSignal
-  /** Makes the session; what it throws is how the task failed. */
+  /** Creates the session; if it throws, the task fails with that error. */
   open(): Promise<TaskSession>
   emit(event: AgentEvent): void
-  /** Writes the task to the log as it is. An error keeps the task from starting, or is how it failed. */
+  /** Writes the current state of the task to the log. If that fails, the task does not start, or fails. */
   keep(): Promise<void>
 }
 
-/** Does one task from its beginning to its end. Never rejects: what went wrong is in the outcome. */
+/** Performs one task. Never rejects: errors are in the outcome. */
 export async function performTask(work: TaskWork): Promise<TaskOutcome> {
   const { record, signal } = work
   const watch = new Watch(work)
@@ -86,7 +86,7 @@ async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
 function wordsOf(error: unknown, signal: AbortSignal): string {
   if (!signal.aborted) return messageOf(error)
   const { reason } = signal
-  // What an aborted run throws says less than the reason of the abort.
+  // The reason of the abort is more useful than what the aborted run throws.
   if (reason instanceof CapstanError || !(reason instanceof Error) || reason.name === 'AbortError')
     return 'aborted by parent'
   return reason.message
@@ -106,13 +106,13 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
   }
 }
 
-/** Follows a task: its progress, the last text of the agent, and the events about it. */
+/** Observes a task: its progress, the last text of the agent, and its events. */
 class Watch {
   readonly #work: TaskWork
   #rounds = 0
   #toolCalls = 0
   #totalTokens = 0
-  /** Of the whole task, once it has ended. */
+  /** The usage of the whole task, once it has ended. */
   usage: Usage = noUsage
   changes: TaskChanges | undefined
   /** The text of the current round. */
@@ -148,7 +148,7 @@ class Watch {
         break
       case 'text_delta':
         this.#saying += event.text
-        // A run that is cut off may still have produced text.
+        // An interrupted run may still have produced text.
         this.text = this.#saying
         break
       case 'tool_execution_start':
@@ -190,7 +190,7 @@ class Watch {
   }
 }
 
-/** The prompt of a task whose answer is read by a program. */
+/** Builds the prompt of a task whose answer must be JSON. */
 function askedForJson(prompt: string, schema: JsonSchema): string {
   return `${prompt}\n\nYour final answer must be one JSON value and nothing else: no words around it, no code fence. It must fit this JSON Schema:\n${JSON.stringify(schema)}`
 }
@@ -203,7 +203,7 @@ type StructuredAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string }
 
-/** The answer as data. Throws `TypeError` when the schema is none. */
+/** Parses the answer as data. Throws `TypeError` if the schema is invalid. */
 function readStructured(text: string, schema: JsonSchema): StructuredAnswer {
   const compiled = compileJsonSchema(schema)
   let value: unknown
@@ -217,7 +217,7 @@ function readStructured(text: string, schema: JsonSchema): StructuredAnswer {
   return { ok: false, problem: `\n${listProblems(checked.problems, value, 'the answer')}` }
 }
 
-/** Models put a fence around JSON even when the prompt forbids it. */
+/** Models put a code fence around JSON even when the prompt forbids it. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }

@@ -1,10 +1,10 @@
 import type { Budget } from '../loop/budget.js'
 import { BudgetExhaustedError } from '../loop/errors.js'
 
-/** Tokens that several tasks have together. */
+/** A number of tokens that several tasks share. */
 export type SharedTokens = { readonly limitTokens: number; consumedTokens: number }
 
-/** A budget with one more limit. It is a soft one: what is being asked when the tokens are used up is answered. */
+/** Adds a limit to a budget. It is a soft limit: a request that is active when the tokens are used up is finished. */
 export function sharedBudget(budget: Budget, tokens: SharedTokens): Budget {
   return {
     async beforeModel(estimatedTokens, request) {

@@ -3,8 +3,9 @@ import { type AgentDefinition, takesTasks } from './agent-definition.js'
 export type SuggestedAgent = { readonly agent: AgentDefinition; readonly confidence: number }
 
 /**
- * The agents whose work a prompt sounds like, the surest first. Words decide, nothing is asked: one that is named
- * counts most, the built-in ones by the words of their work, others by how many words of their description are there.
+ * Returns the agents that match a prompt, best match first. The match uses words only, without a model: an agent that
+ * is named has the highest confidence; built-in agents are matched by typical phrases, others by how many words of
+ * their description occur.
  */
 export function suggestAgents(prompt: string, agents: readonly AgentDefinition[]): SuggestedAgent[] {
   const text = prompt.toLowerCase()
@@ -50,7 +51,7 @@ const builtin: Readonly<Record<string, { readonly words: RegExp; readonly confid
   },
 }
 
-/** One, two, or more of its own words. */
+/** The confidence rises with one, two, or more words of the description. */
 function byDescription(description: string, text: string): number {
   const lower = description.toLowerCase()
   const words = new Set((lower.match(/[\p{L}\p{N}]{4,}/gu) ?? []).filter((word) => !common.has(word)))

@@ -1,6 +1,6 @@
 import { type NewTask, type SubagentTaskSnapshot, TaskRecord } from './task-record.js'
 
-/** The tasks of a session, the oldest ended ones forgotten first; active and held ones never are. */
+/** The tasks of a session. The oldest ended tasks are removed first; active and held ones never are. */
 export class TaskBoard {
   readonly #maxEnded: number
   readonly #now: () => number
@@ -36,7 +36,7 @@ export class TaskBoard {
     return this.list().filter((task) => task.pending)
   }
 
-  /** To be called when a task has ended. The first to end is the first to go. */
+  /** Called when a task has ended. Removes the tasks that ended first. */
   forget(): void {
     if (this.#maxEnded === Number.POSITIVE_INFINITY) return
     const ended = this.list()

@@ -5,7 +5,7 @@ import type { JsonValue } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
-/** A task as the log keeps it. */
+/** Converts a task to its note in the log. */
 export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
   const { parentSessionId: _, progress: __, output, structured, counters, usage, ...rest } = task
   const cut = output !== undefined && output.length > maxOutputLength
@@ -16,13 +16,13 @@ export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow'
     ...(usage !== undefined && { usage: { ...usage } }),
     ...(output !== undefined && { output: cut ? output.slice(0, maxOutputLength) : output }),
     ...(cut && { outputCut: true }),
-    // It was read from JSON.
+    // The value was parsed from JSON.
     ...(structured !== undefined && { structured: structured as JsonValue }),
     workflow: workflow ?? null,
   }
 }
 
-/** The record of a task in a log. */
+/** Restores a task from its note in the log. */
 export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTaskSnapshot {
   const { type: _, counters, usage, outputCut: __, workflow: ___, ...rest } = note
   const count = (name: string): number => {
@@ -42,7 +42,7 @@ export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTas
   }
 }
 
-/** What came of a task that has ended, here or in an earlier process. */
+/** The outcome of an ended task, of this process or an earlier one. */
 export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
   const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task
   return {
@@ -57,5 +57,5 @@ export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
   }
 }
 
-/** The whole output is in the log of the session that did the task. */
+/** The full output is in the log of the session that performed the task. */
 const maxOutputLength = 64 * 1024

@@ -2,7 +2,7 @@ import type { FeatureContext } from '../feature/feature-context.js'
 import type { JsonSchema } from '../tool/json.js'
 import type { ToolResult } from '../tool/tool-result.js'
 
-/** A task for another agent, as a host gives it. */
+/** A task for another agent, as a host defines it. */
 export type TaskOptions = {
   /** The name of the agent. Default: `general`. */
   readonly agent?: string

@@ -43,15 +43,15 @@ export type NewTask = Pick<
 >
 
 const noCounters: TaskCounters = { rounds: 0, toolCalls: 0, totalTokens: 0 }
-/** Enough to see what it is doing. */
+/** Enough to see the current work. */
 const maxProgress = 20
 
-/** One task, from the moment it was asked for. */
+/** One task, from the moment it was requested. */
 export class TaskRecord {
   readonly #controller = new AbortController()
   readonly #now: () => number
   #snapshot: SubagentTaskSnapshot
-  /** Settles when nothing of it is left; never rejects. */
+  /** Settles when nothing of the task is left; never rejects. */
   ended: Promise<TaskOutcome | undefined> = Promise.resolve(undefined)
 
   constructor(task: NewTask, now: () => number) {
@@ -67,7 +67,7 @@ export class TaskRecord {
     }
   }
 
-  /** A task of an earlier process. If it was active then, it ended with that process. */
+  /** Restores a task of an earlier process. If it was active then, it ended with that process. */
   static restored(snapshot: SubagentTaskSnapshot, now: () => number): TaskRecord {
     const record = new TaskRecord(snapshot, now)
     record.#snapshot = isPending(snapshot) ? interrupted(snapshot, now()) : snapshot
@@ -100,7 +100,7 @@ export class TaskRecord {
     this.#change({ counters, progress })
   }
 
-  /** An end is final. */
+  /** Ends the task. An ended task does not change any more. */
   finish(status: Exclude<TaskStatus, 'queued' | 'running'>, outcome: TaskOutcome, usage: Usage): void {
     if (!this.pending) return
     const { output, success, error, structured, counters } = outcome
@@ -115,7 +115,7 @@ export class TaskRecord {
     })
   }
 
-  /** False when it had ended already. */
+  /** Cancels the task; false if it had ended already. */
   cancel(why: string): boolean {
     if (!this.pending || this.signal.aborted) return false
     this.#controller.abort(new Error(why))

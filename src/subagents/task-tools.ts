@@ -33,14 +33,14 @@ const taskProperties = {
   isolation: words,
 } as const
 
-/** Hands a piece of work to another agent, or several pieces with `tasks`. */
+/** Gives a task to another agent, or several with `tasks`. */
 const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   name: 'task',
   description:
     'Give an agent work; it sees only your prompt. agent: explore (reads), general (edits, runs), plan, verification, review. background: answers later. isolation: worktree (returns a patch).',
   unlisted: ['subagent_type', 'tasks'],
   kind: 'other',
-  // A task has a time limit of its own.
+  // A task has its own time limit.
   ownTime: true,
   parameters: {
     type: 'object',
@@ -78,7 +78,7 @@ const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   },
 })
 
-/** Hands several pieces of work to agents that work at the same time. */
+/** Gives several tasks to agents that work concurrently. */
 const parallelTaskTool = builtInTool<Several>({
   name: 'parallel_task',
   description: 'Independent tasks at once; answers in their order. Fields as in task.',
@@ -103,7 +103,7 @@ async function performSeveral(tasks: readonly OneOfSeveral[], context: ToolCallC
   return together(await tasksOf(context).run(tasks.map(requestOf), signalOf(context)))
 }
 
-/** Checks what the short schema of an entry of `tasks` leaves open. */
+/** Checks what the short schema of an entry of `tasks` does not. */
 function oddIn(task: unknown, at: number): string | undefined {
   if (!isRecord(task)) return `tasks[${at}] must be an object.`
   if (task['prompt'] === undefined) return `tasks[${at}].prompt is required.`
@@ -123,7 +123,7 @@ function oddIn(task: unknown, at: number): string | undefined {
   return odd === undefined ? undefined : `tasks[${at}]: ${odd}`
 }
 
-/** The schema leaves the word open, to be short. */
+/** Checks the value of `isolation`, which the short schema leaves open. */
 function oddIsolation(given: unknown): string | undefined {
   return given === undefined || given === 'worktree' ? undefined : 'isolation must be "worktree".'
 }
@@ -182,7 +182,7 @@ function metadataOf(outcome: TaskOutcome): JsonObject {
     rounds: counters.rounds,
     tool_calls: counters.toolCalls,
     total_tokens: counters.totalTokens,
-    // It was read from JSON.
+    // The value was parsed from JSON.
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(changes !== undefined && {
       changes: {
@@ -207,5 +207,5 @@ function signalOf({ signal }: ToolCallContext): { readonly signal?: AbortSignal 
   return signal === undefined ? {} : { signal }
 }
 
-/** Both of them, in the order in which a model sees them. */
+/** Both tools, in the order in which a model sees them. */
 export const taskTools: readonly AnyGovernedTool[] = [taskTool, parallelTaskTool]

@@ -20,16 +20,16 @@ import { doneBy, noteOf, snapshotOf } from './task-notes.js'
 import type { SubagentTaskSnapshot, TaskRecord } from './task-record.js'
 import { arrivalText } from './task-text.js'
 
-/** A step of a workflow, which outlives the process under its name. */
+/** A step of a workflow, which is remembered by name across processes. */
 export type WorkflowStep = NonNullable<TaskNote['workflow']>
 
 export type RunTasksOptions = {
   readonly signal?: AbortSignal
-  /** The step of a workflow that it is. */
+  /** The workflow step that this task performs. */
   readonly workflow?: WorkflowStep
   /** Tokens that several tasks share: once they are used up, no further request is sent. */
   readonly budget?: SharedTokens
-  /** Called when its turn has come. */
+  /** Called when the task gets its slot. */
   begun?(): void
 }
 
@@ -41,7 +41,7 @@ function isReady(task: ReadyTask | TaskOutcome): task is ReadyTask {
   return 'request' in task
 }
 
-/** The outcome of a task that has no agent: no session was opened for it. */
+/** The outcome of a task whose agent does not exist: no session was opened for it. */
 function notBegun({ agent, description }: TaskRequest, error: AgentNotFoundError): TaskOutcome {
   return {
     taskId: '',
@@ -67,9 +67,9 @@ export class Tasks implements RuntimeTasks {
   readonly #arrived: TaskRecord[] = []
   /** The active and finished steps of workflows that have not ended. */
   readonly #steps = new Map<string, WorkflowStep>()
-  /** How many can be started without one of them being refused. */
+  /** How many tasks can be started without a refusal. */
   readonly maxAtOnce: number
-  /** Tasks of an earlier process, to be written once this one writes to the log. */
+  /** Tasks of an earlier process that are written once this process writes to the log. */
   #lost: TaskRecord[] = []
 
   constructor(session: SubagentSession, known: { readonly agents: AgentRegistry }, family?: TaskFamily) {
@@ -124,7 +124,7 @@ export class Tasks implements RuntimeTasks {
     return this.#board.get(taskId)?.snapshot()
   }
 
-  /** False when no such task is queued or active. Resolves when nothing of it is left. */
+  /** Cancels a task; false if no such task is queued or active. Resolves when nothing of it is left. */
   async cancel(taskId: string): Promise<boolean> {
     const task = this.#board.get(taskId)
     if (!task?.cancel('the task was cancelled')) return false
@@ -132,7 +132,7 @@ export class Tasks implements RuntimeTasks {
     return true
   }
 
-  /** Returns whether there were any. */
+  /** Cancels all tasks; returns whether there were any. */
   cancelAll(why: string): boolean {
     return this.#board.pending().filter((task) => task.cancel(why)).length > 0
   }
@@ -152,7 +152,7 @@ export class Tasks implements RuntimeTasks {
       .map((task) => ({ role: 'user', content: [{ type: 'text', text: arrivalText(task.snapshot()) }] }))
   }
 
-  /** Steps of a workflow that were done, here or by an earlier process. */
+  /** The completed steps of a workflow, of this process or an earlier one. */
   stepsDone(workflowId: string): readonly { readonly step: WorkflowStep; readonly outcome: TaskOutcome }[] {
     return [...this.#steps].flatMap(([taskId, step]) => {
       const task = this.#board.get(taskId)?.snapshot()
@@ -160,7 +160,7 @@ export class Tasks implements RuntimeTasks {
     })
   }
 
-  /** The workflow is over: started again under the same name, all its steps run again. */
+  /** Ends a workflow: if it is started again under the same name, all its steps run again. */
   async endWorkflow(workflowId: string): Promise<void> {
     for (const [taskId, { id }] of [...this.#steps]) {
       if (id !== workflowId) continue
@@ -194,7 +194,7 @@ export class Tasks implements RuntimeTasks {
     if (this.#session.setup.children === undefined) throw cannotDelegate()
   }
 
-  /** The task with its agent. Among several, an agent that does not exist fails its own task and no other. */
+  /** Resolves the agent of a task. In a call with several tasks, an unknown agent fails only its own task. */
   #findAgent(request: TaskRequest, amongSeveral: boolean): ReadyTask | TaskOutcome {
     this.#assertAble()
     try {
@@ -240,7 +240,7 @@ export class Tasks implements RuntimeTasks {
         return performTask(work)
       })
     } catch {
-      // It was stopped before its turn came: its outcome says so as for any other.
+      // The task was stopped before it got a slot: its outcome is reported like any other.
       return performTask(work)
     }
   }
@@ -275,7 +275,7 @@ export class Tasks implements RuntimeTasks {
           try {
             await child.close()
             const changes = tree && (await collectChanges(engine, tree))
-            // Its patch ends with the session, so a workflow that is resumed runs this step again.
+            // The patch is lost with the session, so a resumed workflow runs this step again.
             if (changes !== undefined && changes.files.length > 0) this.#steps.delete(record.id)
             return changes
           } finally {
@@ -303,7 +303,7 @@ export class Tasks implements RuntimeTasks {
     await this.#session.log.recorder?.note(noteOf(record.snapshot(), this.#steps.get(record.id)))
   }
 
-  /** No caller waits for it, and what the log says stays true without it. */
+  /** Writes a lost task to the log. No caller waits for it, and the log stays correct without it. */
   #saveLost(record: TaskRecord): void {
     this.#save(record).catch((error: unknown) =>
       this.#session.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) }),
@@ -321,7 +321,7 @@ export class Tasks implements RuntimeTasks {
     if (note.background && !this.#isReported(note.taskId)) this.#arrived.push(record)
   }
 
-  /** Only the conversation says what was reported to the model. */
+  /** Whether a task was reported to the model. Only the conversation records that. */
   #isReported(taskId: string): boolean {
     const mark = `<task-result task="${taskId}"`
     return this.#session.log.conversation.order.some(
@@ -332,9 +332,9 @@ export class Tasks implements RuntimeTasks {
   }
 }
 
-/** What was changed in a worktree, and where the workspace is not what the worktree was made from. */
+/** Collects the changes in a worktree, and the files in which the workspace differs from the worktree's base. */
 async function collectChanges({ workspace, authority }: Engine, tree: IsolatedTree): Promise<TaskChanges> {
-  // A patch has the old text of what it changes, which the parent must not read where a rule denies it.
+  // A patch contains the old text of what it changes, which the parent must not read if a rule denies it.
   const unreadable = unreadableFiles(authority.agent())
   const { files, patch, problem } = await tree.changes(
     (path) => unreadable?.denies(join(workspace.root, path)) ?? false,

@@ -31,7 +31,9 @@ import {
 } from './index.js'
 
 export type VerifyFeatureOptions = {
-  /** What must be true before a run is done: checks that run when the model says so; failures go back to it. */
+  /**
+   * The checks that must pass before a run is done. They run when the model ends its work; failures are sent to it.
+   */
   readonly verify?: VerifyRequirement
 }
 
@@ -44,7 +46,7 @@ const somethingToVerify: Check = (value) => {
     : '% asks for nothing: give it commands, or presets: true.'
 }
 
-/** Runs checks, keeps their reports, and holds runs to a requirement. */
+/** Runs checks, stores their reports, and requires checks to pass before a run ends. */
 export const verifyFeature: SessionFeature<Verification, VerifyFeatureOptions> = {
   name: 'verify',
   create: (session) => new Verification(session),
@@ -60,9 +62,9 @@ export const verifyFeature: SessionFeature<Verification, VerifyFeatureOptions> =
       somethingToVerify,
     ),
   },
-  /** Where evidence is asked for, an answer alone is not the end. */
+  /** With a requirement, an answer alone does not end the run. */
   checksAnswers: ({ options }) => options.verify !== undefined,
-  /** What can be checked is found before the model, or an agent that is asked first, works on it. */
+  /** The project's checks are found before the model, or an agent that is consulted first, can change them. */
   beforeRun(session) {
     const { verify } = session.options
     return verify && requirementOf(session, verify)
@@ -83,7 +85,7 @@ async function requirementOf(session: VerifySession, verify: VerifyRequirement) 
   }
 }
 
-/** `runtime.session.verify`: each command is a call of the caller, with the caller's authority. */
+/** `runtime.session.verify`: each command is a tool call with the caller's authority. */
 function verifyService(session: VerifySession, call: ServiceCall): RuntimeSession['verify'] {
   const { signal: outer, origin } = call.request
   return (subject, commands, given = {}) => {
@@ -103,7 +105,7 @@ function verifyService(session: VerifySession, call: ServiceCall): RuntimeSessio
 /** Runs the commands of checks, with the authority of a caller. */
 export type Verifier = {
   readonly origin: VerificationReport['origin']
-  /** `asModel`: the model brought the command, so it runs with the model's authority. */
+  /** `asModel`: the model may have written the command, so it runs with the model's authority. */
   bash(args: { readonly command: string; readonly timeout?: number }, asModel: boolean): Promise<Envelope>
   readonly signal: AbortSignal
 }
@@ -140,7 +142,7 @@ class Verification {
     return { report, text: failureMessage(report) }
   }
 
-  /** What a host had verified elsewhere. All of them or none. */
+  /** Records what a host verified elsewhere: all reports, or none if one is invalid. */
   async record(given: unknown): Promise<VerificationReport[]> {
     this.#session.assertOpen()
     const reports = readReports(given, this.#facts('host'))
@@ -153,7 +155,7 @@ class Verification {
     return projectRoot === undefined ? [] : findPresets(lookInside(projectRoot))
   }
 
-  /** For one run: looks at what is required when the model says that it is done. */
+  /** Creates the check of one run, which is called when the model ends its work. */
   async requirement(verify: VerifyRequirement): Promise<RequirementOfRun> {
     this.#requirement ??= new Requirement(verify, () => this.presets(), this.#before())
     const requirement = this.#requirement
@@ -162,14 +164,14 @@ class Verification {
     let attempts = 0
     return async (verifier) => {
       const report = await this.#run(requirement.subject, requirement.plan(), verifier)
-      // Only what the model can put right goes back to it: what could not be run is for a person.
+      // Only failures that the model can fix are sent to it; a check that could not run is for a user.
       if (report.status !== 'failed' || ++attempts >= requirement.maxAttempts) return undefined
       const text = failureMessage(report, requirement.maxAttempts - attempts)
       return { role: 'user', content: [{ type: 'text', text }] }
     }
   }
 
-  /** A longer list is not saved: a resumed session finds the checks again. */
+  /** A list that is too long is not saved: a resumed session finds the checks again. */
   async #saveOffer(found: readonly PresetCommand[]): Promise<void> {
     if (found.length > 0 && JSON.stringify(found).length <= maxOfferLength)
       await this.#session.log.recorder?.note({
@@ -178,11 +180,11 @@ class Verification {
       })
   }
 
-  /** What was there before the model's first work, when that was in another process. */
+  /** The checks that existed before the model's first work, if that was in another process. */
   #before(): Before | undefined {
     const { restored, options } = this.#session
-    // Checks that were there before run with the host's authority: a log that tools could have written does not say
-    // which those are.
+    // Checks that existed before run with the host's authority, so a log that tools could have written is not trusted
+    // to name them.
     if (restored?.offered !== undefined && options.trustStore === true) return restoredOffer(restored.offered)
     return restored?.messages.some(({ message }) => message.role === 'assistant') ? 'unknown' : undefined
   }
@@ -191,7 +193,7 @@ class Verification {
     const session = this.#session
     const emit: typeof session.emit = (event) => session.emit(event)
     const now = (): number => session.now()
-    // The run at the start, also when another has started by the end.
+    // Read at the start: another run may have started by the end.
     const facts = this.#facts(verifier.origin)
     emit({ type: 'verification_start', subject, checkCount: plan.commands.length })
     const checks = await runChecks(plan.commands, {
@@ -242,7 +244,7 @@ class Verification {
 
 const maxOfferLength = 256 * 1024
 
-/** With the host's authority, as for every direct call. */
+/** Runs checks with the host's authority, like every direct call. */
 export function hostVerifier(session: FeatureContext, given?: AbortSignal): Verifier {
   const closing = session.signal
   const signal = given === undefined ? closing : AbortSignal.any([given, closing])
@@ -256,7 +258,7 @@ export function hostVerifier(session: FeatureContext, given?: AbortSignal): Veri
   }
 }
 
-/** With the model's authority: rules apply, and the user is asked where they say so. */
+/** Runs a command with the model's authority: rules apply, and the user is asked if they require it. */
 async function bashOfModel(session: FeatureContext, args: unknown, signal: AbortSignal): Promise<Envelope> {
   const { gate } = await session.engine.open()
   const { envelope, fatal } = await gate.call({
@@ -269,7 +271,9 @@ async function bashOfModel(session: FeatureContext, args: unknown, signal: Abort
   return envelope
 }
 
-/** The model's tool, so that hooks on it see these calls too; the host's own where that one does not fit. */
+/**
+ * Returns the model's tool, so that hooks on it see these calls too, or the host's own if that one is not suitable.
+ */
 function bashFor(session: FeatureContext, timeoutMs: number | undefined): string {
   const own = session.tools.get('bash') !== undefined && (timeoutMs ?? 0) <= maxModelTimeoutMs
   return own ? 'bash' : 'host_bash'
@@ -277,7 +281,7 @@ function bashFor(session: FeatureContext, timeoutMs: number | undefined): string
 
 const maxModelTimeoutMs = 600_000
 
-/** Every report of the session so far. A session that never verified anything has none to look through. */
+/** All reports of the session. The feature is not created for a session that never verified anything. */
 function reportsOf(session: FeatureContext): readonly VerificationReport[] {
   const isStored = (session.restored?.reports.length ?? 0) > 0
   const verification = isStored ? session.use(verifyFeature) : session.peek(verifyFeature)

@@ -4,7 +4,7 @@ import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { VerificationError } from './errors.js'
 
-/** A command with nothing left out. */
+/** A command with its defaults applied. */
 export type CheckCommand = Required<Omit<VerificationCommand, 'timeoutMs' | 'cwd'>> &
   Pick<VerificationCommand, 'timeoutMs' | 'cwd'>
 
@@ -17,7 +17,7 @@ export function readSubject(value: unknown): string {
   throw new VerificationError(`The subject must be a text of 1 to ${maxTextLength} characters.`)
 }
 
-/** The commands as they will run. A text alone is a command without a name. */
+/** Reads commands. A plain string is a command without a name. */
 export function readCommands(given: unknown): CheckCommand[] {
   if (!Array.isArray(given)) throw new VerificationError('The commands must be a list.')
   if (given.length > maxCommands)
@@ -58,7 +58,7 @@ function readCommand(given: unknown, at: number): CheckCommand {
   }
 }
 
-/** `definition` is what a preset adds for people. */
+/** `definition` is what a preset adds for users. */
 const known = ['id', 'kind', 'description', 'command', 'required', 'timeoutMs', 'cwd', 'definition']
 
 function textOf(
@@ -78,7 +78,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0
 }
 
-/** The shell would follow it anywhere; where links lead is for the sandbox. */
+/** Rejects a `cwd` outside the workspace, because the shell would follow it. Links are checked by the sandbox. */
 function refuseOutside(cwd: string, at: number): void {
   if (cwd.startsWith('/') || cwd.split('/').includes('..'))
     throw new VerificationError(

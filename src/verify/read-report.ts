@@ -27,7 +27,7 @@ const maxTextLength = 20_000
 const maxReportLength = 256 * 1024
 const statuses = ['passed', 'failed', 'needs_review', 'skipped'] as const
 
-/** One report or several, checked and copied: nothing is taken that does not say what it is. */
+/** Reads one report or several. Each is validated and copied. */
 export function readReports(given: unknown, facts: Facts): VerificationReport[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given]
   if (list.length > maxReports)
@@ -35,13 +35,13 @@ export function readReports(given: unknown, facts: Facts): VerificationReport[] 
   return list.map((one, at) => readReport(one, Array.isArray(given) ? `reports[${at}]` : 'The report', facts))
 }
 
-/** A report of our own that was kept; undefined when it is none. */
+/** Reads a saved report of this package; undefined if it is invalid. */
 export function restoredReport(value: unknown): VerificationReport | undefined {
   if (!isRecord(value)) return undefined
   const { origin, at_ms, run_id } = value
   try {
     return readReport(value, 'The report', {
-      // A report that does not name the host as its origin is not taken as the host's.
+      // A report without the host as its origin does not count as the host's.
       origin: origin === 'host' ? 'host' : 'model',
       at_ms: typeof at_ms === 'number' ? at_ms : 0,
       ...(typeof run_id === 'string' && { run_id }),
@@ -74,7 +74,7 @@ function readReport(value: unknown, where: string, facts: Facts): VerificationRe
   return report
 }
 
-/** A report may be more careful than its checks, never more confident. */
+/** A report can have a stricter status than its checks, never a better one. */
 function agreed(
   status: unknown,
   made: VerificationStatus,

@@ -2,10 +2,10 @@ import type { VerificationSummary } from '../loop/events.js'
 import type { VerificationReport } from '../store/verification.js'
 import { standingReports, summarise } from './summary.js'
 
-/** Reports that something else has taken the place of are given up beyond this many. */
+/** The maximum number of reports. Above it, the oldest ones that a later report replaces are removed. */
 const maxReports = 1_000
 
-/** What was verified in a session, in order. */
+/** The verification reports of a session, in order. */
 export class ReportList {
   #reports: VerificationReport[] = []
 

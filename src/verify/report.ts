@@ -3,7 +3,7 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 
 const reportSchema = 'capstan.verification_report.v1'
 
-/** A report from its checks. `risks` are those that belong to no check. */
+/** Creates a report from its checks. `risks` are those that belong to no check. */
 export function reportOf(
   facts: Pick<VerificationReport, 'subject' | 'origin' | 'at_ms' | 'run_id'>,
   checks: readonly VerificationCheck[],
@@ -22,7 +22,10 @@ export function reportOf(
   }
 }
 
-/** A required check that failed fails all. An unknown one, or an optional one not passed, needs a review. */
+/**
+ * A failed required check fails the report. A required check with an unknown result, or an optional one that did not
+ * pass, requires a review.
+ */
 function statusOf(checks: readonly VerificationCheck[], risks: readonly string[] = []): VerificationStatus {
   if (checks.some(({ required, status }) => required && status === 'failed')) return 'failed'
   if (checks.some(isPending)) return 'needs_review'
@@ -31,7 +34,7 @@ function statusOf(checks: readonly VerificationCheck[], risks: readonly string[]
   return risks.length > 0 ? 'needs_review' : 'skipped'
 }
 
-/** Required, and not known to hold or to fail. */
+/** Whether a check is required and its result is unknown. */
 export function isPending({ required, status }: VerificationCheck): boolean {
   return required && (status === 'needs_review' || status === 'skipped')
 }

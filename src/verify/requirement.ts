@@ -25,11 +25,11 @@ const defaultSubject = 'required checks'
 /** The commands to run, and warnings about them. */
 export type Plan = {
   readonly commands: readonly CheckCommand[]
-  /** By the id of the command. */
+  /** Warnings by the id of the command. */
   readonly doubts: ReadonlyMap<string, string>
-  /** The ids of those that came, or were changed, while the work was done: the model may have written them. */
+  /** The ids of commands that were added or changed during the work: the model may have written them. */
   readonly brought: ReadonlySet<string>
-  /** About no command at all. */
+  /** Risks that belong to no command. */
   readonly risks: readonly string[]
 }
 
@@ -37,9 +37,9 @@ export type Plan = {
 export type Before = readonly PresetCommand[] | 'unknown'
 
 /**
- * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when
- * the work is done is still required, and one whose script was changed meanwhile is run with a doubt. What was
- * not there before is the model's.
+ * The requirement of a session. It remembers the checks that the project had before the work began: a check that was
+ * removed since is still required, and one whose script was changed is run with a warning. A check that was added
+ * since may be the model's.
  */
 export class Requirement {
   readonly #option: VerifyRequirement
@@ -49,7 +49,7 @@ export class Requirement {
   readonly #before: Before | undefined
   #hasLooked = false
 
-  /** `before`: of a session that is resumed. Absent: no model has worked in it yet. */
+  /** `before`: the earlier checks of a resumed session. Absent: no model has worked in it yet. */
   constructor(option: VerifyRequirement, findPresets: () => readonly VerificationPreset[], before?: Before) {
     this.#option = option
     this.#findPresets = findPresets
@@ -65,8 +65,8 @@ export class Requirement {
   }
 
   /**
-   * Before any work begins. What is there later may be the model's, in later runs and processes too. Gives what was
-   * there when this is the first look of the session.
+   * Finds the checks before any work begins; checks that appear later, also in later runs and processes, may be the
+   * model's. Returns the checks if this is the first search of the session.
    */
   look(): readonly PresetCommand[] | undefined {
     if (this.#hasLooked) return undefined
@@ -117,7 +117,7 @@ export class Requirement {
   }
 }
 
-/** What was written down of an offer; `unknown` when it cannot be read. */
+/** Restores the saved checks; `unknown` if they are invalid. */
 export function restoredOffer(kept: readonly unknown[]): Before {
   try {
     return readCommands(kept).map((command, at) => {
@@ -140,14 +140,14 @@ function is(definition: string | undefined): string {
   return definition === undefined ? 'and is gone' : `and is ${JSON.stringify(definition.slice(0, 200))}`
 }
 
-/** A check with what is doubtful about it. */
+/** Adds a warning to a check. */
 export function withDoubt(check: VerificationCheck, doubt: string | undefined): VerificationCheck {
   if (doubt === undefined) return check
   const { residual_risk } = check
   return { ...check, residual_risk: residual_risk === undefined ? doubt : `${residual_risk} ${doubt}` }
 }
 
-/** The message to the model when it said that it is done, and checks fail. */
+/** The message to the model when it ends its work and checks fail. */
 export function failureMessage({ checks }: VerificationReport, attemptsLeft?: number): string {
   const failed = checks.filter(({ status, required }) => required && status === 'failed')
   const again =

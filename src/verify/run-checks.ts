@@ -19,7 +19,10 @@ export type CheckParts = {
   now(): number
 }
 
-/** Runs the commands one after the other. A failure stops no later one; an abort stops all, and each says so. */
+/**
+ * Runs the commands one after the other. A failure does not stop later ones; an abort skips all that remain, and each
+ * check reports that.
+ */
 export async function runChecks(
   commands: readonly CheckCommand[],
   parts: CheckParts,
@@ -72,13 +75,16 @@ async function runCheck(command: CheckCommand, parts: CheckParts): Promise<Verif
   }
 }
 
-/** In its directory, said in the command itself: so it is judged, shown and recorded like every other. */
+/**
+ * Adds the change of directory to the command itself, so that it is judged, shown and recorded like every other
+ * command.
+ */
 function textOf({ command, cwd }: CheckCommand): string {
   return cwd === undefined || cwd === '.' ? command : `cd ${quoted(cwd)} || exit 125\n${command}`
 }
 
 function quoted(path: string): string {
-  // A directory that looks like an option is still a directory.
+  // A path that starts with a dash must not be read as an option.
   const safe = path.startsWith('-') ? `./${path}` : path
   return `'${safe.replaceAll("'", `'\\''`)}'`
 }
@@ -106,7 +112,7 @@ function cancelled(command: CheckCommand, why: string): VerificationCheck {
   }
 }
 
-/** Refused, or answered without running: nothing is known. */
+/** The command was refused or did not run: its result is unknown. */
 function notRun(command: CheckCommand, envelope: Envelope): VerificationCheck {
   const words =
     envelope.type === 'error'
@@ -123,7 +129,7 @@ function notRun(command: CheckCommand, envelope: Envelope): VerificationCheck {
 
 const maxReasonLength = 1_000
 
-/** What a long command gave comes as a head with its size. */
+/** The output of a long command is an object with its head and its size. */
 function outputText(envelope: Envelope): string {
   if (envelope.type === 'output' && isRecord(envelope.data) && typeof envelope.data['head'] === 'string')
     return envelope.data['head']
@@ -133,10 +139,13 @@ function outputText(envelope: Envelope): string {
 const headLength = 2_000
 const tailLength = 6_000
 
-/** Puts a text aside and gives the path of its file. */
+/** Writes a text to a scratch file and returns its path. */
 type KeepOutput = (label: string, text: string) => Promise<string>
 
-/** The beginning and the end of an output, where failures show, with the whole in a file when that is not all. */
+/**
+ * Returns the beginning and the end of an output, where failures are visible; a longer output is also written to a
+ * file.
+ */
 async function evidenceOf(
   text: string,
   known: { readonly bytes?: number; readonly path?: string },
@@ -151,7 +160,7 @@ async function evidenceOf(
   return { head, tail, bytes, ...omitUndefined({ output_path: path }) }
 }
 
-/** Without the half of a character at either end. */
+/** Removes half a surrogate pair at either end. */
 function wholeCharacters(text: string): string {
   return text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
 }

@@ -6,8 +6,8 @@ import { VerificationError } from './errors.js'
 import { isPending } from './report.js'
 
 /**
- * How things stand by these reports. All of them are counted; what they say is taken from the last about each subject,
- * so that what failed and was put right is right.
+ * Summarizes reports. All of them are counted; the status comes from the last report of each subject, so that a
+ * failure that was fixed later does not count.
  */
 export function summarise(reports: readonly VerificationReport[]): VerificationSummary {
   const standing = standingReports(reports)
@@ -24,13 +24,13 @@ export function summarise(reports: readonly VerificationReport[]): VerificationS
   }
 }
 
-/** The last report about each subject. What a model had checked takes nothing back that the host found. */
+/** Returns the last report of each subject. A report of the model does not replace one of the host. */
 export function standingReports(reports: readonly VerificationReport[]): VerificationReport[] {
   const bySubject = new Map<string, VerificationReport>()
   for (const report of reports) {
     if (report.origin === 'host') bySubject.delete(keyOf('model', report))
     const key = keyOf(report.origin, report)
-    // The order is that of the latest.
+    // Deleted first, so that the order is that of the latest reports.
     bySubject.delete(key)
     bySubject.set(key, report)
   }
@@ -102,7 +102,7 @@ function readSummary(given: unknown): VerificationSummary {
     if (!Array.isArray(list) || list.some((one) => typeof one !== 'string'))
       throw invalid(`${name} is not a list of texts`)
   }
-  // Every field was looked at.
+  // Every field was checked above.
   return value as unknown as VerificationSummary
 }
 

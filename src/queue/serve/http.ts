@@ -30,7 +30,7 @@ export interface QueueDoor {
 const minTokenLength = 16
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** Lets workers of other processes ask for tasks: `POST /v1/<method>` with JSON and a bearer token. */
+/** Serves tasks to workers in other processes: `POST /v1/<method>` with JSON and a bearer token. */
 export async function serveHttp(board: TaskBoard, options: ServeQueueOptions): Promise<QueueDoor> {
   const { token, port = 0, host = '127.0.0.1', allowRemote = false } = options
   if (typeof token !== 'string' || token.length < minTokenLength)
@@ -70,7 +70,7 @@ async function answer(
   }
 }
 
-/** Before anything of the body is read. A page in a browser has no business here, whatever it knows. */
+/** Checks a request before its body is read. Requests from browser pages are refused even with a valid token. */
 function refuse(
   { method, url = '', headers }: IncomingMessage,
   token: string,

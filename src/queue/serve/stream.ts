@@ -13,12 +13,12 @@ export type WorkerStreams = { readonly input: StreamLike; readonly output: Strea
 const maxLineLength = 8 * 1024 * 1024
 
 /**
- * Serves one worker over a pair of streams, a JSON object a line: `{ id, method, params }` and back `{ id, result }` or
- * `{ id, error }`. When they end, the worker is gone, and what it had goes to another at once. Gives what ends it from
- * here.
+ * Serves one worker over a pair of streams, one JSON object per line: `{ id, method, params }`, answered by `{ id,
+ * result }` or `{ id, error }`. When the streams end, the worker counts as disconnected, and its tasks go to other
+ * workers at once. Returns a function that stops serving.
  */
 export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: string): () => void {
-  // The streams of Node that the type describes.
+  // The type describes Node streams.
   const [input, output] = [streams.input as Readable, streams.output as Writable]
   const gone = new AbortController()
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
@@ -29,7 +29,7 @@ export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: st
     lines.close()
     void board.abandon(worker)
   }
-  // A line is kept until it ends, so one without an end would fill the memory.
+  // A line is buffered until it ends, so an endless line would fill the memory.
   let unfinished = 0
   const count = (chunk: Buffer | string): void => {
     const at = chunk.lastIndexOf('\n')

@@ -5,22 +5,22 @@ import { QueueError } from '../errors.js'
 import { readLane } from '../lane.js'
 import { readCompletion } from '../worker-result.js'
 
-/** What workers may ask. */
+/** The methods that workers can call. */
 const workerMethods = ['claim', 'start', 'heartbeat', 'complete', 'release'] as const
 export type WorkerMethod = (typeof workerMethods)[number]
 
-/** The worker, as far as the connection knows. */
+/** What the connection knows about the worker. */
 export type Asker = {
-  /** In place of the name that it gives itself. */
+  /** Replaces the name that the worker sends. */
   readonly worker?: string
-  /** Aborted when the answer is not waited for any longer. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal
 }
 
 const maxTasks = 100
 const maxWaitMs = 30_000
 
-/** Answers one request of a worker, whatever way it came. Throws for what cannot be understood. */
+/** Answers one request of a worker, over any transport. Throws for a request that cannot be parsed. */
 export async function answerWorker(
   board: TaskBoard,
   method: string,

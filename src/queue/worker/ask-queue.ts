@@ -9,11 +9,11 @@ import { QueueError } from '../errors.js'
 import type { WorkerStreams } from '../serve/stream.js'
 import type { WorkerMethod } from '../serve/worker-protocol.js'
 
-/** The queue as a worker reaches it. */
+/** The queue as a worker uses it. */
 export interface Queue {
-  /** Rejects with a `QueueError` when asking again would not help. */
+  /** Sends a request. Rejects with a `QueueError` when a retry would not help. */
   ask(method: WorkerMethod, params: object, signal?: AbortSignal): Promise<unknown>
-  /** Settles when the queue is gone and will not come back. */
+  /** Settles when the queue has disconnected permanently. */
   readonly closed: Promise<void>
   close(): void
 }
@@ -41,7 +41,7 @@ export function askOverHttp({ url, token }: { readonly url: string; readonly tok
 }
 
 export function askOverStreams(streams: WorkerStreams): Queue {
-  // The streams of Node that the type describes.
+  // The type describes Node streams.
   const [input, output] = [streams.input as Readable, streams.output as Writable]
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let count = 0
@@ -59,7 +59,7 @@ export function askOverStreams(streams: WorkerStreams): Queue {
       resolve()
     })
   })
-  // The end of the lines shows it as well.
+  // The end of the lines reports this as well.
   output.on('error', () => lines.close())
   return {
     closed,

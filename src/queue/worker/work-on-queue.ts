@@ -24,9 +24,9 @@ export type QueueWorkerOptions = {
   readonly lanes?: readonly Lane[]
   /** How many tasks run at once. Default: 1. */
   readonly concurrency?: number
-  /** The name of the worker, shown to people who look at tasks. */
+  /** The name of the worker, shown to users who look at tasks. */
   readonly name?: string
-  /** When it is aborted, no further task is taken, and active ones are finished. */
+  /** When it is aborted, the worker claims no further task and finishes its active ones. */
   readonly signal?: AbortSignal
 } & (
   | { readonly url: string; readonly token: string }
@@ -82,7 +82,7 @@ async function workAlone(
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof QueueError) throw error
-      // A queue that restarts is there again soon.
+      // A queue that restarts is soon reachable again.
       await pause(Math.min(5_000, 100 * 2 ** failures++), signal)
     }
   }
@@ -99,7 +99,7 @@ async function perform(queue: Queue, task: ClaimedTask, handler: TaskHandler | u
       (answer) => {
         if (isRecord(answer) && Array.isArray(answer['lost']) && answer['lost'].includes(taskId)) lost.abort()
       },
-      // The lease says when it was one too many.
+      // A failed heartbeat needs no handling: the lease expires if too many fail.
       () => undefined,
     )
   }, leaseMs / 3)
@@ -126,6 +126,6 @@ async function doTask(
 
 function readTasks(answer: unknown): ClaimedTask[] {
   const tasks = isRecord(answer) ? answer['tasks'] : undefined
-  // The queue is the worker's own host; what it sends was written from the same type.
+  // The queue belongs to the worker's own host and serializes the same type.
   return Array.isArray(tasks) ? (tasks as ClaimedTask[]) : []
 }

@@ -10,7 +10,7 @@ import { AgentFileError } from './errors.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The value of the first of these names that is there. */
+/** Returns the value of the first of these names that is present. */
 export function fieldOf(fields: Fields, ...names: readonly string[]): unknown {
   const name = names.find((one) => fields[one] !== undefined && fields[one] !== null)
   return name === undefined ? undefined : fields[name]
@@ -31,7 +31,7 @@ export function textField(fields: Fields, name: string): string | undefined {
   return given.trim() === '' ? undefined : given.trim()
 }
 
-/** True, or not said. */
+/** Reads an optional boolean field. */
 export function flagField<Name extends string>(
   fields: Fields,
   name: Name,
@@ -60,7 +60,10 @@ export function stepsOf(given: unknown): Pick<AgentDefinition, 'maxSteps'> {
   return { maxSteps: given }
 }
 
-/** `provider/model`, or the two apart. Names of one word belong to other systems, and leave the model as it is. */
+/**
+ * Reads `provider/model`, as one string or as two fields. A single word is a name of another system; it is reported,
+ * and the session's model is used.
+ */
 export function modelOf(given: unknown, problems: string[]): Pick<AgentDefinition, 'model'> {
   if (given === undefined || given === 'inherit') return {}
   const name =
@@ -76,7 +79,7 @@ export function modelOf(given: unknown, problems: string[]): Pick<AgentDefinitio
 
 const decisions = ['allow', 'deny', 'ask'] as const
 
-/** `permissions` as they are written: lists of rules, a plain name being all of a tool. */
+/** Reads `permissions`: lists of rules, in which a plain name means the whole tool. */
 export function permissionsOf(given: unknown): PermissionPolicy | undefined {
   if (given === undefined) return undefined
   if (!isRecord(given)) throw new AgentFileError('permissions must have lists: allow, ask, deny')
@@ -97,7 +100,7 @@ export function permissionsOf(given: unknown): PermissionPolicy | undefined {
   }
 }
 
-/** `manifest`: what the agent asks for, and rules that come with it. */
+/** Reads `manifest`: what the agent requires, and its rules. */
 export function manifestOf(given: unknown): Pick<AgentDefinition, 'manifest'> {
   if (given === undefined) return {}
   if (!isRecord(given)) throw new AgentFileError('manifest must have the fields requires and permissions')
@@ -117,7 +120,10 @@ export function manifestOf(given: unknown): Pick<AgentDefinition, 'manifest'> {
   }
 }
 
-/** The tools and rules of an agent: those it names and no others; what it disallows is denied whatever else is said. */
+/**
+ * Reads the tools and rules of an agent. Only the listed tools are offered; disallowed tools are denied regardless of
+ * other rules.
+ */
 export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permissions'> {
   const named = fieldOf(fields, 'tools', 'allowedTools', 'allowed_tools', 'allowed-tools')
   const barred = rulesOf(
@@ -130,8 +136,8 @@ export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permi
   if (allowed === undefined && written === undefined && barred.length === 0) return {}
   const deny = [...new Set([...(written?.deny ?? []), ...barred])]
   const own: PermissionPolicy = {
-    // With a list of tools nothing else is allowed; with rules of its own, or with denies alone, what they leave open
-    // stays open.
+    // A list of tools denies everything else. Without one, calls that no rule of the agent matches are not restricted
+    // by it.
     ...(allowed === undefined
       ? written === undefined && { defaultDecision: 'allow' }
       : { defaultDecision: 'deny' }),
@@ -147,7 +153,7 @@ export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permi
   }
 }
 
-/** Throws for rules that cannot be used. */
+/** Throws if the rules are invalid. */
 export function checked(policy: PermissionPolicy): PermissionPolicy {
   try {
     compilePolicy(policy)

@@ -21,7 +21,7 @@ import { confirmationInheritances, workerAgent } from './worker-spec.js'
 
 export type AgentText = {
   readonly text: string
-  /** The name of the file without its ending. */
+  /** The file name without its extension. */
   readonly stem: string
   readonly format: 'markdown' | 'yaml'
 }
@@ -29,9 +29,9 @@ export type AgentText = {
 export type ParsedAgent = { readonly agent: AgentDefinition; readonly problems: readonly string[] }
 
 /**
- * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. Without a prompt, the
- * description is the prompt. One with a `kind` is a worker. Throws {@link AgentFileError} or `YamlError` for what
- * cannot be used: half an agent would do more than it was meant to.
+ * Parses an agent file: YAML, or Markdown with front matter and the prompt as its body. Without a prompt, the
+ * description is the prompt. A file with a `kind` defines a worker. Throws {@link AgentFileError} or `YamlError` for
+ * an invalid file: an agent of which only parts were read could do more than intended.
  */
 export function parseAgentFile(
   { text, stem, format }: AgentText,
@@ -45,7 +45,7 @@ export function parseAgentFile(
     return { agent: workerAgent(spec, known), problems }
   }
   const description = textField(fields, 'description')
-  // An agent that only has a description works by it.
+  // An agent without a prompt uses its description as the prompt.
   const prompt = written === '' ? description : written
   if (prompt === undefined) throw new AgentFileError('it has no prompt and no description; write one of them')
   const mode = wordField(fieldOf(fields, 'mode'), 'mode', ['primary', 'subagent', 'all'])
@@ -73,7 +73,10 @@ export function parseAgentFile(
   }
 }
 
-/** Fields that restrict: a name that is nearly one of them was meant to be it. */
+/**
+ * Fields that restrict an agent: an unknown field with a similar name is an error, because it is probably a
+ * misspelling.
+ */
 const restricting = [
   'tools',
   'allowedTools',
@@ -91,7 +94,7 @@ const restricting = [
   'confirmation_inheritance',
   'confirmationInheritance',
 ]
-/** Each of them once. */
+/** One spelling of each of them. */
 const plainNames = [
   'tools',
   'allowedTools',
@@ -113,10 +116,10 @@ const others = [
   'caller',
   'kind',
 ]
-/** For people, or for other systems, and harmless to leave out. */
+/** Fields for users or for other systems, which are ignored silently. */
 const silent = ['color', 'icon', 'version', 'author', 'license', 'tags', 'metadata', 'category']
 
-/** Of other systems: known not to be misspelt, and without effect. */
+/** Fields of other systems: they are not misspellings, and have no effect. */
 const foreign = ['permissionMode', 'mcpServers', 'hooks', 'skills', 'memory', 'background', 'effort']
 
 function oddFields(fields: Fields, lines: ReadonlyMap<string, number>): string[] {

@@ -8,13 +8,13 @@ import { parseAgentFile } from './parse-agent-file.js'
 export type ReadAgents = {
   readonly agents: readonly AgentDefinition[]
   readonly problems: readonly string[]
-  /** Files that gave no agent. A search for an agent that is not there reports them. */
+  /** Files that could not be read as agents. The error for a missing agent reports them. */
   readonly unread: readonly UnreadAgent[]
 }
 
 /**
- * The agents of a directory that a host names, of each name the first. Read at once; problems with a file are reported,
- * and the others count.
+ * Reads the agents of a directory that the host names; of two with the same name, the first. Synchronous. Problems of
+ * a file are reported, and the other files are used.
  */
 export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
   if (!isDirectory(path)) {
@@ -24,7 +24,7 @@ export function readAgentDirectory(path: string, known: readonly AgentDefinition
   return readDirectories([{ path, trees: [path] }], known)
 }
 
-/** The user's own agents: in `agents` below `~/.capstan`, and where other systems have theirs. */
+/** Reads the user's own agents, from `agents` in `~/.capstan` and from the directories of other systems. */
 export function readUserAgents(userDir: string, known: readonly AgentDefinition[]): ReadAgents {
   const others = basename(userDir) === '.capstan' ? ['.agents', '.claude'] : []
   const paths = [userDir, ...others.map((name) => join(dirname(userDir), name))]
@@ -36,7 +36,9 @@ export function readUserAgents(userDir: string, known: readonly AgentDefinition[
   )
 }
 
-/** Agents that came with the project, the nearest first. The user did not choose them: see {@link askingFirst}. */
+/**
+ * Reads the agents that came with the project, nearest first. The user did not choose them: see {@link askingFirst}.
+ */
 export function readProjectAgents(root: string, known: readonly AgentDefinition[]): ReadAgents {
   const directories = projectDirectories(root)
     .reverse()
@@ -77,7 +79,7 @@ function readDirectories(
   function read({ path, text }: { readonly path: string; readonly text: string }): void {
     const format = /\.md$/i.test(path) ? 'markdown' : 'yaml'
     const stem = stemOf(path)
-    // A README next to agents is not a problem. It is one for a caller that wants an agent of its name.
+    // A README next to agents is not an error. It is reported only if an agent of that name is requested.
     if (format === 'markdown' && !/^\ufeff?---[ \t]*\r?\n/.test(text)) {
       const problem = `${path} is not an agent: it does not begin with fields between two lines of ---`
       unread.push({ names: [stem], problem, onlyByName: true })
@@ -99,15 +101,16 @@ function stemOf(path: string): string {
   return basename(path).replace(/\.[^.]*$/, '')
 }
 
-/** The name that a file gives itself, also where the rest of it cannot be read. */
+/** The name that a file states, even if the rest of it is invalid. */
 function nameWritten(text: string): string[] {
   const [, name] = /^[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9._:-]+)/m.exec(text) ?? []
   return name === undefined ? [] : [name]
 }
 
 /**
- * An agent of a project as a session of its own, without a parent whose rules limit it: what its rules would allow is
- * asked about. For a task this is not needed, since its permissions are a subset of the caller's.
+ * Changes an agent of a project for a session of its own, which has no parent whose rules limit it: calls that its
+ * rules would allow require approval. A task does not need this, because its permissions are a subset of the
+ * caller's.
  */
 export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDefinition {
   if (permissions === undefined) return agent
@@ -117,7 +120,7 @@ export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDe
     permissions: {
       ...rest,
       ask: [...new Set([...ask, ...allow])],
-      // Left out, reading the workspace is allowed and the rest is asked about.
+      // Without a default, reading the workspace is allowed, and everything else requires approval.
       ...(defaultDecision !== undefined && defaultDecision !== 'allow' && { defaultDecision }),
     },
   }

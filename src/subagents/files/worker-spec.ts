@@ -40,7 +40,7 @@ export type WorkerAgentSpec = {
   readonly confirmationInheritance?: (typeof confirmationInheritances)[number]
 }
 
-/** Fields of other agents that name tools. */
+/** Tool fields of other agents, which workers do not have. */
 const toolFields = [
   'tools',
   'allowedTools',
@@ -52,7 +52,7 @@ const toolFields = [
   'manifest',
 ]
 
-/** The agents that kinds of workers are like. */
+/** The built-in agent that each kind of worker is based on. */
 const likeness: Readonly<Record<WorkerKind, string | undefined>> = {
   read_only: 'explore',
   planner: 'plan',
@@ -63,8 +63,8 @@ const likeness: Readonly<Record<WorkerKind, string | undefined>> = {
 }
 
 /**
- * Makes an agent of a specification. What its kind may not, it may not either. `known` are the agents to be like.
- * Throws {@link AgentFileError}.
+ * Creates an agent from a specification. It has no permission that its kind does not have. `known` contains the
+ * agents that kinds are based on. Throws {@link AgentFileError}.
  */
 export function workerAgent(
   spec: WorkerAgentSpec | Fields,
@@ -109,7 +109,7 @@ export function workerAgent(
   }
 }
 
-/** Rules of its own take the place of those of its kind, as far as its kind may do what they let pass. */
+/** The worker's own rules replace those of its kind, but only within what the kind allows. */
 function rulesFor(
   own: PermissionPolicy | undefined,
   base: PermissionPolicy | undefined,
@@ -119,7 +119,7 @@ function rulesFor(
   const kindly = (rules: readonly string[]): string[] =>
     withinAllows(rules, base.allow ?? []).filter((rule) => !deny.includes(rule))
   const { ask = [], allow = base.allow ?? [] } = own
-  // Not stated is stricter than an allow: reading the workspace is open, and the rest is asked about.
+  // No default is stricter than `allow`: reading the workspace is allowed, and everything else requires approval.
   const fallback =
     base.defaultDecision === undefined
       ? withoutAllow(own.defaultDecision)
@@ -132,7 +132,10 @@ function rulesFor(
   }
 }
 
-/** What is allowed of these rules: those about a wholly allowed tool; for a whole tool, what is allowed of it. */
+/**
+ * Limits rules to what is allowed: keeps a rule whose tool is allowed entirely; replaces a rule for a whole tool by
+ * the allowed rules of that tool.
+ */
 function withinAllows(rules: readonly string[], allowed: readonly string[]): string[] {
   const found = rules.flatMap((rule) => {
     if (allowed.includes(rule) || allowed.includes(toolIn(rule))) return [rule]

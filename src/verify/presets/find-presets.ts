@@ -14,14 +14,14 @@ import {
 
 const kinds: readonly Kind[] = [nodeKind, rustKind, pythonKind, goKind, makeKind]
 
-/** How far down projects are looked for, and in how many directories: a look must be short. */
+/** The maximum depth and number of directories that are searched for projects, to keep the search fast. */
 const deepest = 3
 const maxDirectories = 400
 const maxPresets = 50
 
 /**
- * The checks that a workspace offers by itself. A project further down is listed where none above it of the same kind
- * offers any: what runs at the top of a repository covers what is in it.
+ * Finds the checks that a workspace defines. A nested project is listed only if no project of the same kind above it
+ * has checks: the checks at the top of a repository cover what is in it.
  */
 export function findPresets(listing: Listing): VerificationPreset[] {
   const presets: VerificationPreset[] = []
@@ -29,7 +29,7 @@ export function findPresets(listing: Listing): VerificationPreset[] {
     { path: '', depth: 0, above: new Map() },
   ]
   let looked = 0
-  // Level by level: what is near the top is found before the limit is met.
+  // Breadth first: projects near the top are found before the limit is reached.
   while (waiting.length > 0) {
     const next: typeof waiting = []
     for (const { path, depth, above } of waiting) {
@@ -58,7 +58,7 @@ export function findPresets(listing: Listing): VerificationPreset[] {
 
 type Above = ReadonlyMap<Kind['id'], Found>
 
-/** The presets to run by default: a makefile only where nothing else has tests, since it usually calls those. */
+/** The presets to run by default: a makefile only if nothing else has tests, because it usually calls those. */
 export function defaultPresets(presets: readonly VerificationPreset[]): VerificationPreset[] {
   return presets.filter(
     ({ name, cwd }) =>
@@ -83,7 +83,7 @@ function join(path: string, name: string): string {
   return path === '' ? name : `${path}/${name}`
 }
 
-/** What others wrote or machines made. */
+/** Directories with third-party or generated code. */
 function isLeftOut(name: string): boolean {
   return name.startsWith('.') || leftOut.has(name.slice(0, -1))
 }

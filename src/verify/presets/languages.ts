@@ -48,7 +48,7 @@ export const pythonKind: Kind = {
       tool: runner,
       checks: [
         ...(pytest ? [test('The tests, with pytest', `${prefix}pytest`)] : []),
-        // Tox runs the same tests once for each environment: where there is a shorter way it is the longer one.
+        // Tox runs the same tests once per environment: optional if pytest alone can run them.
         ...(tox && !pytest ? [test('The environments of tox', 'tox')] : []),
         ...(tox && pytest ? [optional('test', 'The environments of tox', 'tox')] : []),
         ...(names.has('mypy.ini') || hasTable(project, 'tool.mypy')
@@ -78,7 +78,7 @@ function runnerOf({ names }: Place, project: string): 'uv' | 'poetry' | 'python'
   return names.has('poetry.lock') || hasTable(project, 'tool.poetry') ? 'poetry' : 'python'
 }
 
-/** It is set up for pytest, or has files that only pytest would find. */
+/** Whether the project configures pytest, or has test files that only pytest would find. */
 function usesPytest({ names, text, list }: Place, project: string): boolean {
   if (names.has('pytest.ini') || names.has('conftest.py') || hasTable(project, 'tool.pytest')) return true
   if (/^\s*\[(?:tool:)?pytest\]/m.test(`${text('setup.cfg') ?? ''}\n${text('tox.ini') ?? ''}`)) return true
@@ -93,7 +93,7 @@ function isTestFile(name: string): boolean {
 export const makeKind: Kind = {
   id: 'make',
   find({ names, text }) {
-    // In the order in which make itself looks.
+    // In the order in which make looks for them.
     const file = ['GNUmakefile', 'makefile', 'Makefile'].find((one) => names.has(one))
     const rules = file === undefined ? undefined : text(file)
     if (rules === undefined) return undefined
@@ -114,7 +114,7 @@ export const makeKind: Kind = {
   },
 }
 
-/** Names before a colon at the start of a line, with the text there and below; `a := b` is a variable. */
+/** Returns the names before a colon at the start of a line, each with its recipe; `a := b` is a variable. */
 function targetsOf(rules: string): ReadonlyMap<string, string> {
   const targets = new Map<string, string>()
   const rule = /^([A-Za-z0-9_.\-/ ]+?)\s*::?(?!=|:=)(.*(?:\n\t.*)*)/gm
@@ -123,7 +123,7 @@ function targetsOf(rules: string): ReadonlyMap<string, string> {
   return targets
 }
 
-/** The table, or one below it. */
+/** Whether the file has this table or a subtable of it. */
 function hasTable(toml: string, name: string): boolean {
   const escaped = name.replaceAll('.', '\\s*\\.\\s*')
   return new RegExp(`^\\s*\\[{1,2}\\s*${escaped}\\s*(?:\\]|\\.)`, 'm').test(toml)

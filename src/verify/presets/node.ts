@@ -3,7 +3,7 @@ import type { Found, FoundCheck, Kind, Place } from './project.js'
 
 type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun'
 
-/** A package of Node's, with the scripts it has and the package manager it is kept with. */
+/** A Node package, with its scripts and its package manager. */
 export const nodeKind: Kind = {
   id: 'node',
   find(place, above) {
@@ -22,12 +22,12 @@ function manifestOf(place: Place): Readonly<Record<string, unknown>> | undefined
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? value : undefined
   } catch {
-    // Half written, or none at all: no package manager would take it either.
+    // Not valid JSON: no package manager would accept it either.
     return undefined
   }
 }
 
-/** What the package says itself; then whose lock file is there. */
+/** Uses the package's own declaration, then the lock file. */
 function managerOf({ names }: Place, manifest: Readonly<Record<string, unknown>>): Manager | undefined {
   const said = manifest['packageManager']
   const named = typeof said === 'string' ? /^(npm|pnpm|yarn|bun)@/.exec(said)?.[1] : undefined
@@ -51,7 +51,7 @@ function managerAbove(above: Found | undefined): Manager | undefined {
 
 type Want = Pick<FoundCheck, 'kind' | 'required'> & {
   readonly what: string
-  /** The first of them that exists. */
+  /** Script names of which the first that exists is used. */
   readonly names: readonly string[]
 }
 
@@ -85,7 +85,7 @@ function checkFor(
   ]
 }
 
-/** Not what `npm init` puts there, and nothing that waits for changes forever. */
+/** Excludes the placeholder that `npm init` writes, and scripts that watch for changes. */
 function isCheck(script: unknown): boolean {
   return (
     typeof script === 'string' &&

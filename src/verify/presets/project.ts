@@ -1,6 +1,6 @@
 import type { VerificationCommand } from '../../store/verification.js'
 
-/** What can be read of a workspace at once. Paths are relative to its root; names of directories end with a slash. */
+/** Synchronous read access to a workspace. Paths are relative to its root; names of directories end with a slash. */
 export interface Listing {
   names(path: string): readonly string[]
   text(path: string, maxBytes: number): string | undefined
@@ -23,24 +23,27 @@ export type PresetCommand = Required<Omit<VerificationCommand, 'cwd'>> &
     readonly definition?: string
   }
 
-/** One directory that is looked at. */
+/** One directory that is searched for a project. */
 export type Place = {
   readonly names: ReadonlySet<string>
-  /** A file next to it. */
+  /** The text of a file in the directory. */
   text(name: string): string | undefined
-  /** A directory inside it. */
+  /** The names in a subdirectory. */
   list(name: string): readonly string[]
 }
 
-/** A language or tool that projects are recognised by. */
+/** A language or tool by which projects are recognised. */
 export type Kind = {
   readonly id: 'node' | 'rust' | 'python' | 'go' | 'make'
-  /** What the place offers; undefined when it is not such a project. `above` is what was found in a directory above. */
+  /**
+   * Returns the checks in the directory; undefined if it is not such a project. `above` is what was found in a parent
+   * directory.
+   */
   find(place: Place, above: Found | undefined): Found | undefined
 }
 
 export type Found = {
-  /** For messages: `npm`, `cargo`. */
+  /** The tool name for messages: `npm`, `cargo`. */
   readonly tool: string
   readonly checks: readonly FoundCheck[]
 }
@@ -53,5 +56,5 @@ export type FoundCheck = {
   readonly definition?: string
 }
 
-/** Of a manifest: more is not a manifest. */
+/** The maximum size of a manifest; a larger file is not one. */
 export const maxManifestBytes = 1024 * 1024
