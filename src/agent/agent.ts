@@ -48,7 +48,7 @@ export class Agent {
   /** Agent directories that this agent serves. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
   readonly #closing = new AbortController()
-  /** Settles when no MCP server is being queried. */
+  /** Settles when no request to an MCP server is pending. */
   #asking: Promise<unknown> = Promise.resolve()
   readonly #telemetry: OpenedTelemetry | undefined
   /** Warnings about the configuration. */
@@ -87,7 +87,9 @@ export class Agent {
     return new Agent({ config, environment, machinery, store, telemetry }, warnings)
   }
 
-  /** The meter of the agent's telemetry; undefined without. Workers and servers report their queue to it. */
+  /**
+   * The meter of the agent's telemetry; undefined without telemetry. Workers and servers report queue metrics to it.
+   */
   get meter(): OtelMeter | undefined {
     return this.#telemetry?.meter
   }

@@ -106,7 +106,7 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
     hostEnv: omitUndefined({
       clock: options.hostEnv?.clock,
       random: options.hostEnv?.random,
-      // Subagents that run at the same time take ids in no fixed order, so each has its own generator.
+      // Subagents that run at the same time request ids in no fixed order, so each has its own generator.
       idGenerator: options.hostEnv?.idGenerator && new SequentialIdGenerator(task.taskId),
     }),
   }
@@ -114,12 +114,12 @@ function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
 
 const defaultSteps = 50
 
-/** The manifest of the agent, merged with the requirements of the parent. The rules of the parent apply anyway. */
+/** The manifest of the agent, merged with the requirements of the parent. The parent's rules apply in any case. */
 function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): SessionOptions['manifest'] {
   return mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
 }
 
-/** The options that a subagent inherits: hooks and budget of the parent, and no callbacks for the host. */
+/** The options that a subagent inherits: the parent's hooks and budget, but no callbacks of the host. */
 const inheritedNames = [
   ...limitNames,
   'tenantId',
@@ -183,8 +183,9 @@ function ownRules({ permissions, confirmationInheritance }: AgentDefinition): Pe
 }
 
 /**
- * The rules of all parents apply in a worktree, relative to its root, and so do their absolute paths in the workspace.
- * Rules for commands compare texts: what they name in the workspace is denied under its name in the worktree, too.
+ * In a worktree, the rules of all parents apply relative to its root, and their absolute paths in the workspace apply
+ * too. Rules for commands compare text, so a path that they deny in the workspace is also denied under its name in the
+ * worktree.
  */
 function inTree({ setup }: SessionKernel, { root }: ChildTask, own: PermissionPolicy): PermissionPolicy {
   if (root === undefined) return own
@@ -197,7 +198,7 @@ function inTree({ setup }: SessionKernel, { root }: ChildTask, own: PermissionPo
   return { ...own, deny: [...(own.deny ?? []), ...named('deny')], ask: [...(own.ask ?? []), ...named('ask')] }
 }
 
-/** The tools of the parent that the agent names. `tool_search` is added where it is needed. */
+/** The tools of the parent that the agent lists. `tool_search` is not inherited; it is added where it is needed. */
 function toolsFor(tools: readonly AnyTool[], { tools: names }: AgentDefinition): readonly AnyTool[] {
   return tools.filter(({ name }) => name !== 'tool_search' && (names === undefined || names.includes(name)))
 }
@@ -209,7 +210,10 @@ function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
 }
 
-/** The options that are stored for opening the session later: the denies of all its parents, none of their allows. */
+/**
+ * The options that are stored for opening the session later: the deny rules of all parents, and none of their allow
+ * rules.
+ */
 function savedOptionsFor(
   { setup, tools }: SessionKernel,
   { authority }: Engine,

@@ -22,7 +22,7 @@ export class SessionNotFoundError extends CapstanError {
 
 markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
 
-/** The stored session has no workspace, because it was imported from untrusted lines. */
+/** Creates the error for a stored session without a workspace, because it was imported from untrusted lines. */
 export function noWorkspace(sessionId: string, doing: string): SessionOptionError {
   return new SessionOptionError(
     'workspace',
@@ -30,7 +30,7 @@ export function noWorkspace(sessionId: string, doing: string): SessionOptionErro
   )
 }
 
-/** The log names a directory that only the host can choose. */
+/** Creates the error for a log that names a directory which only the host can choose. */
 export function implausibleWorkspace(sessionId: string, root: string): SessionOptionError {
   return new SessionOptionError(
     'workspace',

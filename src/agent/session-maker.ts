@@ -51,7 +51,7 @@ export type MakerParts = {
   readonly machinery: SessionModules
   readonly store: SessionStore | undefined
   readonly telemetry: OpenedTelemetry | undefined
-  /** What the agent shares with a maker for another configuration. */
+  /** What the agent shares with a session maker for another configuration. */
   readonly lent?: Pick<SessionMaker, 'sessions' | 'machine'> & { readonly secrets: readonly string[] }
 }
 
@@ -96,7 +96,7 @@ export class SessionMaker {
     this.#children = machinery.childMaker(this.sessions)
   }
 
-  /** Runs the programs of all sessions. Made with its first use. */
+  /** Runs the programs of all sessions. Created on first use. */
   machine(): ProgramMachine {
     this.#machine ??= this.#machinery.programs.createProgramMachine()
     return this.#machine
@@ -255,7 +255,7 @@ function configuredGoal(config: AgentConfig['goal']): SessionOptions['goal'] {
   return readGoal({ ...limits, description, check: how })
 }
 
-/** Throws for directories of this machine in the options of a session that works elsewhere. */
+/** Throws if the options of a session on a remote workspace name directories of this machine. */
 function refuseLocalPlaces(options: SessionOptions): void {
   if (!isBackend(options.workspaceBackend)) return
   for (const name of ['roots', 'adHocFiles', 'userDataDir'] as const)
@@ -270,11 +270,14 @@ function refuseLocalPlaces(options: SessionOptions): void {
 function configuredQueue(given: AgentConfig['queue']): QueueConfig | undefined {
   if (given === undefined) return undefined
   readQueueConfig(given)
-  // The fields of a configuration are among those that were just read.
+  // The options were just checked, and the configuration has no other fields.
   return given as QueueConfig
 }
 
-/** A run can be resumed only if each message is written before it takes effect, so writing cannot be turned off. */
+/**
+ * Returns a warning if writing was turned off, which has no effect: a run can be resumed only if each message is
+ * written before it takes effect.
+ */
 function saveAnyway({ autoSave, sessionStore }: SessionOptions): string[] {
   if (autoSave !== false || sessionStore === undefined) return []
   const message =
@@ -292,7 +295,7 @@ function notRestored(names: readonly string[]): string[] {
   return [message]
 }
 
-/** If the host has rules, the file of an agent can only add denies to them, because it can come from a repository. */
+/** If the host has rules, an agent file can only add deny rules to them, because it can come from a repository. */
 function manifestOf(
   { manifest: own }: AgentDefinition,
   { manifest: given, permissionPolicy }: SessionOptions,
@@ -309,7 +312,7 @@ function manifestOf(
   })
 }
 
-/** Adds the denies of the agent to the given policy. */
+/** Adds the agent's deny rules to the given policy. */
 function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
   if (given === undefined) return own
   return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }

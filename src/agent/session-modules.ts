@@ -2,7 +2,9 @@ export type SessionModules = Pick<typeof import('../session/session.js'), 'Sessi
   Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
   Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'> &
   Pick<typeof import('./child-session.js'), 'childMaker'> & {
-    /** Read with the first program: a name of it loads its file. */
+    /**
+     * Not destructured when loading: each access to a name loads its file, which is only needed for the first program.
+     */
     readonly programs: Pick<
       typeof import('../program/index.js'),
       'createProgramMachine' | 'createProgramTool'

@@ -51,8 +51,9 @@ const systemPlaces = [
 ]
 
 /**
- * The workspace that a log names, for a host that names none. Tools can have written the log, so the root of the file
- * system, home and system directories and the user's Capstan directory are refused: only the host can choose them.
+ * Returns the workspace that a log names, for a host that names none. Tools can have written the log, so the root of
+ * the file system, home and system directories and the user's Capstan directory are rejected: only the host can choose
+ * them.
  */
 export function workspaceInLog(sessionId: string, workspace: string, userDir: string): string {
   const root = workspaceRoot(workspace, '/')
@@ -66,7 +67,7 @@ function realOf(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    // It does not exist, so no link leads to it.
+    // The path does not exist, so it is not a link that must be resolved.
     return resolve(path)
   }
 }

@@ -119,7 +119,7 @@ export class AgentBuilder {
     if (typeof index?.search !== 'function')
       throw new TypeError('dynamicContext takes an index with a search() method.')
     wholeNumber('topK', options.topK, 1)
-    // The type of the documents is that of the index.
+    // Safe cast: the document type of the options is that of the index.
     this.#dynamicContexts.push({ index, options } as DynamicContext)
     return this
   }

@@ -21,7 +21,10 @@ export type DynamicContext = {
   readonly options: DynamicContextOptions
 }
 
-/** Adds the documents that match the newest message to each request; those before stay after one without text. */
+/**
+ * Adds the documents that match the newest message to each request. A message without text keeps the documents of the
+ * previous search.
+ */
 export function dynamicContext(
   contexts: readonly DynamicContext[],
   conversation: () => readonly Message[],

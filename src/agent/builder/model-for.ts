@@ -13,7 +13,7 @@ import type { BuilderModel } from './settings.js'
 export type ToolCallDelta = Extract<CompletionStreamEvent, { type: 'tool_call_delta' }>
 
 export type ModelUse = {
-  /** Whether the events are read. Only then is a completion model asked to stream. */
+  /** Whether the caller reads events. A completion model is asked to stream only in that case. */
   readonly streaming: boolean
   /** Called with the tool call deltas of a completion model. */
   onDelta(delta: ToolCallDelta): void

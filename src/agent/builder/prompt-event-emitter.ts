@@ -17,7 +17,7 @@ export interface PromptEventEmitter {
   /** Records the result of a call, which is emitted with the event of its end. */
   record(record: CallRecord): void
   delta(delta: ToolCallDelta): void
-  /** The id of a call of the last answer, as hosts know it. */
+  /** The id under which the host sees a call of the last answer. */
   callIdOf(toolId: string): string
 }
 

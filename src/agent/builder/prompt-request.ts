@@ -130,8 +130,8 @@ export class PromptRequest {
   }
 
   /**
-   * Sends a message to the running prompt. The model reads it after the current answer or calls. Returns false if it is
-   * too late.
+   * Sends a message to the running prompt. The model reads it after the current answer or calls. Returns false if the
+   * run accepts no more messages.
    */
   steer(input: PromptInput): boolean {
     return this.#steering.add(messagesOf(input).map(userMessage))

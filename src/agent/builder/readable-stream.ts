@@ -22,7 +22,7 @@ export function toReadableStream(events: AsyncIterable<unknown>): ReadableStream
           failed ||= isErrorEvent(value)
           controller.enqueue(line(value))
         } catch (error) {
-          // A stream of this SDK has already emitted it as an event.
+          // A stream of this SDK has already emitted the error as an event.
           if (!failed) controller.enqueue(line({ type: 'error', error }))
           controller.close()
         }

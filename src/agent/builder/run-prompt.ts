@@ -174,7 +174,7 @@ class SpentTokens {
   }
 }
 
-/** Built-in models have another name for tokens that are written to a cache. */
+/** Renames the field for tokens written to a cache, which has another name in built-in models. */
 function countable({ cacheWriteTokens, ...usage }: ModelUsage): Usage {
   return cacheWriteTokens === undefined ? usage : { cacheCreationInputTokens: cacheWriteTokens, ...usage }
 }
@@ -205,7 +205,10 @@ function goalOf(messages: readonly Message[]): string {
   return textOf(messages.findLast(({ role }) => role === 'user'))
 }
 
-/** Runs after all other middleware, and sees the request as the model gets it. */
+/**
+ * Middleware that records the tools of each request. It runs after all other middleware, so it gets the request as it
+ * is sent to the model.
+ */
 function offers(selection: ToolSelection): AgentMiddleware {
   return {
     onCompletionRequest({ request }) {
@@ -235,8 +238,8 @@ function limitsOf(
       // Only the number of turns is limited: repeated calls and empty answers are allowed.
       duplicateToolCallThreshold: Number.POSITIVE_INFINITY,
       continuationEnabled: false,
-      // A model without streaming sends nothing until its answer is complete, and a completion model of the host
-      // decides about retries.
+      // A model without streaming sends nothing until its answer is complete. A completion model of the host handles
+      // retries itself.
       ...omitUndefined({
         modelIdleTimeoutMs: answersAtOnce(model, streaming) ? Number.POSITIVE_INFINITY : undefined,
       }),

@@ -34,7 +34,6 @@ export type AgentSettings = {
   readonly model: BuilderModel
   readonly instructions?: string
   readonly documents: readonly ContextDocument[]
-  /** The middleware of the agent. */
   readonly tools: ToolSet
   readonly liveSets: readonly ToolSet[]
   readonly dynamicTools: readonly DynamicTools[]

@@ -2,7 +2,7 @@ import type { UserMessage } from '../../tool/completion.js'
 
 /** Messages for a running prompt. */
 export interface Steering {
-  /** Adds a message. Returns false if it is too late. */
+  /** Adds a message. Returns false if the run accepts no more messages. */
   add(messages: readonly UserMessage[]): boolean
   take(): readonly UserMessage[]
   /** The model has answered, with tool calls or with its final answer. */
@@ -21,7 +21,7 @@ export function createSteering(): Steering {
       return true
     },
     take() {
-      // No message after the final answer: the run ends, and accepts no more messages.
+      // The final answer was given and no message is waiting: the run ends and accepts no more messages.
       if (isLast && waiting.length === 0) closed = true
       return waiting.splice(0)
     },

@@ -46,7 +46,7 @@ export function createToolSelection(settings: AgentSettings, goal: string): Tool
       for (const tool of always.values()) definitions.push(named(tool.name, await tool.definition(goal)))
       offered = new Map(always)
       for (const { tool, definition, toolSet } of found.values()) {
-        // A tool that was removed from its set, or replaced in it, is not the one that was found.
+        // Skips a tool that was removed from its set or replaced in it: the found tool is no longer valid.
         if (always.has(tool.name) || toolSet.get(tool.name) !== tool) continue
         offered.set(tool.name, tool)
         definitions.push(named(tool.name, definition))
@@ -77,14 +77,14 @@ export function textOf(message: Message | undefined): string {
   return message?.role === 'tool' ? message.content.map(resultText).join('\n') : ''
 }
 
-/** A tool is called by its registered name, not by that of its definition. */
+/** Sets the registered name of a tool, by which the model calls it; the name in its definition can differ. */
 function named(name: string, definition: ToolDefinition): ToolDefinition {
   return definition.name === name ? definition : { ...definition, name }
 }
 
 type Found = { readonly tool: Tool; readonly definition: ToolDefinition; readonly toolSet: ToolSet }
 
-/** The maximum length of a query: embedding models take no more, and the important part comes early. */
+/** The maximum length of a query in characters: embedding models accept no more, and the important part comes early. */
 export const maxQueryLength = 4_000
 
 async function searchIndex(
@@ -102,7 +102,7 @@ async function searchIndex(
   })
 }
 
-/** The text of a result. Images are left out, because they cannot be searched for. */
+/** The text of a result. Images are omitted, because the search is by text only. */
 function resultText({ content }: ToolResultPart): string {
   return toolResultContentToText(content.filter(({ type }) => type === 'text'))
 }

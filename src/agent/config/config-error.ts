@@ -36,7 +36,7 @@ function byPlace(a: ConfigProblem, b: ConfigProblem): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 }
 
-/** `line 3, column 5: what is wrong` */
+/** Formats a message with its position: `line 3, column 5: what is wrong`. */
 export function placed(message: string, at?: { readonly line: number; readonly column: number }): string {
   return at === undefined ? message : `line ${at.line}, column ${at.column}: ${message}`
 }

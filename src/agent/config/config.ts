@@ -24,7 +24,7 @@ export type AgentConfig = {
   readonly circuitBreakerThreshold?: number
   readonly providers: readonly ProviderConfig[]
   readonly storageBackend?: StorageBackend
-  /** A directory, or a URL in the form of the store. */
+  /** A directory, or a URL in the format that the store expects. */
   readonly storageUrl?: string
   readonly sessionsDir?: string
   readonly memoryDir?: string
@@ -92,7 +92,7 @@ export type StorageBackend = (typeof storageBackends)[number]
 
 export const modelApis = ['chat', 'responses', 'messages', 'google'] as const satisfies ModelConfig['api'][]
 
-/** The connection to a provider, or to one of its models. */
+/** How to reach a provider or one of its models. */
 export type Reach = Pick<ModelConfig, 'api' | 'apiKey' | 'baseUrl' | 'apiVersion' | 'proxy' | 'caFile'> &
   Pick<ModelConfig, 'aws' | 'vertex' | 'promptCache' | 'rateLimit' | 'sessionIdHeader' | 'headers'> & {
     /** A token in place of a key, for Azure and Vertex AI. */
@@ -133,7 +133,7 @@ export type RetryConfig = {
 
 export type AutoDelegationConfig = AutoDelegation
 
-/** A goal as a configuration has it: `check` are commands; without them a model judges. */
+/** The goal in a configuration. `check` lists commands; without them a model judges whether the goal is reached. */
 export type GoalConfig = {
   readonly description?: string
   readonly check?: readonly string[]
@@ -144,9 +144,9 @@ export type GoalConfig = {
 }
 
 export type ClusterConfig = {
-  /** What each tenant can use. */
+  /** The limits of each tenant. */
   readonly tenant?: TenantConfig
-  /** Other values for the tenants of a tier, by its name. */
+  /** Limits for the tenants of a tier, by the tier's name. They override those of `tenant`. */
   readonly tiers?: Readonly<Record<string, TenantConfig>>
   readonly quotaPeriod?: 'day' | 'month'
   readonly retention?: RunRetentionConfig

@@ -4,7 +4,7 @@ import { describeUnknown, type Reading, type Spot } from './reading.js'
 
 /** A kind of value. `read` returns undefined for an invalid value, and reports the problem. */
 export interface Kind<T> {
-  /** The expected value, as it follows "must be". */
+  /** Describes the expected value; it follows "must be" in messages. */
   readonly expects: string
   read(value: Value, spot: Spot, reading: Reading): T | undefined
   /** Reads all declarations of a field together, for fields that can be declared several times. */
@@ -16,8 +16,8 @@ export interface Kind<T> {
 }
 
 /**
- * What must not be shown: a secret, an object whose values are secrets, the parts of a URL that can contain a key, or a
- * value that can contain a secret and is too ordinary to be searched for.
+ * Why a value must not be shown: it is a secret, an object whose values are secrets, a URL with parts that can contain
+ * a key, or a value that can contain a secret but is too common to search for in other text.
  */
 export type Hidden = 'secret' | 'secrets' | 'address' | 'private'
 
@@ -25,11 +25,11 @@ export type Field<T> = {
   readonly kind: Kind<T>
   /** The meaning of the field, for the documentation. */
   readonly means: string
-  /** Other names, in addition to camelCase and snake_case of its own. */
+  /** Other names, in addition to the camelCase and snake_case forms of its own name. */
   readonly aliases: readonly string[]
 }
 
-/** The fields of a configuration object: one entry for each member of its type, so that both stay in step. */
+/** The fields of a configuration object: one entry for each member of its type, so that the two cannot diverge. */
 export type Shape<T> = { readonly [K in keyof T]-?: Field<Exclude<T[K], undefined>> }
 
 export type Table = Readonly<Record<string, Field<unknown>>>
@@ -39,7 +39,7 @@ export function field<T>(kind: Kind<T>, means: string, ...aliases: string[]): Fi
 }
 
 /**
- * Reads the members of an object or block by their table. Unknown members are warned about; of a repeated field the
+ * Reads the members of an object or block by their table. Unknown members cause a warning; if a field is repeated, the
  * last one is used.
  */
 export function readFields<T extends object>(
@@ -126,7 +126,7 @@ function keysOf<T extends object>(shape: Shape<T>): ReadonlyMap<string, keyof T>
   return keys
 }
 
-/** The position of a member. Its name is in the table, so it can be shown. */
+/** The position of a member. The name is one from the table, so it can be shown. */
 function below({ path }: Spot, { name, span }: Item): Spot {
   return { path: path === '' ? name : `${path}.${name}`, ...omitUndefined({ span }) }
 }

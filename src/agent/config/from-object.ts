@@ -47,7 +47,7 @@ function compositeOf(input: object, path: string, depth: number): Value {
     return { type: 'list', items: input.map((item, at) => toValue(item, `${path}[${at}]`, depth + 1)) }
   }
   const prototype: unknown = Object.getPrototypeOf(input)
-  // An object of another realm has another Object.prototype, whose prototype is null.
+  // An object from another realm has a different Object.prototype, whose prototype is also null.
   const plain =
     prototype === null || (typeof prototype === 'object' && Object.getPrototypeOf(prototype) === null)
   if (!plain) return { type: 'foreign', what: 'an object that is not plain' }

@@ -35,12 +35,12 @@ export function word<W extends string>(words: readonly W[], also: Readonly<Recor
   )
 }
 
-/** A path of this machine. Relative paths are relative to the configuration. */
+/** A path on this machine. Relative paths are relative to the configuration. */
 export const path: Kind<string> = textThat('a path in quotes', (value, reading) => {
   try {
     return value === '' || value.includes('\0') ? undefined : reading.resolvePath(value)
   } catch {
-    // A file: URL of another host is not a path here.
+    // A file: URL with another host is not a path on this machine.
     return undefined
   }
 })
@@ -171,7 +171,10 @@ export function refuse(expects: string, value: Value, spot: Spot, reading: Readi
   return undefined
 }
 
-/** The position of a named entry. The name in an object can be shown; in a text, a key can be there by mistake. */
+/**
+ * The position of a named entry. A name from an object can be shown. A name from a text is not shown, because it can be
+ * a key that was put there by mistake.
+ */
 export function entrySpot(spot: Spot, name: string, { span }: Pick<Spot, 'span'>): Spot {
   return span === undefined ? { path: `${spot.path}.${name.slice(0, 60)}` } : { path: spot.path, span }
 }

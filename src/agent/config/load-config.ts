@@ -75,7 +75,9 @@ function formatOfPath(name: string): string | undefined {
   return /\.(acl|json|hcl)$/i.exec(name)?.[1]?.toLowerCase()
 }
 
-/** Whether a line that ends like a path is a document, such as one that ends with a comment. */
+/**
+ * Whether a one-line source that ends like a path is ACL text after all, for example because it ends with a comment.
+ */
 function mayBeText(name: string): boolean {
   return /[={#"]/.test(name)
 }

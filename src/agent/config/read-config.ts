@@ -26,7 +26,10 @@ function withDefaultModel(config: AgentConfig, given: Spot | undefined, reading:
   return config
 }
 
-/** The built-in stores use files, so a plain word is a path. The value for a custom store is passed on unchanged. */
+/**
+ * The built-in stores use files, so a value without a URL scheme is a path. The value for a custom store is passed on
+ * unchanged.
+ */
 function withStoragePath(config: AgentConfig, reading: Reading, items: readonly Item[]): AgentConfig {
   const { storageUrl, storageBackend } = config
   if (storageUrl === undefined || storageBackend === 'custom' || storageBackend === 'memory') return config

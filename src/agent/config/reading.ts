@@ -8,7 +8,7 @@ import { type ConfigProblem, placed } from './config-error.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The path of a field, and its position in the text, if there is a text. */
+/** The path of a field, and its position in the text if the configuration is text. */
 export type Spot = { readonly path: string; readonly span?: Span }
 
 /** The context of reading a configuration: evaluates calls and paths, and collects problems and warnings. */
@@ -16,7 +16,7 @@ export type Reading = {
   readonly problems: ConfigProblem[]
   readonly warnings: string[]
   fail(spot: Spot, message: string): void
-  /** A function is called only if the warning is recorded. */
+  /** A message given as a function is only computed if the warning is recorded. */
   warn(spot: Spot, message: string | (() => string)): void
   /** The value of a call; undefined, with a problem or warning, if it has none. */
   evaluate(call: Value & { type: 'call' }, spot: Spot): Value | undefined
@@ -24,7 +24,9 @@ export type Reading = {
   resolvePath(path: string): string
 }
 
-/** The maximum number of problems: thousands of them are one mistake, or not a configuration. */
+/**
+ * The maximum number of problems and warnings. Thousands of them have one cause, or the input is not a configuration.
+ */
 const maxKept = 100
 
 export function startReading(env: Environment, directory: string): Reading {
@@ -86,7 +88,7 @@ export function describeUnknown(name: string, spot: Spot, known: readonly string
   return `unknown field${shown}${inside} is ignored${near.length > 0 ? `; did you mean ${quoteNames(near)}?` : ''}`
 }
 
-/** One spelling of each name: the one that the user used. */
+/** Filters known names to one spelling each: the style that the user used (camelCase or snake_case). */
 function spelledLike(name: string, { span }: Spot, known: readonly string[]): string[] {
   const other = span === undefined || /[A-Z]/.test(name) ? /_/ : /[A-Z]/
   return known.filter((each) => !other.test(each))

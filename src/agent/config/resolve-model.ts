@@ -103,7 +103,7 @@ function mergeHeaders(outer: Headers | undefined, inner: Headers | undefined): H
   return Object.fromEntries([...others, ...Object.entries(inner)])
 }
 
-/** The declared facts only; the model's defaults apply to the rest. */
+/** Only the facts that are declared; the model's defaults apply to the rest. */
 function factsOf(model: ModelEntry): Partial<ModelFacts> {
   const inputs = model.modalities?.input
   const images = inputs?.includes('image') ?? model.attachment

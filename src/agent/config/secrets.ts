@@ -5,13 +5,13 @@ import type { AgentConfig } from './config.js'
 import type { Hidden, Table } from './field.js'
 import { agentShape } from './tables/agent-table.js'
 
-/** The replacement of a secret. */
+/** The text that replaces a secret. */
 const mask = '[hidden]'
 
-/** The minimum length of a secret in headers and variables. Shorter values are common words. */
+/** The minimum length of a secret in headers and variables. Shorter values are often common words. */
 const minSecretLength = 8
 
-/** All secrets of a configuration, longest first, so that none is replaced only in part. */
+/** All secrets of a configuration, longest first, so that a secret that contains another one is replaced completely. */
 export function secretsOf(config: AgentConfig, variables: readonly string[] = []): string[] {
   const found = new Set(variables.filter(isTelling))
   copyWith(agentShape, config, (hidden, value) => {
@@ -22,7 +22,7 @@ export function secretsOf(config: AgentConfig, variables: readonly string[] = []
   return [...found].toSorted((a, b) => b.length - a.length)
 }
 
-/** The configuration with its secrets masked, to show it. */
+/** The configuration with its secrets masked, for display. */
 export function describeConfig(config: AgentConfig): Record<string, unknown> {
   return copyWith(agentShape, config, masked)
 }
@@ -85,7 +85,7 @@ function masked(hidden: Hidden, value: unknown): unknown {
 
 function maskedAddress(address: string): string {
   if (isAbsolute(address)) return address
-  // Only the store knows the form of a URL without a host, and where its password is.
+  // For a URL without a host, only the store knows the format and where a password is, so everything is masked.
   if (!address.includes('://') || !URL.canParse(address)) return mask
   const { protocol, username, password, host, pathname, search } = new URL(address)
   const user = username === '' && password === '' ? '' : `${mask}@`
@@ -101,6 +101,6 @@ function isTelling(value: string): boolean {
 }
 
 function decoded(text: string): string {
-  // A % that is not an escape stays as it is.
+  // A % that is not part of a valid escape stays unchanged.
   return tryOr(() => decodeURIComponent(text), text)
 }

@@ -4,7 +4,7 @@ import type { HostSecret } from '../../workspace/egress/network-options.js'
 import type { NetworkOptions } from '../../workspace/open-workspace.js'
 import type { HostSecretConfig, NetworkConfig } from './config.js'
 
-/** The network of a configuration as the option of a session. Throws when the file of certificates cannot be read. */
+/** Converts the network of a configuration to the session option. Throws when the certificate file cannot be read. */
 export function sessionNetwork(config: NetworkConfig | undefined): NetworkOptions | undefined {
   if (config === undefined) return undefined
   const { secrets, certificates, ...rest } = config
@@ -15,7 +15,10 @@ export function sessionNetwork(config: NetworkConfig | undefined): NetworkOption
   })
 }
 
-/** The entry of a configuration or the command line as the proxy takes it: a bearer token unless it says otherwise. */
+/**
+ * Converts a secret of the configuration or the command line to the proxy's format. Without a header or prefix, it is a
+ * bearer token.
+ */
 export function hostSecret({ host, value, file, header, prefix, plainHttp }: HostSecretConfig): HostSecret {
   const before = prefix ?? (header === undefined ? 'Bearer ' : '')
   return omitUndefined({

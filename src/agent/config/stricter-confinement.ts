@@ -5,8 +5,8 @@ import type { AgentConfig } from './config.js'
 import { stricterNetwork } from './stricter-network.js'
 
 /**
- * How commands are confined, when a file that came with a workspace or an agent says something too: it can only make it
- * stricter. Where the host says nothing, the defaults are the host's.
+ * Merges how commands are confined with the settings of a file that came with a workspace or an agent. The file can
+ * only make confinement stricter. Where the host has no setting, its default applies.
  */
 export function stricterConfinement(
   host: Pick<AgentConfig, Confining>,
@@ -14,7 +14,7 @@ export function stricterConfinement(
 ): Pick<AgentConfig, Confining> {
   const { sandbox, commandLimits, network } = own
   return omitUndefined({
-    // Stated even if it is the default: what the file says must not come through.
+    // Set explicitly even if it equals the default, so that the weaker setting of the file does not apply.
     sandbox:
       sandbox === undefined || isStricter(host.sandbox ?? 'auto', sandbox)
         ? (sandbox ?? host.sandbox)
@@ -23,7 +23,7 @@ export function stricterConfinement(
       commandLimits === undefined
         ? host.commandLimits
         : (stricterLimits(host.commandLimits, commandLimits) as AgentConfig['commandLimits']),
-    // Stated even if the host has none, for the same reason.
+    // Set explicitly even if the host has no network settings, for the same reason.
     network: network === undefined ? host.network : (stricterNetwork(host.network, network) ?? {}),
   })
 }

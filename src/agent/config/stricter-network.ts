@@ -2,8 +2,9 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { NetworkConfig } from './config.js'
 
 /**
- * The network of commands, when a file that came with a workspace or an agent says something too: it can only close
- * hosts of the host's list and make more of them read-only. It opens nothing, and adds no secret and no authority.
+ * Merges the command network settings with those of a file that came with a workspace or an agent. The file can only
+ * remove hosts from the host's list and make more of them read-only. It cannot allow hosts, or add secrets and
+ * certificate authorities.
  */
 export function stricterNetwork(
   host: NetworkConfig | undefined,

@@ -6,7 +6,7 @@ export const overlapPolicies = ['skip', 'queue'] as const
 /** One of {@link overlapPolicies}. */
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
-/** Which fires are made up for that were due while the directory was not served: none, the last one or all. */
+/** Which fires are made up for if they were due while the directory was not served: none, the last one or all. */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
 /** One of {@link catchUpPolicies}. */
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
@@ -16,11 +16,11 @@ export type ScheduleDefinition = {
   readonly name: string
   readonly file: string
   readonly enabled: boolean
-  /** The cron pattern; absent for a schedule with only other triggers. */
+  /** The cron pattern; absent for a schedule that has only other triggers. */
   readonly cron?: string
   /** Patterns of files in the workspace whose changes fire it. */
   readonly watch?: readonly string[]
-  /** The environment variable with the secret of its webhook; absent: it has none. */
+  /** The environment variable with the secret of its webhook; absent if it has no webhook. */
   readonly webhookSecret?: string
   /** How many wake-ups its model can request between two other fires; absent: none. */
   readonly wakeUps?: number

@@ -12,10 +12,11 @@ export interface CronTimes {
 /**
  * Parses a pattern of five fields (minute, hour, day of month, month, day of week), of six fields that start with
  * seconds, or a name such as `@daily`. A time that daylight saving time skips is due after the change; a repeated time
- * is due once; a pattern that repeats every few minutes is due in both hours. Throws a description of the problem.
+ * is due once; a pattern that repeats every few minutes is due in both hours. Throws an error that describes the
+ * problem.
  */
 export function readCron(pattern: string, timeZone: string): CronTimes {
-  // The library would read it as a date.
+  // The library would parse a pattern with a colon as a date.
   if (pattern.includes(':')) throw new TypeError('use five or six fields, or a name such as @daily')
   let cron: Cron
   try {
@@ -44,7 +45,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 const second = 1_000
-/** Patterns have no year: a pattern without a time after this day has none at all. */
+/** Patterns have no year, so a pattern without a match after this day never matches. */
 const longAgo = Date.UTC(2000, 0, 1)
 
 function inOurWords(message: string): string {

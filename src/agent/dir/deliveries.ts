@@ -8,7 +8,7 @@ export class Deliveries {
   readonly #clock: ScheduleClock
   readonly #failed: (report: FireReport, error: unknown) => void
   readonly #open = new Set<Promise<void>>()
-  /** Aborted when no caller waits any more. */
+  /** Aborted when no caller waits for deliveries any more. */
   readonly #patience = new AbortController()
 
   constructor(
@@ -34,7 +34,10 @@ export class Deliveries {
     }
   }
 
-  /** Resolves when all reports are delivered, or after the time limit; the shortest limit of several callers. */
+  /**
+   * Resolves when all reports are delivered, or after the time limit. If several callers wait, the shortest limit
+   * applies.
+   */
   async taken(withinMs: number): Promise<void> {
     const { signal } = this.#patience
     if (withinMs > 0 && this.#open.size > 0)

@@ -19,20 +19,20 @@ export type DueOptions = {
   readonly catchUp: CatchUpPolicy
 }
 
-/** A fire that is later than this was missed. A machine that wakes up notices within half of it. */
+/** A fire that is later than this counts as missed. A machine that wakes up notices it within half of this time. */
 const graceMs = 60_000
-/** A clock that goes back by less is being adjusted, and the times in between were handled. */
+/** A clock that goes back by less than this is being adjusted, and the times in between are already handled. */
 export const toleranceMs = 3_600_000
 const maxCatchUp = 50
 
 /**
- * The times that are due between the cursor and now. Of late fires only the last one is made, unless missed ones are
- * made up for.
+ * The times that are due between the cursor and now. Of late fires only the last one is made, unless the policy is to
+ * make up for missed ones.
  */
 export function dueTimes({ times, cursor: before, now, catchUp }: DueOptions): DueTimes {
   const cursor = soundCursor(before, now)
   if (cursor >= now) return { fires: [], cursor }
-  // The next time is found much faster than the last ones, and at most moments nothing is due.
+  // Finding the next time is much faster than finding the last ones, and most of the time nothing is due.
   const next = times.next(cursor)
   if (next === undefined || next > now) return { fires: [], cursor: now }
   const wanted = catchUp === 'all' ? maxCatchUp : 1
@@ -43,7 +43,7 @@ export function dueTimes({ times, cursor: before, now, catchUp }: DueOptions): D
   return { fires: fires.toReversed(), cursor: now, ...omitUndefined({ missed }) }
 }
 
-/** A cursor far in the future comes from a wrong clock. */
+/** Corrects a cursor far in the future, which a wrong clock has written. */
 export function soundCursor(cursor: number, now: number): number {
   return cursor > now + toleranceMs ? now : cursor
 }

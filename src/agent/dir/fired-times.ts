@@ -1,10 +1,10 @@
 import type { RunRow, RunTrigger } from '../../store/records.js'
 import { toleranceMs } from './due-times.js'
 
-/** The fires of one schedule in its log, made by any node. */
+/** The fires of one schedule that its log contains, made by any node. */
 export class FiredTimes {
   readonly #times = new Set<number>()
-  /** Wake-ups and messages, which need not be made in the order of their times. */
+  /** Wake-ups and webhook deliveries, which are not necessarily made in the order of their times. */
   readonly #others = new Set<string>()
   #latest: number | undefined
 

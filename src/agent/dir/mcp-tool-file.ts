@@ -57,7 +57,7 @@ function withoutVariables(value: unknown, field: string, fields: FileFields): un
   return value
 }
 
-/** Adds the line of the item, or of the field that contains it. */
+/** Adds the line of the item, or else of the field that contains it. */
 function placed(item: Item, field: string, fields: FileFields): Item {
   const line = fields.lineOf(field, item.name === field ? undefined : item.name)
   const span = { line, column: 1, offset: 0, end: 0 }

@@ -20,7 +20,7 @@ const limits = [
 /**
  * Merges the configuration of an agent directory into that of the host. The directory's providers, servers and
  * directories come first; it can only tighten limits of the host. Its storage fields replace those of the host as a
- * whole.
+ * group.
  */
 export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): AgentConfig {
   if (own === undefined) return host
@@ -47,7 +47,7 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
   }
 }
 
-/** The goal of the directory, within the limits of the host's. */
+/** The goal of the directory, restricted by the limits of the host's goal. */
 function mergedGoal(host: AgentConfig['goal'], own: AgentConfig['goal']): AgentConfig['goal'] {
   if (host === undefined || own === undefined) return own ?? host
   const limited = (['maxRounds', 'maxTimeMs', 'maxCostUsd'] as const).flatMap((name) => {

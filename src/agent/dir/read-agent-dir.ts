@@ -28,7 +28,7 @@ export type ReadAgentDirOptions = {
   readonly serverNames?: readonly string[]
 }
 
-/** An agent directory, with its secrets: configuration and servers must not be shown. */
+/** An agent directory including its secrets: configuration and servers must not be shown. */
 export type ReadAgentDir = {
   readonly dir: AgentDir
   readonly config?: AgentConfig
@@ -101,13 +101,14 @@ export function digestOfDir(path: string): string | undefined {
 }
 
 /**
- * Checks `skills/`, which sessions read themselves. Sessions ignore invalid skills and parts of them. No user would
- * notice that in a scheduled agent, so it is reported here.
+ * Checks `skills/`, which sessions read themselves. Sessions ignore invalid skills and invalid fields of skills. No
+ * user would notice that in a scheduled agent, so it is reported here.
  */
 function checkSkills(files: readonly DirFile[], findings: Findings): string[] {
   const taken = new Map<string, string>()
   for (const { file, stem, text, folder, path } of files) {
-    // Other files are allowed next to skills: files without front matter that are not the main file of a folder.
+    // Files that are not skills are allowed next to skills: those without front matter that are not the main file of a
+    // folder.
     if (folder === undefined && !/^\ufeff?---[ \t]*\r?\n/.test(text)) continue
     try {
       const { skill, problems } = parseSkill(text, { source: 'directory', stem, path })

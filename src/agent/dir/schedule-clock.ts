@@ -1,7 +1,7 @@
 import { systemClock } from '../../loop/host-env.js'
 import { pause } from '../../loop/on-abort.js'
 
-/** The time and sleeping. Tests replace it to control the time. */
+/** Reads the time and sleeps. Tests replace it to control the time. */
 export interface ScheduleClock {
   /** The time in milliseconds since the epoch. */
   now(): number

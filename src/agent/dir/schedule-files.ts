@@ -56,7 +56,7 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
   if (fields === undefined) return undefined
   fields.refuseOthers(known)
   const name = fields.text('name') ?? file.stem
-  // The name is part of a session id, of messages and of file names.
+  // The name becomes part of a session id, of messages and of file names.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     return fields.fail('name must be 1 to 100 letters, digits, ".", "_" and "-"', fields.named('name'))
   const zoneField = fields.named('time_zone', 'timeZone', 'timezone')
@@ -115,10 +115,10 @@ function readSchedule(file: DirFile, usualZone: string, findings: Findings): Sch
 
 const maxWakeUps = 100
 
-/** Of a schedule that only other triggers fire. */
+/** The times of a schedule without a cron pattern. */
 const never: CronTimes = { next: () => undefined, last: () => [] }
 
-/** Only files of the workspace can be watched. */
+/** Returns the problem of a pattern. Only files of the workspace can be watched. */
 function watchProblem(pattern: string): string | undefined {
   if (pattern.startsWith('/') || pattern.split('/').includes('..'))
     return `watch has '${pattern.slice(0, 100)}': name files inside the workspace, without ".."`

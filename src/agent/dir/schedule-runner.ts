@@ -21,7 +21,7 @@ export type ScheduleRunnerParts = {
   readonly sessionId: string
   /** Identifies this directory, for the random delay of fires. */
   readonly place: string
-  /** The store of the session. One with a mailbox has other nodes that serve the same schedule. */
+  /** The store of the session. If it has a mailbox, other nodes can serve the same schedule. */
   readonly store?: SessionStore | undefined
   readonly clock: ScheduleClock
   readonly open: OpenSession
@@ -30,26 +30,26 @@ export type ScheduleRunnerParts = {
   ended(report: FireReport): void
 }
 
-/** The interval of checks. The clock can be changed and the machine can sleep, which timers do not notice. */
+/** The maximum time between checks. The clock can be changed and the machine can sleep, which timers do not notice. */
 const maxSleepMs = 30_000
 
 type Fire = {
   readonly firedAtMs: number
   readonly manual: boolean
-  /** What fired it, when that was not the cron pattern. */
+  /** The trigger, unless it is the cron pattern. */
   readonly source?: TriggerSource
-  /** What came with the trigger, for the model to read as data. */
+  /** The data of the trigger, which the model reads as data. */
   readonly data?: string
-  /** The id of the message that has the data, when any node can make the fire. */
+  /** The id of the message with the data, when any node can make the fire. */
   readonly delivery?: string
   done?(report: FireReport): void
 }
 
 export type TriggerSource = NonNullable<FireReport['source']>
 
-/** How often files are looked at. A change fires when two looks have seen the same. */
+/** How often files are checked. A change fires the schedule when two checks in a row find the same state. */
 const lookMs = 2_000
-/** A wake-up that is later than this was missed. */
+/** A wake-up that is later than this counts as missed. */
 const graceMs = 60_000
 const maxDataFiles = 100
 
@@ -60,8 +60,8 @@ export class ScheduleRunner {
   /** Aborted when no further fire can start. */
   readonly #stopping = new AbortController()
   /**
-   * Wakes the loop when its times have changed or it must end. It is one controller, because combined signals leak
-   * memory per sleep.
+   * Wakes the loop when its times have changed or it must end. A single controller, because combining signals leaks
+   * memory with each sleep.
    */
   #changed = new AbortController()
   #loop: Promise<void> | undefined
@@ -73,7 +73,7 @@ export class ScheduleRunner {
   #last: FireReport | undefined
   #reopen = false
   #files: FileWatch | undefined
-  /** The last error of a look at the store, which is reported once. */
+  /** The last error of reading the store. Each error is reported once. */
   #lookError: string | undefined
 
   constructor(parts: ScheduleRunnerParts) {
@@ -89,7 +89,7 @@ export class ScheduleRunner {
     await this.#startWatch(catchUp === 'none' ? undefined : this.#session.workedUntil)
   }
 
-  /** Files that exist now count as known. */
+  /** Starts watching files. Files that exist now count as known. */
   async #startWatch(sinceMs?: number): Promise<void> {
     try {
       await this.#files?.start(sinceMs)
@@ -141,7 +141,7 @@ export class ScheduleRunner {
     })
   }
 
-  /** Looks for what is due now. */
+  /** Checks now whether something is due. */
   look(): void {
     const changed = this.#changed
     this.#changed = new AbortController()
@@ -152,7 +152,7 @@ export class ScheduleRunner {
     return this.#atWork || this.#waiting.length > 0
   }
 
-  /** Fires because of a trigger, by the rule for overlaps. False when the fire was skipped. */
+  /** Fires because of a trigger, subject to the overlap policy. Returns false when the fire was skipped. */
   trigger(source: TriggerSource, data: string): boolean {
     const fire = { firedAtMs: this.#parts.clock.now(), manual: false, source, data }
     if (this.#stopping.signal.aborted) {
@@ -171,7 +171,10 @@ export class ScheduleRunner {
     this.look()
   }
 
-  /** Starts no further fire, waits for the running one, and cancels it after the time limit (a later call: shorter). */
+  /**
+   * Starts no further fire, waits for the running one, and cancels it after the time limit. A later call can shorten
+   * the limit.
+   */
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
     this.#changed.abort()
@@ -180,7 +183,7 @@ export class ScheduleRunner {
     if (drainMs > 0) await Promise.race([idle, this.#parts.clock.sleep(drainMs, drained.signal)])
     await this.#session.close()
     await idle
-    // A fire that was starting can have opened it again.
+    // A fire that was starting can have opened the session again.
     await this.#session.close()
   }
 
@@ -190,7 +193,7 @@ export class ScheduleRunner {
       const { schedule, clock } = this.#parts
       const now = clock.now()
       const { catchUp } = schedule.definition
-      // A look that came during this round wakes the sleep after it.
+      // Read before the checks: a change that arrives during them ends the sleep at the end of this iteration.
       const { signal: changed } = this.#changed
       await this.#lookAtStore()
       this.#wake(now)
@@ -206,20 +209,20 @@ export class ScheduleRunner {
     }
   }
 
-  /** Whether other nodes can have something for this one to do. */
+  /** Whether other nodes can leave work for this one in the store. */
   #hasOthers(): boolean {
     const { store, schedule } = this.#parts
     const { webhookSecret, wakeUps } = schedule.definition
     return store?.mailbox !== undefined && (webhookSecret !== undefined || wakeUps !== undefined)
   }
 
-  /** Requests that any node has accepted, and wake-ups that the model of another node has asked for. */
+  /** Reads webhook requests that any node has accepted, and wake-ups that the model has requested on another node. */
   async #lookAtStore(): Promise<void> {
     const { store, sessionId, clock } = this.#parts
     if (store === undefined || !this.#hasOthers() || this.#isAtWork()) return
     try {
       await this.#session.readWakeUps(store, sessionId)
-      // One at a time: the others stay for a node that is free.
+      // One at a time, so that an idle node can process the others.
       const [mail] = (await store.mailbox?.waiting(sessionId)) ?? []
       if (mail === undefined || this.#isAtWork()) return
       const { id: delivery, body: data } = mail
@@ -232,7 +235,7 @@ export class ScheduleRunner {
     }
   }
 
-  /** Wake-ups wait for the running fire, and are not lost by it. */
+  /** Queues wake-ups that are due. They wait for the running fire and are not skipped because of it. */
   #wake(now: number): void {
     for (const { atMs, note } of this.#session.wakeUps?.takeDue(now) ?? []) {
       const fire: Fire = { firedAtMs: atMs, manual: false, source: 'wake_up', data: note }
@@ -242,7 +245,7 @@ export class ScheduleRunner {
     }
   }
 
-  /** Not while a fire runs: its own changes do not fire it again. */
+  /** Checks watched files. Not while a fire runs, so that the fire's own changes do not trigger the schedule again. */
   async #lookAtFiles(): Promise<void> {
     const files = this.#files
     if (files === undefined || this.#isAtWork()) return
@@ -314,7 +317,7 @@ export class ScheduleRunner {
       await before.close()
       if (!this.#stopping.signal.aborted) this.#tellWarnings(await this.#session.open())
     } catch (error) {
-      // The next fire tries again, and reports the failure.
+      // The next fire tries again and reports the failure.
       const { name } = schedule.definition
       emit({
         type: 'notice',
@@ -354,7 +357,7 @@ export class ScheduleRunner {
         const until = delivery === undefined ? (times.next(clock.now()) ?? Number.POSITIVE_INFINITY) : 0
         const claim = await held.claim(made, until, signal)
         if (delivery !== undefined && claim.outcome === 'made') await this.#taken(delivery)
-        // The node that has the session makes the fire of a message.
+        // The node that holds the session makes the fire of this message.
         if (delivery !== undefined && claim.outcome !== 'claimed') return
         if (claim.outcome !== 'claimed')
           return this.#skip(fire, claim.outcome === 'made' ? 'elsewhere' : claim.outcome)
@@ -373,14 +376,14 @@ export class ScheduleRunner {
       if (delivery !== undefined) await this.#taken(delivery)
       this.#end(fire, { status: 'completed', runId, result }, startedAtMs)
     } catch (error) {
-      // A session that lost its lease takes no more prompts; the next fire reads the log again.
+      // A session that lost its lease accepts no more prompts; the next fire reads the log again.
       if (error instanceof StoreError) await held.close()
       const status = wasCancelled(error) ? 'cancelled' : 'failed'
       this.#end(fire, { status, error, ...omitUndefined({ runId }) }, startedAtMs)
     }
   }
 
-  /** The log of the session has the fire of this message. */
+  /** Marks a message as taken, once the log of the session contains its fire. */
   async #taken(delivery: string): Promise<void> {
     const { store, sessionId } = this.#parts
     await store?.mailbox?.take(sessionId, delivery)

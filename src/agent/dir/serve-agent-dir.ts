@@ -85,7 +85,7 @@ async function openerFor(
   return { opener, store: store ?? host.store }
 }
 
-/** Secrets of webhooks are for the server alone. */
+/** The values of webhook secrets, which only the server may have. */
 function hookSecrets({ schedules }: ReadAgentDir, { env }: ServingHost): string[] {
   return schedules.flatMap(({ definition }) => {
     const secret = definition.webhookSecret === undefined ? undefined : env[definition.webhookSecret]
@@ -165,7 +165,9 @@ function protectAgentDir(
   return { ...policy, deny: [...(policy.deny ?? []), ...own] }
 }
 
-/** Converts a name to a pattern. Special characters match any character: rather too much is denied than too little. */
+/**
+ * Converts a name to a pattern. Special characters become wildcards: denying too much is safer than denying too little.
+ */
 function plain(name: string): string {
   return name.replace(/[^\p{L}\p{N}._ -]/gu, '?')
 }

@@ -138,7 +138,7 @@ export class ServedDir implements AgentDirHandle {
     if (runner === undefined || hook === undefined) return answer(404, 'unknown')
     const outcome = await hook.accept(request)
     if (outcome.status !== 202) return answer(outcome.status, refusals[outcome.status])
-    // Any node can make its fire, after the one that runs.
+    // With a mailbox, any node can make the fire, after the one that is running.
     if (this.#edition.store?.mailbox !== undefined) {
       runner.look()
       return answer(202, 'accepted')
@@ -146,7 +146,10 @@ export class ServedDir implements AgentDirHandle {
     return runner.trigger('webhook', outcome.data) ? answer(202, 'accepted') : answer(409, 'busy')
   }
 
-  /** The webhook of a schedule; one with the same secret remembers what it has seen. */
+  /**
+   * Creates the webhook of a schedule. If its secret is unchanged, the existing one with its seen requests is used
+   * further.
+   */
   #hook(schedule: Schedule, { secretOf, store }: Edition): void {
     const { name, webhookSecret } = schedule.definition
     if (webhookSecret === undefined) {
@@ -183,7 +186,7 @@ export class ServedDir implements AgentDirHandle {
 
   stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
     const idle = this.#idle(drainMs)
-    // The returned promise reports it.
+    // The returned promise reports the error.
     idle.catch(() => undefined)
     this.#ending ??= this.#end(idle)
     return this.#ending
@@ -193,7 +196,7 @@ export class ServedDir implements AgentDirHandle {
     return this.#parts.options.drainTimeoutMs ?? defaultDrainMs
   }
 
-  /** Handles every call, because a second call can shorten the time limit. */
+  /** Stops the runners and waits for them. Runs for every call, because a second call can shorten the time limit. */
   async #idle(drainMs: number): Promise<void> {
     this.#stopping.abort()
     const runners = [...this.#runners.values(), ...this.#leaving]
@@ -259,7 +262,10 @@ export class ServedDir implements AgentDirHandle {
     const pause =
       reload === false ? idleMs : ((reload === true ? undefined : reload.intervalMs) ?? defaultReloadMs)
     let before = this.#edition.read.digest
-    /** The last error. Reading is tried again: the cause can be in the workspace. Each error is reported once. */
+    /**
+     * The last error. Reading is tried again even if no file changed, because the cause can be in the workspace. Each
+     * error is reported once.
+     */
     let lastError: string | undefined
     while (!signal.aborted) {
       await clock.sleep(pause, signal)
@@ -345,7 +351,7 @@ const refusals = {
   429: 'too_many',
 } as const
 
-/** The name of the schedule at the end of the path. One that is not encoded correctly names none. */
+/** The name of the schedule at the end of the path; empty if it is not encoded correctly. */
 function nameIn({ pathname }: URL): string {
   return tryOr(() => decodeURIComponent(/[^/]*$/.exec(pathname)?.[0] ?? ''), '')
 }

@@ -12,7 +12,7 @@ export type ServingHost = {
   /** The real path of the workspace. */
   readonly workspace: string
   readonly machine: ProgramMachine
-  /** The store of sessions without their own. */
+  /** The store of sessions that have no store of their own. */
   readonly store: SessionStore | undefined
   /** Aborted when the agent is closed. */
   readonly signal: AbortSignal
@@ -22,7 +22,7 @@ export type ServingHost = {
 
 export type OpenerSetup = {
   readonly config: AgentConfig
-  /** The store of sessions without their own (default: the store of the agent). */
+  /** The store of sessions that have no store of their own (default: the store of the agent). */
   readonly store?: SessionStore
   readonly agentId: string
   /** Secrets, which are redacted. */

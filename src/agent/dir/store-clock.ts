@@ -1,12 +1,13 @@
 import type { SessionStore } from '../../store/session-store.js'
 import type { ScheduleClock } from './schedule-clock.js'
 
-/** How old a comparison of the two clocks can be. */
+/** How old the measured difference between the two clocks can be. */
 const maxAgeMs = 10_000
 
 /**
- * The clock of a store that has one, so that nodes fire at the same time although their own clocks differ. It compares
- * the clocks now and before later sleeps; a store that cannot be reached leaves the last difference as it is.
+ * A clock that follows the clock of the store, if it has one, so that nodes fire at the same time although their own
+ * clocks differ. It compares the clocks now and before later sleeps; while the store cannot be reached, the last
+ * difference applies.
  */
 export async function storeClock(
   own: ScheduleClock,
@@ -20,7 +21,7 @@ export async function storeClock(
     const [askedAt, started] = [own.now(), performance.now()]
     const time = await store.now?.()
     comparedAt = performance.now()
-    // The store answered in the middle of the time that it took.
+    // Assumes that the store answered halfway through the round trip.
     if (time !== undefined) difference = time - askedAt - (comparedAt - started) / 2
   }
   await compare()
@@ -32,7 +33,7 @@ export async function storeClock(
         const compared = (): void => {
           isComparing = false
         }
-        // A store that is away leaves the difference as it is.
+        // If the store cannot be reached, the difference stays unchanged.
         compare().then(compared, compared)
       }
       return own.sleep(ms, signal)

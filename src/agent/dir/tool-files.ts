@@ -97,7 +97,7 @@ function refuseKind(fields: FileFields): void {
   fields.fail(`unknown kind${shown}: ${hint}`, 'kind')
 }
 
-/** Reports a name that another tool has, and allowed tools that do not exist: the script would fail with them. */
+/** Reports a name that another tool has, and allowed tools that do not exist, with which the script would fail. */
 function checkNames(
   { name, allowedTools }: Pick<ScriptToolDefinition, 'name' | 'allowedTools'>,
   fields: FileFields,

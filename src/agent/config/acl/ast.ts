@@ -50,5 +50,5 @@ export type ObjectValue = {
   readonly span?: Span
 }
 
-/** A problem in a text, with its position. It never contains a part of the text, which can be a secret. */
+/** A problem in a text, with its position. It never contains any of the text itself, which can be a secret. */
 export type SyntaxProblem = { readonly message: string; readonly span: Span }

@@ -1,7 +1,7 @@
 import type { Span } from './ast.js'
 import { maxTokenLength } from './limits.js'
 
-/** A `fault` is a character that starts no token; it was reported. */
+/** The kind of a token. A `fault` is a character that does not start a token; it is already reported. */
 export type TokenKind = 'name' | 'text' | 'number' | 'end' | 'fault' | Mark
 type Mark = '=' | ':' | '+=' | '{' | '}' | '[' | ']' | '(' | ')' | ','
 
@@ -11,11 +11,11 @@ export type Token = {
   readonly text: string
   readonly number: number
   readonly span: Span
-  /** Whether only spaces are before it in its line. */
+  /** Whether only spaces precede it in its line. */
   readonly startsLine: boolean
 }
 
-/** Reports problems. After `fail` the lexer continues after the fault; `halt` does not return. */
+/** Reports problems. After `fail`, the lexer continues after the faulty text; `halt` does not return. */
 export type Complaints = {
   fail(span: Span, message: string): void
   halt(span: Span, message: string): never
@@ -24,7 +24,7 @@ export type Complaints = {
 const space = /[ \t\f\v\r\u00a0]+/y
 const name = /[A-Za-z_][A-Za-z0-9_]*/y
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-/** Everything that can be meant as one number, so that it is reported as one problem. */
+/** Matches everything that can be intended as one number, so that it is reported as one problem. */
 const numberLike = /[-+]?[0-9][A-Za-z0-9_.]*(?:(?<=[eE])[+-][0-9]+)?/y
 const marks: ReadonlySet<string> = new Set(['=', ':', '{', '}', '[', ']', '(', ')', ','])
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', '"': '"' }
@@ -66,7 +66,7 @@ export function createLexer(source: string, complaints: Complaints): () => Token
     const close = source.indexOf('*/', at + 2)
     const end = close < 0 ? source.length : close + 2
     if (close < 0) complaints.fail(opened, 'this comment is not closed: "*/" is missing')
-    // Searches only inside the comment, so that many short comments in a long line stay cheap.
+    // Searches for newlines only inside the comment, so that many short comments in a long line stay cheap.
     while (at < end) if (source[at++] === '\n') newLine()
   }
 
@@ -151,7 +151,9 @@ function matchEnd(pattern: RegExp, source: string, at: number): number {
   return pattern.test(source) ? pattern.lastIndex : at
 }
 
-/** A mark can be shown in a message: it reveals nothing of the text around it. */
+/**
+ * Describes an unexpected character. A punctuation mark is shown, because it reveals nothing about the text around it.
+ */
 function describeStray(source: string, at: number): string {
   const char = source[at] ?? ''
   switch (char) {

@@ -2,13 +2,13 @@ import type { Attribute, Item, Label, ObjectValue, Span, SyntaxProblem, Value } 
 import { type Complaints, createLexer, type Token, type TokenKind } from './lex.js'
 import { maxDocumentBytes, maxItems, maxNesting } from './limits.js'
 
-/** The maximum number of problems. A user fixes the first few. */
+/** The maximum number of reported problems. More would not help a user. */
 const maxProblems = 100
 
-/** Ends the reading of one item. The problem was reported, and reading continues with the next item. */
+/** Stops reading one item. The problem is already reported, and reading continues with the next item. */
 class Unreadable extends Error {}
 
-/** Ends the reading of the document. The problems so far are reported. */
+/** Stops reading the document. The problems found so far are reported. */
 class Halted extends Error {}
 
 /** Parses an ACL document. If there are problems, `items` is incomplete and must not be used. */
@@ -23,7 +23,7 @@ export function parseAcl(source: string): { items: readonly Item[]; problems: re
   }
 }
 
-/** Each line is reported once, because later problems in a line usually follow from the first. */
+/** Collects at most one problem per line, because later problems in a line usually follow from the first. */
 function collectProblems(): { problems: SyntaxProblem[]; complaints: Complaints } {
   const problems: SyntaxProblem[] = []
   const lines = new Set<number>()
@@ -53,7 +53,7 @@ function parseDocument(next: () => Token, complaints: Complaints): Item[] {
   /** The end of the last token. */
   let lastEnd = 0
   let depth = 0
-  /** The number of open brackets in the current value, which must be closed after a fault. */
+  /** The number of open brackets in the current value, which must be closed when recovering from an error. */
   let openInValue = 0
   return parseItems(undefined)
 

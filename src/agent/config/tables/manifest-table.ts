@@ -38,7 +38,7 @@ const shape: Shape<Manifest> = {
   permissions: field(group(permissions), 'rules that come with the agent'),
 }
 
-/** Rules are checked by the agent, which loads the rule engine. */
+/** Rules are not checked here but by the agent, which loads the rule engine. */
 export const manifest: Kind<Manifest> = group(shape)
 
 function plainOf(value: Value): unknown {

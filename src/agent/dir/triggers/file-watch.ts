@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { compileGlob } from '../../../workspace/search/glob-pattern.js'
 
 /**
- * Looks for changed files below a directory, by their time and size. Links are not followed, so that nothing outside is
- * seen; `.git` and `node_modules` are left out.
+ * Checks for changed files below a directory, by modification time and size. Links are not followed, so that nothing
+ * outside of it is read; `.git` and `node_modules` are ignored.
  */
 export class FileWatch {
   readonly #root: string
@@ -14,7 +14,10 @@ export class FileWatch {
   #before: ReadonlyMap<string, string> | undefined
   #earlier: FileWatch | undefined
 
-  /** With an `earlier` watch, files that it covered are compared with what it knew: no change is lost between both. */
+  /**
+   * With an `earlier` watch, the files that it covered are compared with the state that it recorded, so that no change
+   * between the two is missed.
+   */
   constructor(root: string, patterns: readonly string[], earlier?: FileWatch | undefined) {
     this.#root = root
     this.#earlier = earlier
@@ -22,7 +25,7 @@ export class FileWatch {
     this.#fits = (path) => globs.some((glob) => glob.matches(path))
   }
 
-  /** Files that exist now count as known. With `sinceMs`, files that changed after it count as changed. */
+  /** Records the current files as known. With `sinceMs`, files that changed after that time count as changed. */
   async start(sinceMs?: number): Promise<void> {
     this.#base =
       sinceMs === undefined
@@ -32,7 +35,10 @@ export class FileWatch {
     this.#earlier = undefined
   }
 
-  /** The changed paths, once two looks have seen the same; they count as known then. Undefined when there are none. */
+  /**
+   * Returns the changed paths once two checks in a row find the same state, and records them as known. Undefined when
+   * there are none.
+   */
   async look(): Promise<string[] | undefined> {
     if (this.#base === undefined) {
       this.#base = this.#known(await this.#list(), this.#fits)
@@ -48,7 +54,7 @@ export class FileWatch {
     return changed
   }
 
-  /** The files that are there now, with those that this watch covers as it last knew them. */
+  /** The current files, where those that this watch covers have the state in which it last recorded them. */
   #known(now: ReadonlyMap<string, string>, fits: (path: string) => boolean): ReadonlyMap<string, string> {
     if (this.#base === undefined) return this.#earlier === undefined ? now : this.#earlier.#known(now, fits)
     const others = [...now].filter(([path]) => !this.#fits(path))
@@ -75,7 +81,7 @@ export class FileWatch {
 const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 const maxFiles = 20_000
 
-/** A directory that is gone or cannot be listed has no files. */
+/** Lists a directory. One that does not exist or cannot be listed has no entries. */
 function entriesOf(path: string): Promise<Dirent[]> {
   return readdir(path, { withFileTypes: true }).catch(() => [])
 }

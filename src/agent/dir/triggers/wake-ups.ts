@@ -6,13 +6,13 @@ import { errorEnvelope } from '../../../tool/envelope.js'
 import { isRecord } from '../../../tool/json.js'
 import { objectSchema } from '../../../tool/object-schema.js'
 
-/** A time at which the model wants to be asked again, and its note for that time. */
+/** A time at which the model wants to be prompted again, and its note for that time. */
 export type WakeUp = { readonly atMs: number; readonly note: string }
 
 /**
- * The wake-ups that the model of one schedule asked for. They are in the log, as results of the tool, so that they
- * outlive the process. At most `max` are made or pending since the last fire that was not a wake-up, so that a model
- * cannot keep itself running forever.
+ * The wake-ups that the model of one schedule requested. They are stored in the log, as results of the tool, so that
+ * they survive the process. At most `max` can be made or pending since the last fire that was not a wake-up, so that a
+ * model cannot keep itself running forever.
  */
 export class WakeUps {
   readonly #max: number
@@ -26,7 +26,7 @@ export class WakeUps {
     this.#now = now
   }
 
-  /** Reads what an earlier process, or this one, wrote to the log. */
+  /** Restores the wake-ups from the log, which an earlier process or this one wrote. */
   restore(messages: Iterable<Message>, runs: Iterable<RunRow>): void {
     this.#pending.clear()
     this.#made = 0
@@ -45,7 +45,7 @@ export class WakeUps {
     }
   }
 
-  /** A run begins: those that are not wake-ups start the count again. */
+  /** Records the start of a run. A run that is not a wake-up resets the count. */
   begun(source: string | undefined): void {
     this.#made = source === 'wake_up' ? this.#made + 1 : 0
   }
@@ -54,14 +54,14 @@ export class WakeUps {
     return this.#pending.size === 0 ? undefined : Math.min(...this.#pending.keys())
   }
 
-  /** Takes those that are due, the earliest first. */
+  /** Removes and returns the wake-ups that are due, earliest first. */
   takeDue(now: number): WakeUp[] {
     const due = [...this.#pending.values()].filter(({ atMs }) => atMs <= now)
     for (const { atMs } of due) this.#pending.delete(atMs)
     return due.toSorted((a, b) => a.atMs - b.atMs)
   }
 
-  /** The tool with which the model asks for one. */
+  /** The tool with which the model requests a wake-up. */
   tool(): AnyTool {
     return builtInTool<{ after_seconds: number; note: string }>({
       name: toolId,
@@ -98,7 +98,7 @@ function readWakeUp(text: string): WakeUp | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    // The result was an error, which has no time.
+    // The result is an error, which contains no time.
     return undefined
   }
   if (!isRecord(value)) return undefined

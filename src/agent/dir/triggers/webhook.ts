@@ -9,8 +9,9 @@ export type WebhookOutcome =
 /**
  * Checks the requests of one webhook. A request has the headers `capstan-timestamp`, in seconds, and
  * `capstan-signature`: `v1=` and the hexadecimal HMAC-SHA256 of the timestamp, the name of the schedule and the body,
- * with a line feed after each of the first two. One that is older than five minutes, more than a minute ahead, or was
- * seen before is refused. So is one from before this process served, unless a database remembers what was seen.
+ * with a line feed after each of the first two. A request that is older than five minutes, more than a minute ahead of
+ * the clock, or already seen is rejected. So is a request from before this process started serving, unless a database
+ * stores the seen requests.
  */
 export class Webhook {
   readonly #name: string
@@ -33,7 +34,7 @@ export class Webhook {
     const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN
     const now = this.#now()
     const isFresh = now - sentAt <= toleranceMs && sentAt + 999 >= this.#seen.sinceMs
-    // One that is dated far ahead could be sent again to the process after this one.
+    // A request dated far ahead could be replayed to the next process after this one.
     if (!isFresh || !(sentAt - now <= maxAheadMs) || given.length > maxHeaderLength) return { status: 401 }
     const body = await readBytes(request)
     if (body === undefined) return { status: 413 }
@@ -54,15 +55,15 @@ export class Webhook {
   }
 }
 
-/** The requests that were accepted. */
+/** Stores which requests were accepted. */
 export type SeenRequests = {
-  /** Requests of before this time may have been accepted by a process whose memory is lost. */
+  /** Requests from before this time may have been accepted by a process whose memory is lost. */
   readonly sinceMs: number
-  /** Remembers a request until its time. 409: it was seen before. 429: no more can be remembered. */
+  /** Records a request until it expires. 409: it was already accepted. 429: no more requests can be recorded. */
   add(request: SessionMail & { readonly expiresAtMs: number }): Promise<202 | 409 | 429>
 }
 
-/** Requests that this process has accepted. */
+/** Records the accepted requests in the memory of this process. */
 function seenHere(now: () => number): SeenRequests {
   const seen = new Map<string, number>()
   return {
@@ -70,7 +71,7 @@ function seenHere(now: () => number): SeenRequests {
     async add({ id, expiresAtMs }) {
       for (const [known, until] of seen) if (until < now()) seen.delete(known)
       if (seen.has(id)) return 409
-      // Forgetting one would let it be sent again.
+      // Forgetting an accepted request would allow its replay.
       if (seen.size >= maxSeen) return 429
       seen.set(id, expiresAtMs)
       return 202
@@ -78,7 +79,10 @@ function seenHere(now: () => number): SeenRequests {
   }
 }
 
-/** Requests that any process of a store has accepted. The one that has the session of the schedule fires for them. */
+/**
+ * Records the accepted requests in the mailbox of a store, for all its processes. The process that holds the session of
+ * the schedule fires for them.
+ */
 export function seenByAll(mailbox: SessionMailbox, sessionId: string): SeenRequests {
   return {
     sinceMs: 0,
