@@ -114,7 +114,7 @@ function aligned(a: readonly SessionTurn[], b: readonly SessionTurn[]): Pair[] {
 }
 
 function samePrompts(a: readonly SessionTurn[], b: readonly SessionTurn[]): [number, number][] {
-  // With this many turns they are compared position by position.
+  // Too many turns for the table: they are paired by position instead.
   if (a.length * b.length > maxCells) return []
   const width = b.length + 1
   const longest = new Uint32Array((a.length + 1) * width)

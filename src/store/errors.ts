@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { Lease } from './session-store.js'
 
-/** Thrown when another process writes this session. */
+/** Thrown when another process holds the lease of this session. */
 export class SessionLockedError extends CapstanError {
   readonly lease: Lease
 
@@ -45,7 +45,7 @@ export function damagedLog(sessionId: string, damage: string): StoreError {
   )
 }
 
-/** Creates the error for a write of a holder whose session another one has now. */
+/** Creates the error for a write of a former holder, after another one has taken over the session. */
 export function lostLease(sessionId: string): StoreError {
   return new StoreError(
     'store_lost_lease',

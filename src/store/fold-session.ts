@@ -25,7 +25,10 @@ import { viewOf } from './view-of.js'
 
 /** The settings of {@link foldSession}. */
 export type FoldOptions = {
-  /** Reads blobs by digest (`SessionStore.readBlobSync`, or read before: see `blobDigests`). */
+  /**
+   * Reads blobs by digest. Pass `SessionStore.readBlobSync`, or a function for blobs that were read before; see
+   * `blobDigests`.
+   */
   readonly readBlob?: (digest: string) => Uint8Array | undefined
 }
 
@@ -53,7 +56,7 @@ class Fold {
   readonly #byId = new Map<string, Folded>()
   readonly #order: Folded[] = []
   #last: Folded | undefined
-  /** Pieces whose message, or an earlier piece of it, has not been read yet. */
+  /** Parts whose message, or an earlier part of the same message, has not been read yet. */
   #early: PartRow[] = []
   readonly #withBlobs = new Set<Folded>()
   #rewound: Folded[] = []
@@ -126,11 +129,11 @@ class Fold {
     const before = this.#session?.hiddenFrom ?? null
     this.#session = { ...this.#session, ...row }
     const after = this.#session.hiddenFrom ?? null
-    // A row that only repeats it hides no later messages.
+    // A row that only repeats the current value must not hide later messages.
     if (after !== before) this.#rewind(after)
   }
 
-  /** Hides the messages in the log from this one on, or shows again what the last rewind hid. */
+  /** Hides the messages from this one on, or shows again what the last rewind hid. */
   #rewind(from: string | null): void {
     if (from === null) {
       for (const message of this.#rewound) message.hidden = false
@@ -141,7 +144,7 @@ class Fold {
     if (start < 0) return
     const now = this.#order.slice(start).filter(({ hidden }) => !hidden)
     for (const message of now) message.hidden = true
-    // Two rewinds without a message in between are undone together.
+    // Two rewinds without a message in between are reverted together.
     this.#rewound = this.#rewoundAt === this.#order.length ? [...now, ...this.#rewound] : now
     this.#rewoundAt = this.#order.length
   }
@@ -209,7 +212,8 @@ class Fold {
       return
     }
     if (content.type === 'blob' && content.stub.type === 'tool_step') {
-      // Most calls have their result by the end of the log, and then their steps are not needed.
+      // Most calls have their result by the end of the log, and then their steps are not needed, so the blob is read
+      // later.
       this.#takeStep(row.messageId, content.stub, content)
       return
     }
@@ -218,7 +222,7 @@ class Fold {
     if (!this.#place(row)) this.#early.push(row)
   }
 
-  /** Closes a call that has its result, and all calls made inside it. */
+  /** Removes the open notes of a call that has its result, and of all calls made inside it. */
   #closeCall({ id, callId }: ToolResultPart): void {
     for (const open of [this.#intents, this.#questions, this.#outcomes, this.#steps])
       for (const known of open.keys()) if (closes(known, id, callId)) open.delete(known)
@@ -252,9 +256,9 @@ class Fold {
     )
   }
 
-  /** Puts a piece at its place; returns false when that place does not exist yet. */
+  /** Puts a part at its index; returns false when its message, or an earlier part, does not exist yet. */
   #place({ messageId, index, content }: PartRow, anywhere = false): boolean {
-    // Pieces nearly always follow their message.
+    // Fast path: parts nearly always follow their message.
     const folded = this.#last?.id === messageId ? this.#last : this.#byId.get(messageId)
     if (folded === undefined) return false
     const { message } = folded
@@ -275,7 +279,7 @@ class Fold {
     this.#early = []
   }
 
-  /** Merges the rows of a run: the row of its end does not remove where it came from. */
+  /** Merges the rows of a run: the row of its end does not remove its trigger and origin. */
   #takeRun(row: RunRow): void {
     const known = this.#runs.get(row.id)
     this.#runs.set(row.id, known === undefined ? row : { ...known, ...row })
@@ -296,7 +300,7 @@ class Fold {
   #fetched({ digest, stub }: BlobPart): unknown {
     const bytes = this.#readBlob(digest)
     const content = bytes && jsonIn(bytes)
-    // Content with the right digest may still be something else: imported lines can contain anything.
+    // Content with the right digest may still have the wrong type: imported lines can contain anything.
     if (isRecord(content) && content['type'] === stub.type && contentProblem(content) === undefined)
       return content
     this.#missingBlobs.add(digest)
@@ -304,12 +308,12 @@ class Fold {
   }
 }
 
-/** Whether the result of a call closes this one: itself, or a call made inside it. */
+/** Whether the result of a call closes this one: the same call, or a call made inside it. */
 function closes(known: string, id: string, callId: string | undefined): boolean {
   return known === id || known === callId || known.startsWith(`${id}/`)
 }
 
-/** Adds the envelopes of results to the stored message. The message that a model reads has none. */
+/** Moves the envelopes of results to the stored message. The message that a model reads has none. */
 function takeEnvelopes(folded: Folded): void {
   if (folded.message.role !== 'tool') return
   const pieces: StoredToolResult[] = folded.message.content
@@ -323,7 +327,7 @@ function takeEnvelopes(folded: Folded): void {
   if (found.length > 0) folded.envelopes = found
 }
 
-/** Returns an empty message for a row, or the known message with the newer row; undefined for an unknown role. */
+/** Returns an empty message for a row, or the existing message with the newer row; undefined for an unknown role. */
 function messageWith(row: MessageRow, known: Message | undefined): Message | undefined {
   const pieces: unknown[] = known === undefined || known.role === 'system' ? [] : known.content
   switch (row.role) {
@@ -343,7 +347,7 @@ function messageWith(row: MessageRow, known: Message | undefined): Message | und
   }
 }
 
-/** Sets the array of pieces: `push` would allocate room for seventeen, and most messages have one or two. */
+/** Sets the array of parts. `push` would allocate space for seventeen, and most messages have one or two. */
 function setPieces(message: { content: unknown }, pieces: unknown[]): void {
   message.content = pieces
 }

@@ -3,8 +3,8 @@ import { isGone, type Owner, thisProcess } from '../workspace/scratch/owner.js'
 import { readProcess } from '../workspace/shell/process-table.js'
 
 /**
- * What this machine knows about the process of a holder, from its description in a database: it has surely ended, it
- * runs, or it cannot be seen from here.
+ * Determines the state of a holder's process from its description in a database: it has certainly ended, it runs, or it
+ * is not visible from this machine.
  */
 export function holderState(processJson: string): 'gone' | 'running' | 'unknown' {
   const owner = ownerIn(processJson)
@@ -12,7 +12,7 @@ export function holderState(processJson: string): 'gone' | 'running' | 'unknown'
   const self = thisProcess()
   if (isGone(owner, self)) return 'gone'
   if (!isVisible(owner, self)) return 'unknown'
-  // A process that ended and was not reaped still has its id, in some containers forever.
+  // A process that ended but was not reaped still has its id; in some containers forever.
   return owner.started !== 'x' && readProcess(owner.pid) === undefined ? 'gone' : 'running'
 }
 

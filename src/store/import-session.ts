@@ -14,7 +14,7 @@ export type ImportSessionOptions = {
   readonly workspace?: string
   /**
    * The lines are as trustworthy as a log of this store. Otherwise nothing in them gains authority: rules, options,
-   * mode, owner and workspace are left out, and so are file contents for an undo and claims of what was verified, done
+   * mode, owner and workspace are omitted, and so are file contents for an undo and records of what was verified, done
    * or approved.
    */
   readonly trusted?: boolean
@@ -29,9 +29,9 @@ export type ImportedSession = {
   readonly id: string
   readonly records: number
   readonly blobs: number
-  /** What was left out, with counts. */
+  /** What was omitted, with counts. */
   readonly leftOut: Readonly<Record<string, number>>
-  /** Notes in the lines: contents that were already missing, damage. */
+  /** Notes in the lines, for example about missing contents or damage. */
   readonly notes: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export class ImportError extends CapstanError<ImportErrorCode> {
 
 markErrorClass(ImportError, 'ImportError')
 
-/** Imports the output of `exportSession`, in pieces of any size: all of it or nothing. */
+/** Imports the output of `exportSession`, in chunks of any size: all of it or nothing. */
 export async function importSession(
   store: SessionStore,
   source: AsyncIterable<string> | Iterable<string>,
@@ -129,7 +129,7 @@ class Taker {
     if (type === 'blob') return this.#takeBlob(data, number)
     const problem = problemIn(type, data)
     if (problem !== undefined) throw new ImportError('import_bad_line', problem, number)
-    // All problems of records are checked above, so this is a record.
+    // The record was completely checked above.
     const record = { type, data } as SessionRecord
     const log = this.#log ?? (await this.#open(record, number))
     const own = this.#owned(record)
@@ -156,7 +156,7 @@ class Taker {
     }
   }
 
-  /** Removes what was written, which is useless alone. */
+  /** Removes what was written: an incomplete session is of no use. */
   async giveUp(): Promise<void> {
     if (this.#log === undefined || this.#id === undefined) return
     await this.#log.close().catch(() => undefined)
@@ -197,7 +197,7 @@ class Taker {
     return this.#log
   }
 
-  /** Returns the record with the id of the new session, without authority. Undefined: nothing remains. */
+  /** Returns the record with the id of the new session and without authority. Undefined when nothing of it remains. */
   #owned(record: SessionRecord): SessionRecord | undefined {
     const id = this.#id ?? ''
     if (record.type === 'session') {
@@ -208,7 +208,7 @@ class Taker {
     }
     if (record.type === 'run_event') return { type: 'run_event', data: this.#withoutVerdict(record.data) }
     if (record.type === 'message' && record.data.role === 'system') {
-      // No session writes system messages into its log, and a model would take them for the host's text.
+      // No session writes system messages to its log, and a model would treat them as text of the host.
       this.#systemMessages.add(record.data.id)
       return this.#leaveOut('system messages')
     }
@@ -218,19 +218,19 @@ class Taker {
     return content && { type: 'part', data: { ...record.data, sessionId: id, content } }
   }
 
-  /** Returns a piece, unless it would decide something that untrusted lines must not decide. */
+  /** Returns a part, unless it would decide something that untrusted lines must not decide. */
   #believed(content: PartRow['content']): PartRow['content'] | undefined {
     if (this.#options.trusted) return content
     const { type } = content.type === 'blob' ? content.stub : content
     const name = notBelieved[type]
     if (name !== undefined) return this.#leaveOut(name)
     if (content.type !== 'task' || content.workflow === undefined || content.workflow === null) return content
-    // A workflow that starts here runs all of its steps.
+    // A workflow that starts in the new session runs all of its steps.
     this.#leaveOut('workflow steps')
     return { ...content, workflow: null }
   }
 
-  /** Untrusted lines must not say which rule allowed a call, or who approved it. */
+  /** Removes which rule allowed a call, and who approved it: untrusted lines must not state that. */
   #withoutVerdict(row: RunEventRow): RunEventRow {
     if (this.#options.trusted || !isRecord(row.event)) return row
     const { decision, by, ...event } = row.event
@@ -277,7 +277,10 @@ class Taker {
   }
 }
 
-/** The names of pieces that decide something and are left out. All types are listed: a new one cannot be missed. */
+/**
+ * The names under which parts that decide something are reported as omitted. All types are listed, so that a new one
+ * cannot be missed.
+ */
 const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefined>> = {
   text: undefined,
   image: undefined,
@@ -289,18 +292,18 @@ const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefine
   tool_question_refused: undefined,
   tool_outcome: undefined,
   task: undefined,
-  // Judged by its stub.
+  // Decided by the type of its stub.
   blob: undefined,
   file_change: 'file changes',
-  // It was not verified here.
+  // It was not verified by this store's sessions.
   verification: 'verification reports',
-  // It decides to whom a check belongs.
+  // It decides who defined a check.
   offered_checks: 'offered checks',
-  // A question for the user must not be written by others.
+  // Other people must not write a question for the user.
   tool_question: 'open questions',
   // The recorded steps of a call decide what it does next.
   tool_step: 'steps of calls',
-  // They are calls that workers do, or that the host makes again.
+  // Workers execute these calls, or the host makes them again.
   queue_task: 'tasks of workers',
   dead_letter: 'dead letters',
   lane_handler: 'handlers of lanes',

@@ -1,7 +1,7 @@
 import { SessionLockedError } from './errors.js'
 import type { SessionStore } from './session-store.js'
 
-/** Whether a living process has the lease of a session. Acquires and releases the lease to find out. */
+/** Returns whether a live process has the lease of a session. Acquires and releases the lease to find out. */
 export async function isHeld(store: SessionStore, sessionId: string, now: () => number): Promise<boolean> {
   try {
     const log = await store.open(sessionId, { holder: 'a reader', now })

@@ -8,7 +8,7 @@ import { type StoredToolResult, withEnvelope } from './stored-result.js'
 export type PieceOfMessage = UserContent | AssistantContent | StoredToolResult
 
 export type MessageRecordsOptions = {
-  /** The row's fields that are not in the message itself. A compaction's message has the role `user`. */
+  /** The fields of the row that are not in the message itself. The message of a compaction has the role `user`. */
   readonly row: Omit<MessageRow, 'role' | 'providerId'> & { readonly role?: 'compaction' }
   readonly partId: (index: number) => string
   /** For tool results: the envelope of each, in the order of the pieces. */
@@ -25,8 +25,8 @@ type Clean = <Value>(value: Value) => Value
 const maxInlineBytes = 64 * 1024
 
 /**
- * Returns the rows of a message: the message row, then its pieces. Large pieces are first stored as blobs; without one
- * there is nothing to wait for.
+ * Returns the rows of a message: the message row, then its parts. Large parts are stored as blobs first; without them
+ * the result is returned synchronously.
  */
 export function messageRecords(
   message: Message,
@@ -56,14 +56,16 @@ function messageRow(message: Message, row: MessageRecordsOptions['row']): Messag
   return { ...row, role: row.role ?? message.role, ...omitUndefined({ providerId }) }
 }
 
-/** Stores a large piece as a blob, and returns what the log has of it. Nothing is waited for when it is not large. */
+/**
+ * Stores a large part as a blob, and returns what the log contains instead. Returns synchronously when it is not large.
+ */
 export function blobIfLarge<Piece extends PieceOfMessage>(
   piece: Piece,
   writeBlob: (bytes: Uint8Array) => Promise<string>,
   clean?: Clean,
 ): Piece | Promise<BlobPart> {
   const json = JSON.stringify(piece)
-  // A character takes at most three bytes per unit, so most pieces need not be encoded to know their size.
+  // A UTF-16 unit takes at most three bytes, so most parts need not be encoded to determine their size.
   if (json.length * 3 <= maxInlineBytes) return piece
   const cleaned = clean?.(piece) ?? piece
   const bytes = new TextEncoder().encode(cleaned === piece ? json : JSON.stringify(cleaned))
@@ -80,7 +82,7 @@ async function storedAsBlob(
   return { type: 'blob', digest, bytes: bytes.length, stub: stubOf(piece) }
 }
 
-/** Returns the piece with every long text cut; references to other messages (ids, names) are short and stay. */
+/** Returns the part with every long text cut; references to other messages (ids, names) are short and stay complete. */
 function stubOf(piece: PieceOfMessage): PieceOfMessage {
   return JSON.parse(JSON.stringify(piece), (_key, value: unknown) =>
     typeof value === 'string' && value.length > maxStubLength

@@ -4,7 +4,10 @@ import type { SessionStore } from './session-store.js'
 
 /** The settings of {@link pruneSession}. */
 export type PruneSessionOptions = {
-  /** The number of latest runs whose events stay. Default: 0. Events of a run that has not ended always stay. */
+  /**
+   * The number of latest runs whose events are retained. Default: 0. Events of a run that has not ended are always
+   * retained.
+   */
   readonly keepRuns?: number
   now(): number
 }
@@ -20,8 +23,8 @@ export type PrunedSession = {
 /**
  * Makes the log of a session smaller without changing its state: a resumed session has the same history, runs, rules,
  * todos, open calls, file changes and counts. It removes what is only of historical interest (events of old runs,
- * except the last of each, which has the count) and what was needed for a crash that did not happen: starts and
- * questions of calls with a result, and all checkpoints of a run except its last.
+ * except the last of each, which has the count) and what is only needed after a crash: starts and questions of calls
+ * with a result, and all checkpoints of a run except its last.
  */
 export async function pruneSession(
   store: SessionStore,
@@ -68,7 +71,7 @@ function worthlessIn(records: readonly SessionRecord[], keepRuns: number): Test 
   }
 }
 
-/** Returns the newest runs, and all that are not over. */
+/** Returns the newest runs, and all that have not ended. */
 function runsToKeep(records: readonly SessionRecord[], count: number): ReadonlySet<string> {
   const runs = new Map<string, RunRow['status']>()
   for (const record of records) if (record.type === 'run') runs.set(record.data.id, record.data.status)
@@ -81,7 +84,7 @@ function isOpen(status: RunRow['status'] | undefined): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** Returns the calls that this record is the result of. */
+/** Returns the calls whose result this record contains. */
 function answeredBy(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data
@@ -90,7 +93,9 @@ function answeredBy(record: SessionRecord): string[] {
   return result.callId === undefined ? [result.id] : [result.id, result.callId]
 }
 
-/** Returns the call that a note is about, and those around it: after a result of any, the note is not needed. */
+/**
+ * Returns the call that a note is about and the calls around it: once one of them has a result, the note is not needed.
+ */
 function namesFor(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data

@@ -1,9 +1,9 @@
 import type { DeadLetterNote, LaneHandlerNote, QueueTaskNote } from './records.js'
 import type { OpenTask, QueueState } from './session-state.js'
 
-/** How many completed tasks are remembered, so that a worker that reports a result twice gets the same answer. */
+/** How many completed tasks are stored, so that a worker that reports a result twice gets the same answer. */
 const remembered = 1_000
-/** More ids than any session has: a log cannot leave a session without further ones. */
+/** Larger numbers in a log are ignored: otherwise a log could exhaust the ids of a session. */
 const maxNumber = 1e12
 
 /** Computes the state of the lane queue from the notes of a log. */
@@ -20,7 +20,7 @@ export class QueueFold implements QueueState {
     else this.handlers.set(note.lane, note)
   }
 
-  /** Calls that have their result need no task. */
+  /** Removes the tasks of calls that have their result. */
   closeCalls(isClosed: (callId: string) => boolean): void {
     for (const [id, { task }] of this.tasks)
       if (task.callId !== undefined && isClosed(task.callId)) this.tasks.delete(id)
@@ -32,7 +32,7 @@ export class QueueFold implements QueueState {
     const known = this.tasks.get(taskId)
     if (state === 'completed' && leaseId !== undefined) this.#remember(taskId, leaseId)
     if (state === 'ended') this.tasks.delete(taskId)
-    // An offer states everything about the task.
+    // An offer contains all fields of the task.
     else if (state === 'offered') this.tasks.set(taskId, { messageId, task: note })
     else if (known !== undefined) this.tasks.set(taskId, { ...known, task: { ...known.task, ...note } })
   }

@@ -1,7 +1,7 @@
 import { isRecord } from '../tool/json.js'
 import type { PartRow } from './records.js'
 
-/** Returns the problem of a row from outside; undefined when it can be used. Unknown fields are ignored. */
+/** Returns the problem of a row from an external source; undefined when it can be used. Unknown fields are ignored. */
 export function problemIn(type: string, data: unknown): string | undefined {
   const fields = Object.hasOwn(rows, type) ? rows[type] : undefined
   if (fields === undefined)
@@ -36,7 +36,7 @@ const oneOf =
     typeof value === 'string' && names.includes(value) ? undefined : `must be one of ${names.join(', ')}`
 
 const maxIdLength = 1_000
-/** More pieces than any message has: one large index must not create a huge message. */
+/** More parts than any message has. The limit prevents that one large index creates a huge message. */
 const maxParts = 100_000
 
 const index: Check = (value) =>
@@ -44,7 +44,7 @@ const index: Check = (value) =>
     ? undefined
     : `must be an integer from -1 to ${maxParts - 1}`
 
-/** The pieces of messages, with their required fields. */
+/** The types of parts, with their required fields. */
 const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string, Check>>>> = {
   text: { text },
   image: { data: text },
@@ -106,7 +106,7 @@ const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string
   blob: { digest: id, bytes: number, stub: (value) => contentProblem(value, 'blob') },
 }
 
-/** Returns the problem of a piece from outside. */
+/** Returns the problem of a part from an external source. */
 export function contentProblem(value: unknown, except?: string): string | undefined {
   if (!isRecord(value) || typeof value['type'] !== 'string' || value['type'] === except)
     return 'must be an object with a type'

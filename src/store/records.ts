@@ -124,9 +124,11 @@ export type ToolQuestion = {
   readonly notes: readonly string[]
   /** The digest of what is asked: tool, whole arguments, workspace, session, agent. */
   readonly key: string
-  /** The digest of why it is asked: an approval under other rules is not an answer. */
+  /** The digest of why it is asked: an approval that was given under other rules does not answer it. */
   readonly policy: string
-  /** The digest of the arguments as the model wrote them: if the log has others, the question does not apply. */
+  /**
+   * The digest of the arguments as the model wrote them. If the log has other arguments, the question does not apply.
+   */
   readonly written: string
   readonly runId?: string
   readonly askedAtMs: number
@@ -159,13 +161,13 @@ export type ToolStep = {
   readonly ends?: string
   /** In the tool's own form; null when it is stored as a blob. */
   readonly step: JsonValue
-  /** It did more than is recorded. */
+  /** The call did more than is recorded. */
   readonly over?: boolean
 }
 
 /**
- * Written before a tool changes a file: what the file was, and what it will be. The first note of a run about a file
- * has its original state. The change may have failed; only the file itself shows that.
+ * Written before a tool changes a file: the state of the file before and after the change. The first note of a run
+ * about a file has its original state. The change may have failed; only the file itself shows that.
  */
 export type FileChangeNote = {
   readonly type: 'file_change'
@@ -202,7 +204,7 @@ export type TaskNote = {
   readonly structured?: JsonValue
   readonly counters: JsonObject
   readonly usage?: JsonObject
-  /** The step of a workflow that it was, until the workflow ends. */
+  /** The workflow step that this task was, until the workflow ends. */
   readonly workflow?: { readonly id: string; readonly step: string; readonly digest: string } | null
 }
 
@@ -257,7 +259,7 @@ export type LaneHandlerNote = {
 /** A verification report. */
 export type VerificationNote = { readonly type: 'verification'; readonly report: VerificationReport }
 
-/** The checks that the workspace offered before the model's first work: later ones may be written by the model. */
+/** The checks that the workspace defined before the model's first work: the model may have written later ones. */
 export type OfferedChecksNote = { readonly type: 'offered_checks'; readonly checks: readonly JsonObject[] }
 
 /** The state of a file. */
@@ -279,14 +281,14 @@ export type BlobPart = {
   readonly type: 'blob'
   readonly digest: string
   readonly bytes: number
-  /** The same piece with its long texts cut: for readers of the log itself, and in case the blob is lost. */
+  /** The same part with its long texts cut, for readers of the log itself and in case the blob is lost. */
   readonly stub: UserContent | AssistantContent | StoredToolResult | ToolStep
 }
 
-/** What started a run without a user. It is in its row, and in `metadata.trigger` of its prompt. */
+/** What started a run without a user. It is saved in the row of the run, and in `metadata.trigger` of its prompt. */
 export type RunTrigger = {
   readonly source: 'schedule' | 'api' | 'webhook' | 'file' | 'wake_up'
-  /** In milliseconds: when it was due, whenever it started. */
+  /** When it was due, in milliseconds since the epoch; it can have started later. */
   readonly fired_at: number
   readonly schedule_id: string
   /** The id of the webhook request, when several nodes can have received it. */
@@ -300,8 +302,8 @@ export type RunRow = {
   readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
   readonly prompt: string
   /**
-   * The prompt with its attachments, when `prompt` is not all of it: until its message is in the log, a queued run can
-   * be resumed from here. Large parts are stored as blobs.
+   * The prompt with its attachments, if `prompt` is not all of it. Until its message is in the log, a queued run can be
+   * resumed from this. Large parts are stored as blobs.
    */
   readonly content?: readonly (UserContent | BlobPart)[]
   readonly createdAtMs: number
@@ -324,19 +326,19 @@ export type RunRow = {
 }
 
 /**
- * An event of a run, under the sequence number that readers of the run saw. Streamed text is in the messages and is not
- * written again, so the numbers of its pieces are gaps here.
+ * An event of a run, with the sequence number that readers of the run saw. Streamed text is in the messages and is not
+ * written again, so the numbers of its deltas are gaps here.
  */
 export type RunEventRow = {
   readonly runId: string
   readonly sequence: number
   readonly timestampMs: number
   readonly event: JsonValue
-  /** At the end of an answer: the numbers of the last pieces of its text and its reasoning. */
+  /** At the end of an answer: the sequence numbers of the last deltas of its text and its reasoning. */
   readonly texts?: { readonly text?: number; readonly reasoning?: number }
 }
 
-/** A position in the log from which a run can be resumed: after a finished round. It copies nothing. */
+/** A position in the log from which a run can be resumed: after a finished round. It contains no copy of the state. */
 export type CheckpointRow = {
   readonly runId: string
   readonly sessionId: string

@@ -1,7 +1,7 @@
 import { StoreError } from './errors.js'
 import { type SessionRecord, schemaVersion } from './records.js'
 
-/** Throws for a log of a later schema, which may have unknown meaning: it is neither read nor extended. */
+/** Throws for a log of a later schema: its meaning is not known, so it is neither read nor extended. */
 export function refuseFutureSchema(sessionId: string, record: SessionRecord): void {
   if (record.type !== 'session') return
   const { schemaVersion: found } = record.data

@@ -1,18 +1,18 @@
 import { isRecord } from '../tool/json.js'
 import type { SessionInfo } from './session-store.js'
 
-/** A place in a list of sessions, newest first: pages stay right when sessions are added or removed. */
+/** A position in a list of sessions, newest first. Pages stay correct when sessions are added or removed. */
 export type SessionCursor = {
-  /** Whether a session comes after the place. */
+  /** Whether a session comes after the position. */
   isAfter(info: SessionInfo): boolean
 }
 
-/** The place after this session, as text. */
+/** Encodes the position after this session as text. */
 export function sessionCursor({ updatedAtMs = 0, id }: SessionInfo): string {
   return Buffer.from(JSON.stringify({ at: updatedAtMs, id })).toString('base64url')
 }
 
-/** Reads what {@link sessionCursor} wrote; undefined when it is something else. */
+/** Parses the output of {@link sessionCursor}; undefined for any other text. */
 export function readSessionCursor(cursor: string): SessionCursor | undefined {
   const { at, id } = partsOf(cursor)
   if (typeof at !== 'number' || typeof id !== 'string') return undefined
@@ -26,7 +26,7 @@ function partsOf(cursor: string): Record<string, unknown> {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     return isRecord(value) ? value : {}
   } catch {
-    // Anything that a client sends.
+    // A client can send any text.
     return {}
   }
 }

@@ -47,7 +47,7 @@ export type OpenQuestion = {
 export type OpenSteps = {
   readonly messageId: string
   readonly steps: readonly CallStep[]
-  /** They are incomplete: there were too many, or a blob is lost. */
+  /** The steps are incomplete: there were too many, or a blob is lost. */
   readonly over: boolean
 }
 
@@ -55,13 +55,13 @@ export type OpenSteps = {
 export type QueueState = {
   /** Tasks of workers whose calls have no result, by id: all notes of a task merged. */
   readonly tasks: ReadonlyMap<string, OpenTask>
-  /** Of the last tasks that a worker has completed: the lease. */
+  /** The leases of the tasks that workers completed last, by task id. */
   readonly completed: ReadonlyMap<string, string>
   /** Dead letters by id, the oldest first. */
   readonly letters: ReadonlyMap<string, DeadLetterNote>
   /** The last handler that the host has set for each lane. */
   readonly handlers: ReadonlyMap<string, LaneHandlerNote>
-  /** The highest number in an id of a task or a dead letter: ids are not used again. */
+  /** The highest number in the id of a task or a dead letter: ids are not reused. */
   readonly ids: number
 }
 export type OpenTask = { readonly messageId: string; readonly task: QueueTaskNote }
@@ -87,7 +87,7 @@ export type SessionState = {
   readonly checkpoints: ReadonlyMap<string, CheckpointRow>
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions: readonly OpenQuestion[]
-  /** The results of calls that had ended in a round that had not, by call id. */
+  /** The results of calls that ended in an unfinished round, by call id. */
   readonly openOutcomes: ReadonlyMap<string, Envelope>
   /** The steps of calls without a result, by call id. */
   readonly openSteps: ReadonlyMap<string, OpenSteps>

@@ -50,8 +50,8 @@ export interface SessionStore {
   /** Reads a session synchronously, in stores that can. */
   readSync?(sessionId: string): StoredSession | undefined
   /**
-   * Returns how many records `read` would return, 0 when there is no session. For stores that know it without reading
-   * the records: a process detects with it that another one has written.
+   * Returns how many records `read` would return, 0 when there is no session. For stores that can count without reading
+   * the records: a process uses it to detect that another one has written.
    */
   countRecords?(sessionId: string): Promise<number>
   /**
@@ -125,13 +125,15 @@ export type AppendOptions = {
 export interface SessionLog {
   readonly lease: Lease
   /**
-   * A description of the damage when the log was opened; records are appended after the undamaged part, and the rest
-   * is saved separately.
+   * A description of the damage found when the log was opened; records are appended after the undamaged part, and the
+   * rest is saved separately.
    */
   readonly damage?: string
   /** The number of records when it was opened, for stores that know it without reading them. */
   readonly recordCount?: number
-  /** Appends all records or none. When it resolves they are as safe as the durability says. Rejects after a failure. */
+  /**
+   * Appends all records or none. When it resolves, they are stored as the durability promises. Rejects after a failure.
+   */
   append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void>
   /** Stores content once outside of the log and returns its digest (SHA-256, hex). */
   writeBlob(bytes: Uint8Array): Promise<string>

@@ -9,13 +9,13 @@ import { isRecord } from '../tool/json.js'
  */
 export type StoredToolResult = ToolResultPart & {
   /**
-   * Instead of `data`, `dataIn` says that the data is the `content` itself, or the text of its only part: images and
-   * long texts are not stored twice.
+   * Instead of `data`, it can have `dataIn`, which means that the data is the `content` itself, or the text of its only
+   * part. So images and long texts are not stored twice.
    */
   readonly envelope?: object
 }
 
-/** From this length on, a text that is both data and content is stored once. */
+/** The minimum length from which a text that is both data and content is stored once. */
 const longText = 4 * 1024
 
 /** Adds the envelope to a result, for the log. */
@@ -40,7 +40,7 @@ function onlyText({ content }: ToolResultPart): string | undefined {
   return content.length === 1 && only?.type === 'text' ? only.text : undefined
 }
 
-/** Splits a stored result from its envelope. An invalid envelope is left out: a log can contain anything. */
+/** Splits a stored result from its envelope. An invalid envelope is dropped: a log can contain anything. */
 export function takeEnvelope(stored: StoredToolResult): { piece: ToolResultPart; envelope?: Envelope } {
   const { envelope: found, ...piece } = stored
   if (!isRecord(found)) return { piece }

@@ -1,22 +1,25 @@
-/** What takes turns: a log to be synced, a journal with records to be written, a session that waits for its user. */
+/**
+ * Work that waits for its turn: a log to be synced, a journal with records to be written, a session that waits for its
+ * user.
+ */
 export type TurnTaker = { takeTurn(): void }
 
 type TurnOptions = {
-  /** The process does not end before the work is done. */
+  /** Whether the timer keeps the process alive until the work is done. */
   readonly keepsAlive?: boolean
-  /** So many take their turn at once, and then other work: for turns that take long. Default: all. */
+  /** The maximum number of turns before other work runs, for turns that take long. Default: all. */
   readonly maxAtOnce?: number
 }
 
 /**
- * Lets sessions do work that no caller waits for, with one timer for all of them. Each waits for at most the delay. A
- * turn takes with it everything that has waited for half of it, so that much is done together and what comes meanwhile
- * still has time to join.
+ * Runs deferred work of many sessions, for which no caller waits, with one timer. Nothing waits longer than the delay.
+ * A turn also runs all work that has waited for at least half of the delay, so that much is done together and new work
+ * still has time to join the next turn.
  */
 export class Turns {
   readonly #delayMs: number
   readonly #options: TurnOptions
-  /** When each began to wait, the oldest first. */
+  /** When each taker began to wait, the oldest first. */
   readonly #waiting = new Map<TurnTaker, number>()
   #timer: NodeJS.Timeout | undefined
 
@@ -25,7 +28,7 @@ export class Turns {
     this.#options = options
   }
 
-  /** A turn must not throw. What waits already keeps its place. */
+  /** Adds a taker, whose turn must not throw. One that already waits keeps its place. */
   add(taker: TurnTaker): void {
     if (this.#waiting.has(taker)) return
     this.#waiting.set(taker, performance.now())

@@ -12,7 +12,7 @@ export function viewOf(order: readonly StoredMessage[]): StoredMessage[] {
   return view
 }
 
-/** Returns the view after a compaction. One without a summary only leaves out large outputs. */
+/** Returns the view after a compaction. A compaction without a summary only hides large outputs. */
 function compacted(view: readonly StoredMessage[], compaction: StoredMessage): StoredMessage[] {
   const tail = tailOf(view, compaction.row)
   return compaction.message.content.length === 0 ? tail : [compaction, ...tail]
@@ -21,8 +21,8 @@ function compacted(view: readonly StoredMessage[], compaction: StoredMessage): S
 function tailOf(view: readonly StoredMessage[], { tailStart, pruned }: MessageRow): StoredMessage[] {
   if (tailStart === null || tailStart === undefined) return []
   const start = view.findIndex(({ id }) => id === tailStart)
-  // Rather too much than a conversation without its last turns: a context that is too long is detected at the next
-  // request.
+  // If the start of the tail is unknown, everything is retained: a context that is too long is detected at the next
+  // request, but lost turns are not.
   const tail = view.slice(Math.max(0, start))
   if (pruned === undefined || pruned.length === 0) return tail
   const ids = new Set(pruned)

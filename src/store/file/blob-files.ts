@@ -10,8 +10,8 @@ export function digestOf(bytes: Uint8Array): string {
 }
 
 /**
- * Writes bytes to a file named by their digest and returns its path, or undefined when it exists. Not synced to disk:
- * see `syncBlobs`.
+ * Writes bytes to a file named by their digest and returns its path, or undefined when the file exists. Not synced to
+ * disk: see `syncBlobs`.
  */
 export function keepBlob(
   files: FileLayer,

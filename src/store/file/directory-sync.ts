@@ -1,9 +1,9 @@
 import type { FileLayer } from './file-layer.js'
 
 /**
- * Puts the names in a directory on disk, together for all callers. Those that come while a sync is under way share the
- * next one: it begins after their names were made, and one sync of the store's directory serves all sessions that begin
- * at the same moment.
+ * Syncs the names in a directory to disk, once for several callers. Callers that come while a sync is in progress share
+ * the next one, because it begins after their names were created. So one sync of the store's directory is enough for
+ * all sessions that are created at the same moment.
  */
 export function syncDirectory(files: FileLayer, path: string): Promise<void> {
   const paths = underWay.get(files) ?? new Map<string, Sync>()
@@ -16,7 +16,7 @@ export function syncDirectory(files: FileLayer, path: string): Promise<void> {
 
 type Sync = {
   readonly done: Promise<void>
-  /** Begins when this one has ended, and fails by itself. */
+  /** The next sync. It begins when this one has ended, also if this one failed. */
   next: Promise<void> | undefined
 }
 

@@ -72,7 +72,7 @@ export const nodeFiles: FileLayer = {
     }),
   async syncDirectory(path) {
     try {
-      // Opening and closing take microseconds: only the sync itself goes to another thread.
+      // Opening and closing take microseconds; only the sync itself runs on another thread.
       const fd = openSync(path, constants.O_RDONLY)
       try {
         await new Promise<void>((resolve, reject) => {
@@ -122,7 +122,7 @@ function factsOf(stats: Stats): FileFacts {
   }
 }
 
-/** Some systems cannot sync directories and report these codes: then there is nothing to wait for. */
+/** Some systems cannot sync directories and report one of these codes. Then there is nothing to wait for. */
 function directoriesCannotBeSynced(thrown: unknown): boolean {
   return ['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR', 'EBADF'].includes(errnoOf(thrown) ?? '')
 }

@@ -24,7 +24,10 @@ export type FileLogParts = {
   readonly durability: Durability
   /** Shows other machines that this process is alive; one for all sessions of the store. */
   readonly heartbeats: Heartbeats
-  /** Syncs records that no caller waits for; one for all sessions of the store. Undefined: when the log is closed. */
+  /**
+   * Syncs records that no caller waits for; one for all sessions of the store. Undefined: they are synced when the log
+   * is closed.
+   */
   readonly syncTurns: Turns | undefined
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
@@ -32,7 +35,9 @@ export type FileLogParts = {
   newNamesIn: readonly string[]
 }
 
-/** A holder that was checked this recently cannot have been silent for so long that another process took over. */
+/**
+ * If the lease was checked this recently, this process cannot have been silent for so long that another one took over.
+ */
 const freshMs = 5
 
 /**
@@ -74,7 +79,7 @@ export class FileLog implements SessionLog {
     this.#write(bytes)
     this.#checksum = checksum
     if (!(await this.#settle(soon))) return
-    // Taken over in the meantime: the new holder may have read the log before this was written.
+    // If another process took over in the meantime, it may have read the log before this was written.
     this.#refuseWhenLost()
   }
 
@@ -102,12 +107,12 @@ export class FileLog implements SessionLog {
     this.#refuseWhenLost()
   }
 
-  /** Syncs the log. A failure is stored, and reported to the next caller that uses the log. */
+  /** Syncs the log. A failure is stored and reported to the next caller that uses the log. */
   takeTurn(): void {
     this.#sync(false).catch(() => undefined)
   }
 
-  /** Replaces all records. Nothing can be appended afterwards, because the log is then another file. */
+  /** Replaces all records. Nothing can be appended afterwards, because the log is then a different file. */
   async rewrite(records: readonly SessionRecord[]): Promise<void> {
     this.#refuseWhenOver()
     const { files, directory, sessionId } = this.#parts
@@ -141,12 +146,12 @@ export class FileLog implements SessionLog {
     try {
       this.#parts.files.truncate(this.#parts.fd, this.#length)
     } catch {
-      // A part of the batch stays in the file: the next process that opens the log finds it incomplete and leaves it
-      // out.
+      // A part of the batch stays in the file. The next process that opens the log detects the incomplete batch and
+      // ignores it.
     }
   }
 
-  /** Returns whether it waited for the disk. */
+  /** Waits for the disk, or schedules a sync. Returns whether it waited for the disk. */
   async #settle(soon = false): Promise<boolean> {
     if (this.#parts.durability === 'sync' && !soon) {
       await this.#sync()
@@ -198,7 +203,7 @@ export class FileLog implements SessionLog {
     const { files, fd, held, sessionId } = this.#parts
     this.#parts.syncTurns?.remove(this)
     this.#parts.heartbeats.remove(this)
-    // A failure is thrown below, unless a caller already got it.
+    // The failure is thrown below, unless a caller already received it.
     await this.#sync(false).catch(() => undefined)
     try {
       releaseLease(files, held)
@@ -219,7 +224,7 @@ export class FileLog implements SessionLog {
     }
   }
 
-  /** After one failure the log is not used again: the system may have dropped what it could not write. */
+  /** Stores a failure. The log is not used after it: the system may have dropped what it could not write. */
   #fail(error: unknown, doing: string): unknown {
     this.#failure = storeFailure(error, this.#parts.sessionId, doing)
     return this.#failure

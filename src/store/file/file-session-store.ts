@@ -59,7 +59,7 @@ export class FileSessionStore implements SessionStore {
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
   readonly #heartbeats: Heartbeats
-  /** How long records can wait for the disk when no caller waits for them: 10 and 50 ms. */
+  /** How long records can wait for the disk when no caller waits for them: 10 ms with `sync`, 50 ms with `async`. */
   readonly #syncTurns = { sync: new Turns(10), async: new Turns(50), exit: undefined }
   /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
@@ -178,7 +178,8 @@ export class FileSessionStore implements SessionStore {
       if (files.factsAt(directory) === undefined) return false
       const held = this.#takeLease(sessionId, directory, 'its deletion')
       try {
-        // Removed from the list in one step; what a crash leaves of the second step is not a session.
+        // The rename removes the session from the list in one step. If the deletion after it is interrupted, the rest
+        // is not a session.
         files.rename(directory, join(this.directory, `${trashPrefix}${randomBytes(9).toString('hex')}`))
       } catch (error) {
         releaseLease(files, held)
@@ -270,7 +271,7 @@ export class FileSessionStore implements SessionStore {
       if (held.fromSilent) fd = await replaceLog(files, directory, fd)
       const logEnd = await this.#checkedEnd(sessionId, fd)
       const mended = await repairLog(files, directory, fd, logEnd)
-      // From now on the log itself knows where it ends.
+      // From now on, the open log tracks where it ends.
       this.#lastRead.delete(sessionId)
       return new FileLog({
         files,
@@ -352,7 +353,7 @@ const maxRemembered = 1_000
 type LastRead = LogEnd & {
   readonly facts: FileFacts
   readonly recordCount: number
-  /** Made here, and not read since. */
+  /** Created by this process, and not read since. */
   readonly isNew?: boolean
 }
 

@@ -1,9 +1,9 @@
 const maxAtOnce = 100
 
-/** What shows that it is alive. */
+/** Something whose lease must be renewed. */
 export type Living = { beat(): void }
 
-/** Calls `beat` again and again with one timer for all sessions, which does not keep the process alive. */
+/** Calls `beat` at an interval, with one timer for all sessions that does not keep the process alive. */
 export class Heartbeats {
   readonly #intervalMs: number
   readonly #living = new Set<Living>()
@@ -13,7 +13,7 @@ export class Heartbeats {
     this.#intervalMs = intervalMs
   }
 
-  /** A beat must not throw. */
+  /** Adds an object whose `beat` must not throw. */
   add(one: Living): void {
     this.#living.add(one)
     if (this.#timer !== undefined) return
@@ -21,7 +21,9 @@ export class Heartbeats {
     this.#timer.unref()
   }
 
-  /** A few at a time: a beat writes to the disk's cache, and other work must not wait for thousands of them. */
+  /**
+   * Processes a few at a time: a beat writes to the disk's cache, and other work must not wait for thousands of them.
+   */
   #beatAll(all: Living[]): void {
     for (const one of all.splice(0, maxAtOnce)) if (this.#living.has(one)) one.beat()
     if (all.length > 0) setImmediate(() => this.#beatAll(all)).unref()

@@ -16,9 +16,9 @@ export type LeaseRequest = {
   readonly owner: Owner
   /** How long a holder whose process cannot be looked up from here counts as alive without a heartbeat. */
   readonly expiryMs: number
-  /** Undefined: the disk's clock. */
+  /** When the lease was acquired. Undefined: the time of the disk's clock. */
   readonly acquiredAtMs?: number | undefined
-  /** Whether the session was made just now: a first lease is tried without looking for others. */
+  /** Whether the session was just created. Then the first lease is attempted without searching for others. */
   readonly isNew?: boolean | undefined
 }
 
@@ -27,14 +27,14 @@ export type HeldLease = {
   readonly path: string
   readonly fd: number
   readonly identity: string
-  /** The previous holder was only silent, and may continue to write. */
+  /** The previous holder only missed its heartbeats, and may continue to write. */
   readonly fromSilent: boolean
 }
 
 /**
- * Acquires the lease of a session, or throws with its holder. Leases are files named by their fence, and the highest
- * number counts. Exactly one of several competitors can create the next one, because a name can be created only once
- * and the highest is never removed.
+ * Acquires the lease of a session, or throws an error that names its holder. Leases are files named by their fence, and
+ * the highest number counts. Exactly one of several competitors can create the next one, because a name can be created
+ * only once and the highest is never removed.
  */
 export function takeLease(request: LeaseRequest): HeldLease {
   const { files, directory } = request
@@ -85,7 +85,7 @@ function markReleased(files: FileLayer, held: HeldLease): void {
   try {
     writeAll(files, held.fd, isReleased, 0)
   } catch {
-    // The disk accepts nothing more: remove the lease rather than leave one that blocks everyone.
+    // The disk accepts no writes: remove the lease rather than leave one that blocks every other process.
     if (isStillHeld(files, held)) removeIfThere(files, held.path)
   }
 }
@@ -163,7 +163,10 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
 
 const maxLeaseBytes = 8192
 
-/** Parses a lease. One that a power cut emptied, or an unrelated file, contains nothing; then only its age counts. */
+/**
+ * Parses a lease. One that was emptied by a power cut, and an unrelated file, contain nothing; then only the age
+ * counts.
+ */
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
@@ -186,8 +189,8 @@ function ownerIn(value: unknown): Owner | undefined {
 }
 
 /**
- * Returns whether a process was killed but not reaped by its parent, which may never happen in containers. It writes
- * no more.
+ * Returns whether a process was killed but not reaped by its parent, which in some containers never happens. Such a
+ * process writes nothing more.
  */
 function isZombie(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
@@ -201,7 +204,7 @@ function isZombie(owner: Owner, self: Owner): boolean {
 
 type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }
 
-/** A lease, and the names in the directory of the session after it was made. */
+/** A lease, and the names in the directory of the session after it was created. */
 type Claimed = { readonly held: HeldLease; readonly names: readonly string[] }
 
 function claim(
@@ -232,7 +235,7 @@ function claim(
   let isLatest = false
   try {
     const names = files.list(directory)
-    // A slow competitor may create a number that others have passed and removed since.
+    // A slow competitor may create a number that others have already passed and removed.
     isLatest = names.every((name) => fenceOf(name) <= fence)
     return isLatest ? { held, names } : undefined
   } finally {
@@ -240,7 +243,7 @@ function claim(
   }
 }
 
-/** If anything fails now, the lease exists and must be released. */
+/** Completes the claim. The lease exists now, so it is released if anything fails. */
 function finishClaim(
   { files, directory, expiryMs }: LeaseRequest,
   { held, names }: Claimed,

@@ -37,7 +37,7 @@ export class SessionList {
     const listed: ListedSessions = new Map()
     const changed: string[] = []
     for (const [at, name] of names.entries()) {
-      // Looking at a log that did not change does not wait for anything: other work gets its turn here.
+      // Checking an unchanged log never waits, so this loop pauses to let other work run.
       if (at % looksInTurn === 0) await new Promise((resolve) => setImmediate(resolve))
       const last = before.get(name)
       if (last !== undefined && this.#isCurrent(name, last)) listed.set(name, last)
@@ -49,7 +49,7 @@ export class SessionList {
       await Promise.all(some.map((name) => this.#read(name, listed, unreadable)))
     }
     this.#listed = listed
-    // A session that is gone, or whose log was replaced by a rewritten one: the saved list must not have its old title.
+    // When a session was deleted, or its log was replaced by a rewrite, the saved list must not retain its old title.
     const isOneGone = [...before].some(([name, { identity }]) => listed.get(name)?.identity !== identity)
     if (changed.length >= minSaved || isOneGone) this.#save(listed)
     return newestFirst([...Array.from(listed.values(), ({ info }) => ({ ...info })), ...unreadable])
@@ -71,7 +71,8 @@ export class SessionList {
     try {
       listed.set(name, await listedSession(this.#files, path, id))
     } catch (error) {
-      // Not a session, or one that is being deleted; one that cannot be read is still listed.
+      // Either not a session, or one that is being deleted: not listed. A session that cannot be read for another
+      // reason is listed.
       if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') unreadable.push({ id })
     }
   }
@@ -82,31 +83,31 @@ export class SessionList {
     return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
   }
 
-  /** A disk that is full or read-only costs other processes time and nothing else. */
+  /** Saves the list. If the disk is full or read-only, other processes only take longer to list. */
   #save(listed: ListedSessions): void {
     try {
       if (listed.size >= minSaved) saveList(this.#files, this.#directory, listed)
       else removeSavedList(this.#files, this.#directory)
     } catch {
-      // The sessions were read all the same.
+      // The list is still complete in this process.
     }
   }
 }
 
-/** How many logs are read at once: more than the threads that read them, so that none waits for this one. */
+/** How many logs are read at once: more than there are threads for reading, so that no thread is idle. */
 const readsAtOnce = 16
-/** How many logs are looked at without a pause: less than a millisecond. */
+/** How many logs are checked without a pause: this takes less than a millisecond. */
 const looksInTurn = 96
-/** How many logs are worth a saved list. Reading fewer takes milliseconds. */
+/** The minimum number of logs for which the list is saved. Reading fewer takes milliseconds. */
 const minSaved = 100
 
-/** Returns whether nothing was written to a log. */
+/** Returns whether a log is unchanged. */
 export function isUnchanged(before: LogFacts, now: LogFacts): boolean {
   return before.identity === now.identity && before.size === now.size && before.mtimeMs === now.mtimeMs
 }
 
 /**
- * Reads the information about a session from the beginning and the end of its log; the work does not grow with the
+ * Reads the information about a session from the beginning and the end of its log, so the cost does not grow with the
  * log.
  */
 async function listedSession(files: FileLayer, directory: string, id: string): Promise<ListedSession> {
@@ -125,7 +126,7 @@ async function listedSession(files: FileLayer, directory: string, id: string): P
 
 const windowBytes = 32 * 1024
 
-/** Most logs are shorter than a window: a buffer of their size comes from Node's pool. */
+/** Reads a part of a log. Most logs are shorter than a window, and a buffer of their size comes from Node's pool. */
 async function readWindow(files: FileLayer, fd: number, position: number, end: number): Promise<Buffer> {
   const length = Math.min(windowBytes, Math.max(0, end - position))
   const buffer = Buffer.allocUnsafe(length)
@@ -136,7 +137,10 @@ function recordsAtStart(id: string, bytes: Buffer): LogScan['records'] {
   return scanned(id, bytes, 0)
 }
 
-/** Reads records from a position inside a line: that line's checksum is complete, and the next line builds on it. */
+/**
+ * Reads records from a position inside a line. The checksum at the end of that line is complete, and that of the next
+ * line continues it.
+ */
 function recordsAtEnd(id: string, bytes: Buffer): LogScan['records'] {
   const end = bytes.indexOf('\n')
   const sealed = end < 0 ? -1 : sealAt(bytes, end)

@@ -16,7 +16,7 @@ export function encodeBatch(records: readonly SessionRecord[], checksumBefore: n
     const json = JSON.stringify({ type, data })
     const more = records.length - 1 - at
     const payload = more === 0 ? json.slice(0, -1) : `{"more":${more},${json.slice(1, -1)}`
-    // With the end of the line before it, which is covered too: one call for each line.
+    // Includes the end of the previous line, which the checksum also covers, so that each line needs only one call.
     sum = crc32(seal + payload, sum)
     seal = sealOf(sum)
     text += payload + seal
@@ -57,7 +57,7 @@ const opening = Buffer.from(',"crc":"')
 const quote = 0x22
 const brace = 0x7d
 
-/** Only lower case: a flipped bit can turn a letter into upper case. */
+/** Parses a hexadecimal digit. Accepts only lower case: a flipped bit can turn a letter into upper case. */
 function digitOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1

@@ -7,15 +7,15 @@ import type { LogEnd } from './scan-log.js'
 
 export const logName = 'log.jsonl'
 
-/** Describes the damage of a log: what, where, and how much of it is left out. Undefined when there is none. */
+/** Describes the damage of a log: what, where, and how many bytes are ignored. Undefined when there is none. */
 export function damageOf({ problem, end }: LogEnd, size: number): string | undefined {
   if (problem === undefined) return undefined
   return `${logName}: ${problem}; it is complete up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
 }
 
 /**
- * Prepares a log for appending after its last complete batch. The rest is saved in a separate file, because a person
- * may still be able to use it. Returns a description of the damage.
+ * Prepares a log for appending after its last complete batch. The rest is saved in a separate file, because a user may
+ * still be able to recover data from it. Returns a description of the damage.
  */
 export async function repairLog(
   files: FileLayer,
@@ -58,8 +58,8 @@ export function writeFirstLog(
 }
 
 /**
- * Copies a log to a new file under the same name: a process that still writes to the old one writes to a file without
- * a name.
+ * Copies a log to a new file under the same name. A process that still writes to the old file then writes to one
+ * without a name.
  */
 export async function replaceLog(files: FileLayer, directory: string, fd: number): Promise<number> {
   const copied = await putInPlace(files, directory, (copy) => copyFrom(files, fd, 0, copy))
@@ -67,7 +67,10 @@ export async function replaceLog(files: FileLayer, directory: string, fd: number
   return copied
 }
 
-/** Replaces a log by one with these records. Each can be read without those after it. */
+/**
+ * Replaces a log by one with these records. Each record is its own batch, so it can be read even if later ones are
+ * lost.
+ */
 export async function rewriteLog(
   files: FileLayer,
   directory: string,

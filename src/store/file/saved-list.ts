@@ -5,21 +5,21 @@ import type { SessionInfo } from '../session-store.js'
 import { readWhole } from './blob-files.js'
 import { createNew, type FileFacts, type FileLayer, removeIfThere, writeAll } from './file-layer.js'
 
-/** The name of the saved list, and the beginning of the names of its drafts. */
+/** The name of the saved list, and the prefix of the names of its temporary files. */
 export const savedListName = '.list.json'
 
-/** What a list said about a session, and the log that it was read from. */
+/** The listed information about a session, and the log that it was read from. */
 export type ListedSession = LogFacts & { readonly info: SessionInfo }
 
-/** Identifies the content of a log: logs are only appended to, or replaced by another file. */
+/** Identifies the content of a log: logs are only appended to, or replaced by a new file. */
 export type LogFacts = Pick<FileFacts, 'size' | 'mtimeMs' | 'identity'>
 
-/** By the name of the session's directory. */
+/** Listed sessions by the name of their directory. */
 export type ListedSessions = Map<string, ListedSession>
 
 /**
  * Reads the list that a process saved. Every entry is compared with its log before it is used, so the file can be
- * missing, old or damaged: logs are read again then.
+ * missing, old or damaged: then the logs are read again.
  */
 export function readSavedList(files: FileLayer, directory: string): ListedSessions {
   const listed: ListedSessions = new Map()
@@ -29,7 +29,7 @@ export function readSavedList(files: FileLayer, directory: string): ListedSessio
     if (!isRecord(saved) || saved['version'] !== version || !Array.isArray(saved['sessions'])) return listed
     for (const entry of saved['sessions']) if (isEntry(entry)) listed.set(entry.name, entry)
   } catch {
-    // Not readable, or not complete.
+    // The file is not readable or not complete.
   }
   return listed
 }
@@ -50,7 +50,9 @@ export function saveList(files: FileLayer, directory: string, listed: ListedSess
   }
 }
 
-/** Removes the saved list, which has titles and labels of sessions that were deleted or are rewritten now. */
+/**
+ * Removes the saved list, because it contains titles and labels of sessions that were deleted or are being rewritten.
+ */
 export function removeSavedList(files: FileLayer, directory: string): void {
   removeIfThere(files, join(directory, savedListName))
 }

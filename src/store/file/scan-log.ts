@@ -9,11 +9,11 @@ import { checksumAfter, moreAfter, sealAt, sealLength } from './log-line.js'
 export type LogEnd = {
   readonly end: number
   readonly checksum: number
-  /** The problem of the rest, if there is one. */
+  /** The problem after that position, if there is one. */
   readonly problem: string | undefined
 }
 
-/** Reads a log up to its end or to the first error. Reports damage; throws for a future schema. */
+/** Reads a log up to its end or to the first error. Reports damage; throws for a later schema version. */
 export class LogScan implements LogEnd {
   readonly records: SessionRecord[] = []
   end = 0
@@ -34,12 +34,14 @@ export class LogScan implements LogEnd {
     return end >= 0 && this.#takeBatches(bytes, 0, end) ? end + 1 : this.#takeUpToProblem(bytes)
   }
 
-  /** Ends the scan with this many bytes left over. */
+  /** Ends the scan with this many unread bytes. */
   finish(left: number): void {
     if (left > 0) this.problem = 'its last lines are cut off'
   }
 
-  /** Reads batches up to the one that ends at this newline, if its checksum is right: it covers all of them. */
+  /**
+   * Reads all batches up to the one that ends at this newline if its checksum, which covers all of them, is correct.
+   */
   #takeBatches(bytes: Buffer, start: number, end: number): boolean {
     const sealed = checkedSeal(bytes, start, end, this.checksum)
     if (sealed < 0) return false
@@ -50,7 +52,7 @@ export class LogScan implements LogEnd {
     return true
   }
 
-  /** Reads line by line, to find where the damage is, or that a batch has not ended yet. */
+  /** Reads line by line, to find where the damage is, or to detect that a batch has not ended yet. */
   #takeUpToProblem(bytes: Buffer): number {
     let taken = 0
     let checksum = this.checksum
@@ -85,7 +87,7 @@ export class LogScan implements LogEnd {
     return true
   }
 
-  /** Examines only what may be a session's row, which is a fraction of the work. */
+  /** Checks the schema version, only in lines that may be the session's row: that is a fraction of the work. */
   #checkSchemas(bytes: Buffer, start: number, end: number): void {
     for (
       let at = bytes.indexOf(sessionMark, start);
@@ -100,7 +102,7 @@ export class LogScan implements LogEnd {
 
 export type ScanOptions = {
   readonly keep: boolean
-  /** The checksum of everything before, when the scan begins inside a log. */
+  /** The checksum of everything before, for a scan that begins inside a log. */
   readonly checksum?: number
   /** Whether a later schema is accepted. */
   readonly anySchema?: boolean
@@ -119,13 +121,13 @@ function lastBatchEnd(bytes: Buffer): number {
   return -1
 }
 
-/** Returns the checksum of a line, if it is right for its bytes and all before them; otherwise -1. */
+/** Returns the checksum of a line if it is correct for its bytes and all before them; otherwise -1. */
 function checkedSeal(bytes: Buffer, start: number, end: number, before: number): number {
   const sealed = end - start < sealLength ? -1 : sealAt(bytes, end)
   return sealed >= 0 && crc32(bytes.subarray(start, end - sealLength), before) === sealed ? sealed : -1
 }
 
-/** Parses a line. A line that is not a record can only come from another program that writes checksums. */
+/** Parses a line. A line with a valid checksum that is not a record can only come from another program. */
 function parseLine(line: string): SessionRecord | undefined {
   try {
     const parsed: unknown = JSON.parse(line)

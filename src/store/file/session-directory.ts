@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { StoreError } from '../errors.js'
 
 /**
- * Returns the directory name of a session: its id, with everything written as `%xx` that some system treats
- * specially. Upper case too, because `A` and `a` are one file on many disks. Ids that are too long for a name are cut
- * and distinguished by a digest.
+ * Returns the directory name of a session: its id, in which every character that some system treats specially is
+ * written as `%xx`. Upper case letters too, because `A` and `a` are the same file on many disks. Ids that are too long
+ * for a name are cut and distinguished by a digest.
  */
 export function directoryName(sessionId: string): string {
   if (sessionId === '') throw badId('it is empty')
@@ -27,10 +27,10 @@ export function sessionIdOf(name: string): string | undefined {
   }
 }
 
-/** The file inside a directory that is named by a digest: it has the id. */
+/** The file that contains the id, in a directory that is named by a digest. */
 export const idName = 'id'
 
-/** Returns whether the name is a digest, and the id is in a file inside. */
+/** Returns whether the name is a digest, so that the id is in a file inside the directory. */
 export function isLongName(name: string): boolean {
   return /^[a-z0-9._%-]*~[0-9a-f]{64}$/.test(name)
 }
@@ -47,7 +47,7 @@ function encodeId(sessionId: string): string {
     .replace(/^(con|prn|aux|nul|com\d|lpt\d)(?=$|\.)/, deviceName)
 }
 
-/** Windows treats these names as devices, with any extension. */
+/** Encodes the first character of a name that Windows treats as a device, with any extension. */
 function deviceName(name: string): string {
   return `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
 }

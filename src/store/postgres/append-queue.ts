@@ -7,11 +7,13 @@ import { isPassing } from './faults.js'
 import { insertRows } from './statements.js'
 
 /**
- * Sends the appends of all sessions. What waits while statements are on their way becomes one statement, so that many
- * sessions share a round trip and a commit. Each session has at most one batch on its way, so its order is kept.
+ * Sends the appends of all sessions. Appends that wait while statements are in flight become one statement, so that
+ * many sessions share a round trip and a commit. Each session has at most one batch in flight, so its order is
+ * preserved.
  *
- * An append is done exactly once: it names the fence of its lease and the position where it begins, and the server
- * accepts a position only once. When an answer is lost the same statement is sent again, and finds its records there.
+ * An append is applied exactly once: it contains the fence of its lease and the position where it begins, and the
+ * server accepts a position only once. When an answer is lost, the same statement is sent again and finds that its
+ * records are stored.
  */
 export class AppendQueue {
   readonly #database: Database
@@ -49,7 +51,7 @@ export class AppendQueue {
     }
   }
 
-  /** Settles the parcels of all writers of the group. Never rejects. */
+  /** Sends a group, and settles the appends of all its writers. Never rejects. */
   async #send(group: readonly Parcel[]): Promise<void> {
     let rest = group
     for (let attempt = 1; rest.length > 0; attempt++) {
@@ -58,13 +60,13 @@ export class AppendQueue {
         answers = await this.#ask(rest)
       } catch (thrown) {
         const error = asError(thrown)
-        // One of several can be the reason: then each is tried by itself.
+        // Only one of several may be the cause, so each is tried separately.
         if (rest.length > 1 && !isPassing(error.cause)) for (const parcel of rest) await this.#send([parcel])
         else for (const parcel of rest) fail(parcel, error)
         return
       }
       rest = rest.filter((parcel) => !settle(parcel, answers.get(parcel.writer.sid)))
-      // An earlier attempt has just committed, or is about to: the next answer shows it.
+      // An earlier attempt has just committed, or is about to: the next attempt will see it.
       if (rest.length > 0) await wait(Math.min(250, 5 * attempt))
     }
   }
@@ -97,7 +99,7 @@ export class AppendQueue {
   }
 }
 
-/** The end of one log, as its holder knows it. */
+/** The end of one log, as tracked by its holder. */
 export type Writer = {
   readonly sessionId: string
   readonly sid: number
@@ -117,7 +119,7 @@ type PendingBatch = {
   reject(error: Error): void
 }
 
-/** What one writer sends with one statement: all of it is stored, or nothing. */
+/** What one writer sends in one statement: all of it is stored, or nothing. */
 type Parcel = {
   readonly writer: Writer
   readonly entries: readonly PendingBatch[]
@@ -127,7 +129,7 @@ type Parcel = {
   readonly info: StoredInfo | undefined
 }
 
-/** `last_seq` and the rest are from before the statement. */
+/** The answer of the server. `last_seq` and the other columns are from before the statement. */
 type Answer = {
   readonly sid: number
   readonly moved: boolean
@@ -136,7 +138,10 @@ type Answer = {
   readonly held: boolean
 }
 
-/** Waiting appends make larger statements: more at once would only make smaller ones. */
+/**
+ * The maximum number of statements in flight. While they wait, appends accumulate to larger statements; a higher limit
+ * would only make them smaller.
+ */
 const maxOnTheWay = 2
 const maxGroup = 64
 const maxParcelLength = 4_000_000
@@ -165,7 +170,7 @@ function take(writer: Writer): Parcel {
   }
 }
 
-/** Returns false when the answer does not show yet whether the records are stored. */
+/** Returns false when the answer does not yet show whether the records are stored. */
 function settle(parcel: Parcel, answer: Answer | undefined): boolean {
   const { writer, count, info, entries } = parcel
   const end = writer.position + count
@@ -201,8 +206,8 @@ function asError(thrown: unknown): CapstanError {
 }
 
 /**
- * Moves the end of each log whose fence and position are as stated, and inserts the records of those. The commit waits
- * for the disk even where the server's default does not.
+ * Advances the end of each log whose fence and position match, and inserts the records of these logs. The commit waits
+ * for the disk even if the server's default is not to.
  */
 function appendText(schema: string): string {
   return `with want as (

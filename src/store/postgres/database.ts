@@ -13,18 +13,18 @@ export type DatabaseOptions = SharedPoolOptions & {
   /** How long work waits for a database that cannot be reached. */
   readonly maxWaitMs: number
   /**
-   * How long a transaction waits for its next statement: 15 s unless given. Then the server ends it, so that a process
-   * that is paused or cut off in the middle of one does not keep its locks.
+   * How long a transaction can wait for its next statement (default: 15 s). Then the server ends it, so that a process
+   * that is paused or disconnected in the middle of one does not keep its locks.
    */
   readonly maxPauseMs?: number | undefined
 }
 
-/** One statement: its text, its values, and the name under which a connection remembers it. */
+/** One statement: its text, its values, and the name under which a connection prepares it. */
 export type Statement = {
   readonly name?: string
   readonly text: string
   readonly values?: readonly unknown[]
-  /** When the answer counts as lost. */
+  /** After this time, the answer counts as lost. */
   readonly timeoutMs?: number
 }
 
@@ -32,17 +32,20 @@ export type Statement = {
 export type Run = <Row extends QueryResultRow>(statement: Statement) => Promise<Row[]>
 
 /**
- * The connections to one database. Work whose connection is lost is done again, for a bounded time: each piece of work
- * must have the same result when it was already done.
+ * The connections to one database. Work whose connection is lost is repeated for a limited time, so each piece of work
+ * must have the same result if it was already done.
  */
 export class Database {
   /** For messages: host and name of the database, without the password. */
   readonly place: string
   readonly #options: DatabaseOptions
-  /** For the transaction only: a pooler gives the connection to others afterwards, and accepts no setting for it. */
+  /**
+   * Settings for the transaction only: a pooler gives the connection to other clients afterwards, and accepts no
+   * setting for the connection.
+   */
   readonly #begin: string
   #pool: Promise<Pool> | undefined
-  /** What has begun: others may use the connections after this object is closed. */
+  /** Work in progress. The connections are shared, so closing this object must wait for its own work only. */
   readonly #working = new Set<Promise<unknown>>()
   #closed = false
 
@@ -77,7 +80,7 @@ export class Database {
         if (!isPassing(thrown)) await rollBack(client)
         throw thrown
       } finally {
-        // The server rolls back what a connection that is closed has begun.
+        // When a connection is closed, the server rolls back its open transaction.
         client.release(failure !== undefined && isPassing(failure))
       }
     })
@@ -135,7 +138,7 @@ export type InsistOptions = {
   isClosed(): boolean
 }
 
-/** Does work again, with pauses, while what went wrong can pass. Rejects with an error of the store. */
+/** Repeats work, with pauses, while the error is temporary. Rejects with an error of the store. */
 export async function insist<Result>(
   work: (attempt: number) => Promise<Result>,
   { maxWaitMs, place, isClosed }: InsistOptions,
@@ -159,7 +162,7 @@ async function rollBack(client: PoolClient): Promise<void> {
   }
 }
 
-/** Host and name of the database; a URL can contain a password, which no message shows. */
+/** Host and name of the database. A URL can contain a password, which must not be in a message. */
 export function placeOf(url: string): string {
   try {
     const { hostname, port, pathname, searchParams } = new URL(url)

@@ -11,7 +11,7 @@ export type ConnectionOptions = {
   readonly applicationName: string
 }
 
-/** Opens a pool of connections with the package `pg`, which is loaded on first use. Connects when it is used. */
+/** Opens a pool of connections with the package `pg`, which is loaded on first use. Connects on the first query. */
 export async function openPool(options: ConnectionOptions, size: number): Promise<Pool> {
   const { Pool } = await loadDriver()
   const pool = new Pool({
@@ -21,26 +21,27 @@ export async function openPool(options: ConnectionOptions, size: number): Promis
     allowExitOnIdle: true,
     idleTimeoutMillis: 30_000,
   })
-  // A connection that breaks while it is idle is replaced with the next query, which reports what is wrong.
+  // A connection that breaks while it is idle is replaced with the next query, which reports the problem.
   pool.on('error', () => undefined)
-  // The pool does not listen while a connection is in use, and between two statements of a transaction nothing does.
+  // The pool has no error listener while a connection is in use, and there is none between two statements of a
+  // transaction.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
-/** Opens one connection that keeps no process alive. */
+/** Opens one connection that does not keep the process alive. */
 export async function openClient(options: ConnectionOptions): Promise<Client> {
   const { Client } = await loadDriver()
   const client = new Client(common(options))
-  // Its owner notices with the next query; without a listener Node would end the process.
+  // The owner notices with its next query; without a listener Node would end the process.
   client.on('error', () => undefined)
   await fromDriver(client.connect())
-  // It exists since pg 8.0, and the types do not have it.
+  // `unref` exists since pg 8.0, but is missing in its types.
   if ('unref' in client && typeof client.unref === 'function') client.unref()
   return client
 }
 
-/** Keeps the process alive while connections are closed: they do not do so themselves, and Node would end before. */
+/** Keeps the process alive while connections are closed. They do not do so themselves, and Node would exit first. */
 export async function keepingAlive<Result>(work: Promise<Result>): Promise<Result> {
   const timer = setInterval(() => undefined, 1_000)
   try {
@@ -61,7 +62,7 @@ function common({ url, applicationName }: ConnectionOptions) {
   }
 }
 
-/** A connection whose answers are lost is given up after this time. */
+/** After this time without an answer, a connection counts as broken. */
 const queryTimeoutMs = 60_000
 
 async function loadDriver(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client'>> {

@@ -15,7 +15,7 @@ export type EncodedBatch = {
   readonly info: StoredInfo | undefined
 }
 
-/** What a list shows of a session, without the time of its last record. */
+/** The listed information about a session, without the time of its last record. */
 export type StoredInfo = Omit<SessionInfo, 'id' | 'updatedAtMs'> & { readonly schemaVersion?: number }
 
 export function encodeBatch(records: readonly SessionRecord[]): EncodedBatch {
@@ -31,7 +31,7 @@ export function encodeBatch(records: readonly SessionRecord[]): EncodedBatch {
   }
 }
 
-/** Returns what is known about a session after a batch. */
+/** Merges the information about a session with that of a new batch. */
 export function mergeInfo(before: StoredInfo, after: StoredInfo): StoredInfo {
   return {
     ...before,
@@ -45,7 +45,7 @@ export function parseInfo(text: string): StoredInfo {
   return isRecord(value) ? value : {}
 }
 
-/** Returns the columns of a session as JSON without line breaks and without characters that `->>` refuses. */
+/** Returns the columns of a session as JSON without line breaks and without characters that `->>` rejects. */
 export function encodeInfo(info: StoredInfo): string {
   return JSON.stringify({
     info: JSON.stringify(info),
@@ -66,7 +66,7 @@ export type RecordColumns = {
   readonly texts: string
 }
 
-/** Rows of several batches, which become one insert. */
+/** The rows of several batches, which are inserted with one statement. */
 export class RecordRows {
   readonly #sids: number[] = []
   readonly #seqs: number[] = []
@@ -95,7 +95,7 @@ export class RecordRows {
       mores: arrayOf(this.#mores),
       crcs: arrayOf(this.#crcs),
       types: arrayOf(this.#types),
-      // JSON has no line breaks. One long text costs the driver nothing; an array of texts would be escaped twice.
+      // JSON has no line breaks. The driver passes one long text as it is; an array of texts would be escaped twice.
       texts: this.#texts.join('\n'),
     }
   }

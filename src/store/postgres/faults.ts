@@ -3,8 +3,8 @@ import { isRecord } from '../../tool/json.js'
 import { StoreError, type StoreErrorCode } from '../errors.js'
 
 /**
- * An error of the driver, or one that the server reported. Other errors, of callers and of libraries on top, say
- * nothing about the connection.
+ * An error of the driver, or one that the server reported. Other errors, of callers and of libraries that use the
+ * driver, contain no information about the connection.
  */
 class DriverFault extends Error {
   /** The SQLSTATE, or the code of the system. */
@@ -16,7 +16,7 @@ class DriverFault extends Error {
   }
 }
 
-/** Marks what a call of the driver rejects with. */
+/** Wraps the error that a call of the driver rejects with. */
 export async function fromDriver<Result>(call: Promise<Result>): Promise<Result> {
   try {
     return await call
@@ -25,7 +25,7 @@ export async function fromDriver<Result>(call: Promise<Result>): Promise<Result>
   }
 }
 
-/** Converts an error of the driver or the server to an error of the store. Errors of callers stay as they are. */
+/** Converts an error of the driver or the server to an error of the store. Errors of callers are returned unchanged. */
 export function storeErrorOf(thrown: unknown, place: string): unknown {
   if (!(thrown instanceof DriverFault)) return thrown
   const { code, advice } = problemOf(thrown.cause)
@@ -35,8 +35,8 @@ export function storeErrorOf(thrown: unknown, place: string): unknown {
 }
 
 /**
- * Whether the same work can succeed later: the server is not there, does not accept connections now, or ended this
- * one; or the work met another at the same rows. Nothing is known about whether it was done.
+ * Whether the same work can succeed later: the server cannot be reached, does not accept connections now, or ended this
+ * one; or the work conflicted with other work on the same rows. It is not known whether the work was done.
  */
 export function isPassing(thrown: unknown): boolean {
   if (!(thrown instanceof DriverFault)) return false
@@ -48,7 +48,7 @@ export function isPassing(thrown: unknown): boolean {
 const passing: ReadonlySet<string> = new Set([
   // Serialization failure, deadlock.
   ...['40001', '40P01'],
-  // Too many connections; the server stops, has crashed, starts; it ended an idle session.
+  // Too many connections; the server is stopping, has crashed, or is starting; it ended an idle session.
   ...['53300', '57P01', '57P02', '57P03', '57P05', '25P03'],
   // The lock timeout of a migration.
   '55P03',
@@ -70,7 +70,7 @@ function isConnectionError(thrown: unknown): boolean {
 
 const connectionCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
-  // The socket of a local server that is not running; a name server that does not answer now.
+  // The socket of a local server that is not running; a name server that does not answer at the moment.
   ...['ENOENT', 'EAI_AGAIN'],
 ])
 

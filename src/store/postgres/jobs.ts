@@ -17,7 +17,7 @@ export async function openJobs(database: Database, schema: string): Promise<PgBo
   })
 }
 
-/** Lets calls of pg-boss take part in a transaction: `{ db: inTransaction(run) }`. */
+/** Returns a database for calls of pg-boss that take part in a transaction: `{ db: inTransaction(run) }`. */
 export function inTransaction(run: Run): Db {
   return asDatabase(run)
 }
@@ -36,7 +36,7 @@ export async function migrateJobs(database: Database, schema: string): Promise<b
     schema: name,
     ...quiet,
     migrate: true,
-    // A role without the right to create schemas can use one that exists.
+    // A role without the permission to create schemas can use an existing one.
     createSchema: existing === undefined,
   })
   await migrating.start()
@@ -44,7 +44,7 @@ export async function migrateJobs(database: Database, schema: string): Promise<b
   return true
 }
 
-/** The schema of pg-boss, which has its own versions. */
+/** The schema of pg-boss, which has versions of its own. */
 function jobSchema(schema: string): string {
   return `${schema}_jobs`
 }

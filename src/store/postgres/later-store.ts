@@ -1,7 +1,7 @@
 import type { SessionStore } from '../session-store.js'
 import type { PostgresSessionStore } from './postgres-store.js'
 
-/** A Postgres store that is loaded with its first use: few programs that have a configuration have such a store. */
+/** A Postgres store that is loaded on first use, because few programs with a configuration have such a store. */
 export function postgresStoreLater(url: string): SessionStore {
   let loading: Promise<PostgresSessionStore> | undefined
   const load = (): Promise<PostgresSessionStore> => {

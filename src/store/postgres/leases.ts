@@ -26,7 +26,7 @@ export async function lockHead(
   id: string,
   canJudge: boolean,
 ): Promise<Head | undefined> {
-  // Locked by itself: what a statement reads next to a row that it waited for can be older than the row.
+  // A separate statement: what a statement reads besides a row that it waited for can be older than that row.
   const [locked] = await run<{ sid: string }>({
     name: 'capstan_lock_head',
     text: `select h.sid from ${schema}.sessions s join ${schema}.heads h using (sid) where s.id = $1 for update of h`,
@@ -119,19 +119,20 @@ function headIn(row: HeadRow, canJudge: boolean): Head {
 }
 
 /**
- * Whether the process of the holder has ended. A lock that is free is not enough: a connection can be lost for a
- * moment. A lock that is held is not either: a paused process has it too, and the fence rejects its late writes.
+ * Whether the process of the holder has ended. A free lock is not enough, because a connection can be lost for a
+ * moment. A held lock does not prove that it runs, because a paused process has one too; the fence rejects its late
+ * writes.
  */
 function isAbandoned(
   { process, age, server_age: serverAge, is_unlocked }: HeadRow,
   canJudge: boolean,
 ): boolean {
-  // Without a row it has left, or was removed as ended.
+  // Without a row, the process has left, or was removed after it ended.
   if (process === null || age === null || holderState(process) === 'gone') return true
   if (!canJudge || serverAge < settleMs / 1_000) return false
   return age > expiredSeconds || (age > silentSeconds && is_unlocked === true)
 }
 
-/** Longer than the pause between two beats, and long enough to connect again. */
+/** Longer than the interval of heartbeats plus the time to reconnect. */
 export const silentSeconds = 1.5
 export const expiredSeconds = 15

@@ -23,11 +23,11 @@ export class PostgresMailbox implements SessionMailbox {
           Math.trunc(mail.expiresAtMs),
         ],
       })
-      // One that no process has taken for days is of no use any more.
+      // Also deletes messages that no process has taken for days: they are of no use any more.
       await run({
         text: `delete from ${this.#schema}.mail where expires_at < ${nowMs} and (is_taken or expires_at < ${nowMs} - ${untakenMs})`,
       })
-      // An earlier attempt, whose answer was lost, may have added it.
+      // An earlier attempt whose answer was lost may have added it.
       return added.length > 0 || attempt > 1
     })
   }

@@ -30,7 +30,7 @@ export class PostgresLog implements SessionLog {
   readonly #writer: Writer
   #failure: CapstanError | undefined
   #closing: Promise<void> | undefined
-  /** Settles, without ever failing, when everything so far is written or has failed. */
+  /** Settles, and never rejects, when everything so far is written or has failed. */
   #written: Promise<unknown> = Promise.resolve()
 
   constructor(options: LogOptions) {
@@ -116,7 +116,7 @@ export class PostgresLog implements SessionLog {
     try {
       await database.query(release)
     } catch (thrown) {
-      // This process continues to show that it runs, so the session would be locked until it ends.
+      // Without this, the session would be locked until this process ends, because its heartbeat continues.
       defer(release)
       throw thrown
     } finally {

@@ -181,7 +181,7 @@ export class PostgresSessionStore implements SessionStore {
         await this.#writeAll(run, created.sid, [batch])
         return true
       }
-      // An earlier attempt whose answer was lost has created it.
+      // An earlier attempt whose answer was lost may have created it.
       const [there] = await run<{ attempt: string | null }>({
         text: `select attempt from ${this.#schema}.sessions join ${this.#schema}.heads using (sid) where id = $1`,
         values: [id],
@@ -246,7 +246,7 @@ export class PostgresSessionStore implements SessionStore {
           where sid = $1`,
         values: [head.sid],
       })
-      // One by one: one bad byte must not destroy a large batch.
+      // In separate batches, so that one damaged byte does not invalidate a large batch.
       await this.#writeAll(
         run,
         head.sid,
@@ -263,7 +263,7 @@ export class PostgresSessionStore implements SessionStore {
       const head = await this.#lock(run, id)
       if (head === undefined) return
       assertFree(sessionId, head)
-      // Also when the answer to an earlier attempt was lost.
+      // Stays true when this attempt's answer is lost and the next one finds nothing.
       wasThere = true
       for (const table of ['records', 'blobs', 'heads', 'sessions'])
         await run({ text: `delete from ${this.#schema}.${table} where sid = $1`, values: [head.sid] })
@@ -390,7 +390,7 @@ function refuseLater(sessionId: string, { schemaVersion = 0 }: StoredInfo): void
   refuseFutureSchema(sessionId, { type: 'session', data: { id: sessionId, schemaVersion, updatedAtMs: 0 } })
 }
 
-/** Records appended after a gap could never be read. */
+/** Throws if records are missing: records appended after a gap could never be read. */
 function assertWhole(sessionId: string, { lastSeq, found }: Head): void {
   if (lastSeq === found) return
   throw new StoreError(

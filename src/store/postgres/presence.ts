@@ -8,19 +8,19 @@ export type PresenceOptions = {
   readonly connection: ConnectionOptions
   readonly schema: string
   readonly maxWaitMs: number
-  /** What other processes see of this one, as JSON. */
+  /** Information about this process for other processes, as JSON. */
   readonly details?: string | undefined
 }
 
 /**
  * The row of this process in `nodes`, and the connection that shows that it runs: it holds an advisory lock with the id
- * of the row, and writes the time every second. Other processes take over its sessions when the lock is free and the
+ * of the row, and updates the time every second. Other processes take over its sessions when the lock is free and the
  * time is old; see `leases.ts`.
  */
 export class Presence {
   readonly #options: PresenceOptions
   #details: string
-  /** Statements that failed, and are due. */
+  /** Statements that failed and must be run again. */
   readonly #due: Statement[] = []
   #joining: Promise<number> | undefined
   #client: Client | undefined
@@ -52,34 +52,34 @@ export class Presence {
   }
 
   /**
-   * Whether this process can judge that others have ended. Not soon after its own connection was lost: after a crash of
-   * the server all processes are away for a moment.
+   * Whether this process can decide that others have ended. It cannot soon after its own connection was lost: after a
+   * crash of the server all processes are disconnected for a moment.
    */
   get canJudge(): boolean {
     return this.#backSince === undefined || performance.now() - this.#backSince > settleMs
   }
 
-  /** What other processes see of this one, should the row be made again. */
+  /** Sets the information for other processes, in case the row must be inserted again. */
   describe(details: string): void {
     this.#details = details
   }
 
-  /** Runs a statement that failed as soon as the database can be reached. */
+  /** Runs a failed statement again as soon as the database can be reached. */
   defer(statement: Statement): void {
     this.#due.push(statement)
   }
 
-  /** Whether a statement is due. */
+  /** Whether a statement must still be run again. */
   get hasDue(): boolean {
     return this.#due.length > 0
   }
 
-  /** Removes the row, so that what it still holds is free at once. */
+  /** Removes the row, so that everything that this process still holds is released at once. */
   async leave(): Promise<void> {
     this.#hasLeft = true
     clearTimeout(this.#timer)
     await this.#beating
-    // Otherwise its row and its connection would stay. Who joins gets the error.
+    // Otherwise its row and its connection would stay. The caller of `join` gets the error.
     await this.#joining?.catch(() => undefined)
     const [client, id] = [this.#client, this.#id]
     this.#client = undefined
@@ -125,7 +125,7 @@ export class Presence {
     if (client !== undefined) void end(client)
   }
 
-  /** Connects again at once when the connection ends: the lock is free until then. */
+  /** Reconnects at once when the connection ends, because the lock is free until then. */
   #watch(client: Client): void {
     this.#client = client
     client.once('end', () => {
@@ -167,8 +167,8 @@ export class Presence {
     })
     if (rowCount === 0) await this.#enter(client)
     if (!this.#isLocked) {
-      // The server may not have noticed yet that an earlier connection of this process has ended: then the next beat
-      // takes the lock.
+      // The server may not have noticed yet that an earlier connection of this process has ended. Then the next
+      // heartbeat takes the lock.
       const { rows } = await client.query<{ locked: boolean }>({
         text: `select pg_try_advisory_lock(${lockSpace(schema)}, $1) as locked`,
         values: [this.#id],
@@ -186,14 +186,17 @@ export class Presence {
         await fromDriver(client.query({ text, values: [...values], ...shortTimeout }))
         this.#due.splice(this.#due.indexOf(next), 1)
       } catch (thrown) {
-        // A statement that the server refuses stays due, and delays no other. The connection still shows that this
-        // process runs.
+        // A statement that the server rejects stays in the list and does not delay others. The connection still shows
+        // that this process runs.
         if (isPassing(thrown)) throw thrown
       }
     }
   }
 
-  /** Adds the row; where another process has removed it, the sessions that are still held here get the new one. */
+  /**
+   * Inserts the row. If another process has removed it, the sessions that are still held here are assigned to the new
+   * row.
+   */
   async #enter(client: Client): Promise<void> {
     const { schema, connection } = this.#options
     const { rows } = await client.query<{ id: number; locked: boolean }>({
@@ -225,7 +228,7 @@ async function end(client: Client): Promise<void> {
   try {
     await client.end()
   } catch {
-    // It has ended already.
+    // The connection has already ended.
   }
 }
 
@@ -234,6 +237,6 @@ export const noDetails = '{}'
 
 const beatEveryMs = 1_000
 const reconnectAfterMs = 250
-/** How long the others have to come back after a crash of the server. */
+/** How long other processes have to reconnect after a crash of the server. */
 export const settleMs = 5_000
 const shortTimeout = { query_timeout: 5_000 }

@@ -12,7 +12,7 @@ export type RecordRow = {
   readonly data: string
 }
 
-/** Returns the records of a session, or those before the first that is missing or not as it was written. */
+/** Returns the records of a session, up to the first one that is missing or differs from what was written. */
 export function storedSession(sessionId: string, rows: readonly RecordRow[]): StoredSession | undefined {
   const lastSeq = rows[0]?.last_seq
   if (lastSeq === undefined) return undefined
@@ -21,7 +21,7 @@ export function storedSession(sessionId: string, rows: readonly RecordRow[]): St
   for (const { seq, more, crc, type, data } of rows) {
     if (seq === null) break
     if (seq !== records.length + 1 || checksum(data, seq) !== crc || !isRecordType(type)) break
-    // The checksum shows that these are exactly the characters that were written from such a record.
+    // The checksum proves that this is exactly the text that was written from a valid record.
     records.push({ type, data: JSON.parse(data) } as SessionRecord)
     if (more === 0) whole = records.length
   }

@@ -4,8 +4,8 @@ import type { Database, Run, Statement } from './database.js'
 /** A step of the schema. Version n is the state after the first n steps. */
 export type SchemaStep = {
   /**
-   * The oldest version of the code that works with the schema after this step: processes of that version run on while
-   * the database is migrated. A step that only adds something states the version before it.
+   * The oldest version of the code that works with the schema after this step: processes of that version continue to
+   * run while the database is migrated. A step that only adds something states the previous version.
    */
   readonly oldestCode: number
   readonly sql: string
@@ -30,7 +30,7 @@ export async function migrateSchema(
 
 async function migrateStep(run: Run, schema: string, steps: readonly SchemaStep[]) {
   const name = quoted(schema)
-  // A step that waits for a table keeps all later writers of it waiting: it gives up, and is tried again.
+  // A step that waits for a table lock blocks all later writers of the table, so it gives up and is tried again.
   await run({ text: "set local lock_timeout = '3s'" })
   await run({ text: 'select pg_advisory_xact_lock(hashtext($1))', values: [`capstan migrate ${schema}`] })
   const [found] = await run<{ there: boolean }>({
@@ -39,7 +39,7 @@ async function migrateStep(run: Run, schema: string, steps: readonly SchemaStep[
   })
   if (found?.there !== true) {
     const [existing] = await run({ text: 'select 1 from pg_namespace where nspname = $1', values: [schema] })
-    // A role without the right to create schemas can use one that exists.
+    // A role without the permission to create schemas can use an existing one.
     if (existing === undefined) await run({ text: `create schema ${name}` })
     await run({ text: `create table ${name}.migrations (${migrationColumns})` })
   }
@@ -86,7 +86,9 @@ function versionQuery(schema: string): Statement {
   }
 }
 
-/** Returns the name of a schema for use in statements. Names are restricted, so that no tool needs other quotes. */
+/**
+ * Returns the quoted name of a schema for use in statements. Names are restricted, so that no tool needs other quoting.
+ */
 export function quoted(schema: string): string {
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema))
     throw new TypeError(
@@ -97,14 +99,14 @@ export function quoted(schema: string): string {
 
 /**
  * `records` is the log exactly as it was appended: `seq` numbers the records of a session without gaps, `more` is the
- * number of records of the same batch that follow, `crc` covers the record and its position. `data` is text: jsonb
- * would refuse the character 0 and change numbers.
+ * number of records of the same batch that follow, `crc` covers the record and its position. `data` is text, because
+ * jsonb rejects the character 0 and changes numbers.
  *
  * `heads` has the end of each log and its holder in one row, so that one update checks the fence and the position, and
- * moves the end. No foreign keys: each write passes the row in `heads`, which is locked first by what deletes.
+ * moves the end. There are no foreign keys: each write checks the row in `heads`, which a deletion locks first.
  *
  * A node is a process that holds leases: it has a row, an advisory lock with the id of the row on a connection of its
- * own, and writes `seen_at` every second. One row for all of its leases.
+ * own, and writes `seen_at` every second. The row is shared by all its leases.
  */
 const firstSchema = `
 create table nodes (
@@ -182,9 +184,9 @@ create view checkpoints as
 `
 
 /**
- * The queue of runs. The row of a run is the truth about its state; `job` is its job in the queue of pg-boss while it
- * can be claimed. The rest of a submission is JSON in `submission`. Live events are not worth a write to the disk: the
- * logs of the sessions have everything.
+ * The queue of runs. The row of a run is the authoritative source of its state; `job` is its job in the queue of
+ * pg-boss while it can be claimed. The rest of a submission is JSON in `submission`. The table of live events is not
+ * written durably, because the logs of the sessions contain everything.
  */
 const runQueue = `
 alter table nodes add column draining boolean not null default false;
@@ -241,7 +243,7 @@ create table counters (
 );
 `
 
-/** What nodes look for all the time must not depend on how many runs are queued. */
+/** The cost of the queries that nodes repeat all the time must not depend on how many runs are queued. */
 const waitingRuns = `
 create index queue_runs_waiting on queue_runs (not_before) where state = 'waiting';
 `
@@ -252,8 +254,8 @@ create index queue_runs_ended on queue_runs (updated_at) where state in ('comple
 `
 
 /**
- * Messages for the process that holds a session, from others. The row of one that was taken stays until its time, so
- * that the same message is not accepted again.
+ * Messages from other processes for the process that holds a session. The row of a taken message stays until it
+ * expires, so that the same message is not accepted again.
  */
 const mailbox = `
 create table mail (
@@ -269,7 +271,7 @@ create index mail_waiting on mail (session_id, n) where not is_taken;
 create index mail_by_time on mail (expires_at);
 `
 
-/** A run that failed continues when it is queued again; one whose node ended after the failure does not. */
+/** A failed run continues when it is queued again; a run whose node ended after the failure does not. */
 const redrives = `
 alter table queue_runs add column redrives integer not null default 0;
 `

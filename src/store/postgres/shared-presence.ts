@@ -7,8 +7,8 @@ const entries = new Map<string, Entry>()
 
 /**
  * The use of this process's presence by one store, or by one node of a queue. All uses with the same address and schema
- * have one row, one connection and one heartbeat. A second node in the same process has its own: what it has claimed is
- * taken over when it leaves.
+ * share one row, one connection and one heartbeat. A second node in the same process has its own, so that its claims
+ * are taken over when it leaves.
  */
 export class PresenceUse {
   readonly #options: PresenceOptions
@@ -35,18 +35,18 @@ export class PresenceUse {
     return this.#entry?.presence.canJudge ?? true
   }
 
-  /** Runs a statement that failed as soon as the database can be reached; without effect after the last use. */
+  /** Runs a failed statement again as soon as the database can be reached; has no effect after the last use. */
   defer(statement: Statement): void {
     this.#entry?.presence.defer(statement)
   }
 
-  /** The last use removes the row, and with it everything that this process still holds. */
+  /** Ends this use. The last one removes the row, which releases everything that this process still holds. */
   async leave(): Promise<void> {
     const entry = this.#entry
     this.#entry = undefined
     if (entry === undefined) return
     if (this.#isNode) entry.presence.describe(noDetails)
-    // What a node could not release is still under its id, which no other node can have.
+    // What a node could not release is still registered under its id, so no other node may use that id.
     if (this.#isNode && !entry.presence.hasDue) entry.hasNode = false
     if (--entry.users > 0) return
     const key = keyOf(this.#options)

@@ -17,7 +17,7 @@ export class CommitQueue {
     this.#connection = connection
   }
 
-  /** Runs the work inside a transaction, perhaps more than once: it must change nothing but the database. */
+  /** Runs the work inside a transaction, perhaps more than once: it must have no effect outside of the database. */
   add<Result>({ durable, work, failed }: Work<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push({
@@ -36,7 +36,7 @@ export class CommitQueue {
     })
   }
 
-  /** Resolves when nothing is waiting. */
+  /** Resolves when the queue is empty. */
   async settled(): Promise<void> {
     while (this.#draining !== undefined) await this.#draining
   }
@@ -50,7 +50,7 @@ export class CommitQueue {
     this.#draining = undefined
   }
 
-  /** Returns false when one of several failed: then none of them is stored, and each is tried separately. */
+  /** Returns false when one of several jobs failed. Then none of them is stored, and each is tried separately. */
   async #commit(jobs: readonly Job[]): Promise<boolean> {
     const giveUpAt = performance.now() + patienceMs
     for (;;) {
@@ -84,6 +84,9 @@ type Job = {
   fail(thrown: unknown): void
 }
 
-/** Several writers with slow disks must not cause a failure; a forgotten open transaction must. */
+/**
+ * How long a write waits for other writers: long enough for several with slow disks, but not forever if one leaves a
+ * transaction open.
+ */
 const patienceMs = 30_000
 const retryAfterMs = 5

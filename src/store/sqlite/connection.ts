@@ -8,7 +8,7 @@ import { prepareSchema } from './schema.js'
 
 export type Connection = {
   readonly database: SqlDatabase
-  /** Runs work in a transaction: all or nothing. With `durable`, it and everything before is on disk on return. */
+  /** Runs work in a transaction: all or nothing. With `durable`, it and everything before it is on disk on return. */
   transaction<Result>(durable: boolean, work: () => Result): Result
   /** Runs reads on one snapshot. */
   reading<Result>(work: () => Result): Result
@@ -18,13 +18,13 @@ export type Connection = {
 /** Opens the database, and creates it if there is none. */
 export function connect(path: string): Connection {
   makeFile(path)
-  // SQLite puts its log next to the real file, also when the name is a link to it.
+  // SQLite puts its log next to the real file, even if the name is a link to it.
   const file = realpathSync(path)
   const database = openDatabase(file)
   try {
     database.exec(`PRAGMA busy_timeout = ${maxWaitMs}; PRAGMA foreign_keys = ON`)
     insist(() => {
-      // Stored in the file: set only once, because a reader of a read-only file cannot.
+      // The mode is stored in the file. It is set only once, because a reader of a read-only file cannot set it.
       if (database.prepare('PRAGMA journal_mode').get()?.['journal_mode'] !== 'wal')
         database.exec('PRAGMA journal_mode = WAL')
       prepareSchema(database, file)
@@ -42,8 +42,8 @@ const patienceMs = 250
 const maxWaitMs = 5000
 
 /**
- * Conversations are private: the file is created before SQLite would create it readable for all; SQLite gives its log
- * the same mode.
+ * Conversations are private. The file is created first, because SQLite would make it readable for all users; SQLite
+ * gives its log the same mode.
  */
 function makeFile(path: string): void {
   if (existsSync(path)) return
@@ -51,7 +51,10 @@ function makeFile(path: string): void {
   unlessThere(() => closeSync(openSync(path, 'wx', 0o600)))
 }
 
-/** Step by step: Node's recursive version never ends where the system reports every path as missing, as in `/proc`. */
+/**
+ * Creates a directory step by step: Node's recursive version never ends where the system reports every path as missing,
+ * as in `/proc`.
+ */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
@@ -66,7 +69,10 @@ function unlessThere(make: () => void): void {
   }
 }
 
-/** While the first of several processes sets up a database, SQLite rejects the others despite their timeout. */
+/**
+ * Repeats work while the database is busy: while the first of several processes sets up a database, SQLite rejects the
+ * others despite their timeout.
+ */
 function insist(work: () => void): void {
   const end = performance.now() + maxWaitMs
   for (;;) {
@@ -139,8 +145,8 @@ function rollBack(database: SqlDatabase): void {
 }
 
 /**
- * Removing the files of an open database does not stop SQLite from writing to them, and acknowledged data would be
- * lost. So after each commit the files are checked at their paths.
+ * Returns a check that the database files are still at their paths, for use after each commit. Removing the files of an
+ * open database does not stop SQLite from writing to them, and acknowledged data would be lost.
  */
 function watchPlace(file: string): () => void {
   const paths = [file, `${file}-wal`]

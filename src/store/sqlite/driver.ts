@@ -20,7 +20,7 @@ export interface SqlDatabase {
   close(): void
 }
 
-/** An error of SQLite with its result code, from either driver. It never leaves the store unconverted. */
+/** An error of SQLite with its result code, from either driver. It is always converted before it leaves the store. */
 export class SqliteFault extends Error {
   readonly resultCode: number
 
@@ -73,7 +73,7 @@ type Driver = {
   readonly bind: (values: readonly SqlValue[]) => readonly unknown[]
 }
 
-/** Undefined before Node 22.5, and up to 22.13 unless it was enabled with a flag. */
+/** Returns Node's own driver. Undefined before Node 22.5, and up to 22.13 unless it was enabled with a flag. */
 function nodeDriver(): Driver | undefined {
   const module = process.getBuiltinModule('node:sqlite') as { DatabaseSync: Driver['Database'] } | undefined
   return module && { Database: module.DatabaseSync, bind: (values) => values }
@@ -82,7 +82,8 @@ function nodeDriver(): Driver | undefined {
 function libsqlDriver(): Driver {
   try {
     const Database = createRequire(import.meta.url)('libsql') as Driver['Database']
-    // Passed one by one, a single null or byte array would be read as an object of named parameters.
+    // Passed as an array, because a single null or byte array as the first argument would be read as an object of named
+    // parameters.
     return { Database, bind: (values) => [values] }
   } catch (thrown) {
     throw new StoreError(
@@ -112,7 +113,10 @@ function translated<Result>(call: () => Result): Result {
   }
 }
 
-/** One driver has `errcode`, the other `rawCode`, and only a message when it could not open the file. */
+/**
+ * Returns the result code. One driver has `errcode`, the other `rawCode`, and only a message when it could not open the
+ * file.
+ */
 function resultCodeOf(thrown: unknown): number {
   const { errcode, rawCode } = isRecord(thrown) ? thrown : {}
   const code = errcode ?? rawCode ?? Number(/: (\d+)"\)$/.exec(messageOf(thrown))?.[1])

@@ -48,7 +48,7 @@ const damaged: Problem = {
 }
 const anyProblem: Problem = { code: 'store_failed', advice: 'could not complete the operation' }
 
-/** By primary result code. */
+/** Problems by primary result code. */
 const problems: Readonly<Record<number, Problem>> = {
   3: unwritable,
   5: busy,

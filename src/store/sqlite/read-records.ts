@@ -8,8 +8,8 @@ import { integerIn, textIn } from './row.js'
 import { checksum, tables } from './write-records.js'
 
 /**
- * Reads the records of a session in the order in which they were appended. Their numbers have no gaps, so a lost row
- * is detected; then, and where SQLite reports damage, the rows are read one by one, and those before the first
+ * Reads the records of a session in the order in which they were appended. Their numbers have no gaps, so a lost row is
+ * detected. In that case, and where SQLite reports damage, the rows are read one by one, and those before the first
  * missing one are returned.
  */
 export function readRecords(database: SqlDatabase, sessionId: string): StoredSession | undefined {
@@ -33,14 +33,14 @@ function readStored(database: SqlDatabase, sessionId: string): StoredSession | u
   }
 }
 
-/** Returns how many records were written; of a damaged file, how many can be read. */
+/** Returns how many records were written; for a damaged file, how many can be read. */
 export function countRecords(database: SqlDatabase, sessionId: string): number {
   const head = tolerant(() => readHead(database, sessionId))
   if (head === undefined) return readRecords(database, sessionId)?.records.length ?? 0
   return head === 'none' ? 0 : head.lastSeq
 }
 
-/** Throws unless every record is there. Records appended after a gap could never be read. */
+/** Throws unless every record is present: records appended after a gap could never be read. */
 export function assertWhole(database: SqlDatabase, sessionId: string): void {
   const counts = sources.map(
     ({ name }) => `(SELECT count(*) FROM ${name} WHERE session_id = leases.session_id)`,
@@ -73,9 +73,8 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
 }
 
 /**
- * Reads every record, if all are there as they were written. Rows are read many at a time, as one list of JSON:
- * drivers take longer to return a row than SQLite to find it, and one long text is parsed faster than many short
- * ones.
+ * Reads every record, if all are present and unchanged. Rows are read many at a time, as one list of JSON: drivers take
+ * longer to return a row than SQLite to find it, and one long text is parsed faster than many short ones.
  */
 function readAll(
   database: SqlDatabase,
@@ -88,7 +87,7 @@ function readAll(
       for (const rows of rowsOf(database, source, sessionId))
         if (!slots.put(rows, source.type)) return undefined
   } catch (thrown) {
-    // Damaged, or too long for one text: reading row by row may return more.
+    // The file is damaged, or the text is too long: reading row by row may return more.
     if (thrown instanceof SqliteFault || thrown instanceof SyntaxError) return undefined
     throw thrown
   }
@@ -133,7 +132,7 @@ class Slots {
     this.#empty = count
   }
 
-  /** Adds rows. Returns false when one of them is not what was written, or not at its position. */
+  /** Adds rows. Returns false when one of them differs from what was written, or is not at its position. */
   put({ facts, data }: SomeRows, known: SessionRecordType | undefined): boolean {
     const columns: unknown[] = JSON.parse(facts)
     const values: unknown[] = JSON.parse(data)
@@ -148,7 +147,7 @@ class Slots {
       if (typeof type !== 'string' || !isRecordType(type)) return false
       if (this.#records[seq - 1] !== undefined || checksum(texts[at] ?? '', seq) !== columns[first + 2])
         return false
-      // The checksum shows that these are exactly the characters that were written from such a record.
+      // The checksum proves that this is exactly the text that was written from a valid record.
       this.#records[seq - 1] = { type, data: values[at] } as SessionRecord
       this.#empty--
       if (seq === this.#records.length) this.#lastMore = columns[first + 1]
@@ -161,7 +160,7 @@ class Slots {
   }
 }
 
-/** Reads row by row, in the order of writing and without any index, up to the first row that SQLite cannot return. */
+/** Reads row by row, in the order of writing and without an index, up to the first row that SQLite cannot return. */
 function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: string): Found[] {
   const found: Found[] = []
   let at = 0
@@ -181,7 +180,7 @@ function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: 
   }
 }
 
-/** Listed one by one: the computed columns cannot be read from a row whose JSON is damaged. */
+/** Lists the columns by name, because the computed columns cannot be read from a row whose JSON is damaged. */
 function columnsOf(type: Source['type']): string {
   return type === undefined ? 'seq, more, crc, data_json, type' : 'seq, more, crc, data_json'
 }
@@ -191,7 +190,7 @@ function foundIn(row: SqlRow, known: SessionRecordType | undefined): Found | und
   const json = textIn(row, 'data_json')
   const type = known ?? textIn(row, 'type')
   if (checksum(json, seq) !== integerIn(row, 'crc') || !isRecordType(type)) return undefined
-  // The checksum shows that these are exactly the characters that were written from such a record.
+  // The checksum proves that this is exactly the text that was written from a valid record.
   return { seq, more: integerIn(row, 'more'), record: { type, data: JSON.parse(json) } as SessionRecord }
 }
 

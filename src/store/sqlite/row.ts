@@ -1,7 +1,7 @@
 import type { SqlRow } from './driver.js'
 import { damageFault } from './faults.js'
 
-/** Returns a column of a row as text. Another type than was stored means damage or another writer. */
+/** Returns a column of a row as text. A type other than the stored one means damage or another writer. */
 export function textIn(row: SqlRow | undefined, column: string): string {
   const value = row?.[column]
   if (typeof value !== 'string') throw damageFault(`${column} should be text, and is ${typeof value}`)

@@ -10,7 +10,7 @@ export function prepareSchema(database: SqlDatabase, file: string): void {
   if (isCurrent(database, file)) return
   database.exec('BEGIN IMMEDIATE')
   try {
-    // Another process may have been faster.
+    // Another process may have migrated it first.
     if (!isCurrent(database, file)) {
       for (const step of migrations.slice(pragma(database, 'user_version'))) database.exec(step)
       database.exec(`PRAGMA application_id = ${applicationId}`)
@@ -23,7 +23,7 @@ export function prepareSchema(database: SqlDatabase, file: string): void {
   }
 }
 
-/** "CPST" in the header of the file: `file` and other programs identify the database by it. */
+/** "CPST" in the header of the file, by which `file` and other programs identify the database. */
 const applicationId = 0x43505354
 
 function isCurrent(database: SqlDatabase, file: string): boolean {
@@ -60,14 +60,14 @@ function shown(json: string, paths: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Each row stores its whole record in `data_json`; the columns that show a part of it are computed when they are
- * read, so they cost nothing and cannot disagree. `seq` numbers the records of a session without gaps, over all
- * tables; `more` is the number of records of the same batch that follow; `crc` covers the record and its position. A
- * replaced row leaves its earlier version in `record_history`, which also has every change of the session itself: all
- * tables together, ordered by `seq`, are the log exactly as it was appended, and nothing is stored twice.
+ * Each row stores its whole record in `data_json`; columns with a part of it are computed when they are read, so they
+ * need no space and cannot differ from it. `seq` numbers the records of a session without gaps, over all tables; `more`
+ * is the number of records of the same batch that follow; `crc` covers the record and its position. A replaced row
+ * leaves its earlier version in `record_history`, which also has every change of the session itself: all tables
+ * together, ordered by `seq`, are the log exactly as it was appended, and nothing is stored twice.
  *
- * Ids are unique only inside a session (hosts may count them), hence the keys in pairs. That a part follows its
- * message is not enforced: a log stores what it is given.
+ * Ids are unique only inside a session (hosts may count them), hence the keys in pairs. It is not enforced that a part
+ * follows its message: a log stores what it is given.
  */
 const firstSchema = `
 CREATE TABLE chat_sessions (
@@ -173,7 +173,7 @@ CREATE TABLE leases (
 );
 `
 
-/** The id of a call has other names in parts that are calls or results; a part in a blob has it in its stub. */
+/** The id of a call has different names in calls and in results; a part in a blob has it in its stub. */
 const callIds = `
 ALTER TABLE chat_parts DROP COLUMN tool_call_id;
 ALTER TABLE chat_parts ADD COLUMN tool_call_id GENERATED ALWAYS AS (

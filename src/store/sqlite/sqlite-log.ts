@@ -23,7 +23,7 @@ export class SqliteLog implements SessionLog {
   readonly #options: LogOptions
   #failure: Error | undefined
   #closing: Promise<void> | undefined
-  /** Committed, but perhaps not on disk. */
+  /** Whether there are commits that may not be on disk. */
   #unsynced = false
   #syncTimer: NodeJS.Timeout | undefined
 
@@ -89,14 +89,14 @@ export class SqliteLog implements SessionLog {
   #syncSoon(ms: number): void {
     this.#syncTimer ??= setTimeout(() => {
       this.#syncTimer = undefined
-      // The next writer gets the error, because the log has failed then.
+      // The log has failed, so the next writer gets the error.
       this.#sync().catch((error: Error) => {
         this.#failure ??= error
       })
     }, ms).unref()
   }
 
-  /** A commit that changes nothing would not be synced. */
+  /** Syncs with a commit that changes a row, because a commit without changes would not be synced. */
   async #sync(): Promise<void> {
     if (!this.#unsynced) return
     this.#unsynced = false

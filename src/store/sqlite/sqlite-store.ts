@@ -172,7 +172,7 @@ export class SqliteSessionStore implements SessionStore {
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
-  /** Undefined while there is no file: reading does not create one. */
+  /** Reads from the database. Undefined while there is no file: reading does not create one. */
   #read<Result>(work: (connection: Connection) => Result): Result | undefined {
     if (!this.#isThere()) return undefined
     return this.#guarded(() => {
@@ -222,7 +222,7 @@ export class SqliteSessionStore implements SessionStore {
   }
 }
 
-/** The id as bytes: one driver ends a text at the character 0. */
+/** Selects the id as bytes, because one driver ends a text at the character 0. */
 const listed = `
   SELECT CAST(id AS BLOB) AS id, state_json, last_at FROM chat_sessions LEFT JOIN leases ON session_id = id`
 
@@ -240,7 +240,10 @@ function refuseLater(database: SqlDatabase, sessionId: string): void {
   refuseFutureSchema(sessionId, { type: 'session', data: JSON.parse(textIn(row, 'state_json')) })
 }
 
-/** Ids only become bound parameters; these two kinds could not be distinguished from others. */
+/**
+ * Rejects empty ids and those with half a surrogate pair, which could not be distinguished from others. All other ids
+ * are safe, because they are only bound as parameters.
+ */
 function assertId(sessionId: string): void {
   if (sessionId !== '' && !/\p{Surrogate}/u.test(sessionId)) return
   const problem = sessionId === '' ? 'it is empty' : 'it contains half of a surrogate pair'

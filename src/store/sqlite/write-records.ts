@@ -41,7 +41,10 @@ export function writeBatch(
   }
 }
 
-/** Replaces all records of a session; runs inside a transaction. Each can be read without those after it. */
+/**
+ * Replaces all records of a session; runs inside a transaction. Each record is its own batch, so it can be read even if
+ * later ones are lost.
+ */
 export function replaceRecords(
   database: SqlDatabase,
   sessionId: string,
