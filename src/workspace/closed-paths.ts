@@ -2,17 +2,17 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isInside } from './inside.js'
 
-/** Files and directories of the host, such as a session store or a secret, that no tool and no command may open. */
+/** Files and directories of the host, such as a session store or a secret, that no tool or command can open. */
 export type ClosedPaths = {
   /** Real paths. */
   readonly paths: readonly string[]
-  /** Those that cannot be closed, because the workspace itself is one of them or lies in one. */
+  /** The paths that cannot be closed, because the workspace is one of them or is inside one. */
   readonly open: readonly string[]
-  /** Why a real path is refused; undefined when it is not closed. */
+  /** Returns why a real path is refused; undefined when it is not closed. */
   refusal(realPath: string): string | undefined
 }
 
-/** Resolves the paths once: what a command makes of them later changes nothing. */
+/** Resolves the paths once, so that later changes to them by a command have no effect. */
 export function closePaths(given: readonly string[], roots: readonly string[]): ClosedPaths {
   const real = [...new Set(given.map(realPathOf))]
   const open = real.filter((path) => roots.some((root) => isInside(path, root)))
@@ -27,7 +27,7 @@ export function closePaths(given: readonly string[], roots: readonly string[]): 
 export const closedReason =
   'sessions are stored there, or a secret of the host: tools and commands have no access to it'
 
-/** Where a path leads, or would if it existed: links of the directories that exist are followed. */
+/** Returns the real path of a path, whether or not it exists: links in the directories that exist are followed. */
 function realPathOf(path: string): string {
   const absolute = resolve(path)
   try {

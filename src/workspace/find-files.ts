@@ -4,42 +4,42 @@ import { messageOf, tryOr } from '../tool/errors.js'
 import { lookInside, type QuickLook } from './files/quick-look.js'
 import { isInside } from './inside.js'
 
-/** A directory to look through. */
+/** A directory to search. */
 export type SearchedDirectory = {
   readonly path: string
-  /** Links may lead anywhere inside one of these, and nowhere else. */
+  /** Links can lead anywhere inside one of these directories, and nowhere else. */
   readonly trees: readonly string[]
 }
 
 export type FindFilesOptions = {
-  /** The names of the files that are wanted. */
+  /** The names of the files to find. */
   readonly names: RegExp
-  /** A folder that has this file, in whatever case, is one thing, and is looked at no further. */
+  /** A folder that contains this file, in any case, is one item and is not searched further. */
   readonly main?: string | undefined
   readonly maxBytes: number
   readonly maxDepth: number
-  /** The real paths that were found before: what is linked into several directories is found once. */
+  /** The real paths that were already found: a file that is linked into several directories is returned once. */
   readonly seen: Set<string>
 }
 
-/** A file with its text, or why one was not read. */
+/** A file with its text. */
 export type FoundFile = {
   readonly path: string
   /** The real path. */
   readonly realPath: string
   readonly text: string
-  /** The real path of its folder, when it is the main file of one. */
+  /** The real path of its folder, when it is the main file of a folder. */
   readonly folder?: string | undefined
 }
-/** What is wrong with a path; `problem` completes a sentence that begins with the path. */
+/** A problem with a path; `problem` completes a sentence that begins with the path. */
 export type FindProblem = { readonly path: string; readonly problem: string }
 
 const maxEntries = 20_000
 
 /**
- * The files in a directory and below it, in the order of their names, each read as it is come to. What is hidden, and
- * `node_modules`, is skipped. No link leads out of the place that the directory belongs to, and no race with a
- * process that changes it meanwhile does.
+ * Finds the files in a directory and below it, in the order of their names, and reads each one when it is found. Hidden
+ * entries and `node_modules` are skipped. No file outside the allowed trees is read, neither through a link nor through
+ * a race with a process that changes the directory.
  */
 export function findFiles(
   directory: SearchedDirectory,
@@ -48,14 +48,14 @@ export function findFiles(
   return new Search(directory, options).look(directory.path, 0)
 }
 
-/** Whether there is a directory, or a link to one. */
+/** Whether a path is a directory, or a link to one. */
 export function isDirectory(path: string): boolean {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined) return false
     return stat.isSymbolicLink() ? lstatSync(realpathSync.native(path)).isDirectory() : stat.isDirectory()
   } catch {
-    // A link to nothing, or a place that may not be looked at: reading it says which.
+    // A dangling link, or a path that cannot be read: reading it reports which.
     return false
   }
 }
@@ -114,7 +114,7 @@ class Search {
       }
   }
 
-  /** Where a path really leads; undefined when that was come to before. */
+  /** Returns the real path of an entry; undefined when it was already found. */
   #place(path: string): { readonly real: string; readonly tree: string } | FindProblem | undefined {
     const { seen } = this.#options
     const real = realPath(path)

@@ -1,14 +1,14 @@
 import { readYaml, type YamlFields } from './yaml/read-yaml.js'
 
-/** A Markdown file with fields at its head. */
+/** A Markdown file with YAML fields at the beginning. */
 export type FrontMatter = YamlFields & {
-  /** What follows the fields, or the whole text when it has none. */
+  /** The text after the fields, or the whole text when there are none. */
   readonly body: string
 }
 
 /**
- * Takes the fields between two lines of `---` off the head of a text. A text without them is all body. Throws {@link
- * YamlError}, with the line of the file, when they cannot be read.
+ * Parses the fields between two lines of `---` at the beginning of a text. A text without them is all body. Throws
+ * {@link YamlError}, with the line of the file, when they are invalid.
  *
  * @example
  * readFrontMatter('---\nname: review\n---\nLook for defects first.').fields // { name: 'review' }

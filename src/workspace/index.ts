@@ -1,4 +1,4 @@
-/** The door to disk, processes and network: the whole of `capstan/workspace`. Needs Node. */
+/** The exports of `capstan/workspace`: access to disk, processes and network. Needs Node. */
 export type {
   BackendCommand,
   BackendContext,

@@ -34,7 +34,7 @@ import {
 export type WorkspaceOptions = {
   /** The directory that a session is rooted in. It must exist. */
   readonly root: string
-  /** Further directories that belong to it. */
+  /** Additional directories that belong to it. */
   readonly roots?: readonly string[] | undefined
   /**
    * The directories that `{ad-hoc}` and `{user-data}` expand to at this moment; a new object when they have changed.
@@ -221,7 +221,7 @@ export function openWorkspace(options: WorkspaceOptions): LocalWorkspace {
 
 const noPlaces: OpenPlaces = { adHoc: [], userData: [] }
 
-/** Throws for a workspace that holds no changes back. */
+/** Throws for a workspace that writes its changes at once. */
 export function refuseCommit(backend: string): never {
   throw new WorkspaceBackendError(
     'commit_unavailable',
@@ -255,7 +255,7 @@ type CommonShellOptions = Pick<
   readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
 }
 
-/** The options of every program that is started here. */
+/** Returns the options for every program that is started here. */
 export function commonShellOptions(
   [root, ...roots]: readonly [string, ...string[]],
   scratch: Scratch,
@@ -270,7 +270,8 @@ export function commonShellOptions(
     sandboxOptions: {
       ...options.sandboxOptions,
       scratch: () => scratch.path,
-      // One directory of many sessions is hidden whole; a directory that is not ours alone cannot be.
+      // The directory of all scratch directories is hidden as a whole; a directory that other programs use too cannot
+      // be.
       scratchBase: options.scratchDir ?? defaultScratchBase(),
     },
     onNotice: options.onNotice,
@@ -283,7 +284,7 @@ export function openShell(
   options: Omit<WorkspaceOptions, 'root'>,
 ): LocalShell {
   const { allowHosts = [], allowPrivate, ...rules } = options.network ?? {}
-  // No hosts: no network at all, never all of it. The check of hosts is only loaded for sessions that allow some.
+  // No hosts means no network at all, never all of it. The host check is only loaded for sessions that allow some.
   const network: SandboxOptions['network'] =
     allowHosts.length > 0
       ? { ...rules, allowHosts, checkHost: checkHostBy(privateAccess(allowPrivate)) }
@@ -302,7 +303,7 @@ export function withClosed(permit: WorkspacePermit, closed: ClosedPaths): Worksp
   return { ...permit, path: (kind, realPath) => closed.refusal(realPath) ?? permit.path(kind, realPath) }
 }
 
-/** The files, shell and network of a call stop working when the call ends or is cancelled. */
+/** Stops the searches of a call when the call ends or is cancelled. */
 export function searchFor(search: Search, signal: AbortSignal): Search {
   return {
     grep: async (request) => search.grep({ ...request, signal: both(signal, request.signal) }),
@@ -328,7 +329,7 @@ export async function scratchFile(scratch: Scratch, label: string): Promise<stri
   return path
 }
 
-/** How long a fetch may take when its tool does not say, and at the most. */
+/** How long a fetch can take when its tool sets no limit, and the maximum. */
 const usualFetchMs = 30_000
 const maxFetchMs = 120_000
 
@@ -348,7 +349,10 @@ export function netFor(
   }
 }
 
-/** The commands of one call, each judged by its permit. `confine` says what a sandbox holds a command to. */
+/**
+ * Creates the shell of one call, which checks each command with the call's permit. `confine` returns the restrictions
+ * of the sandbox.
+ */
 export function shellFor(
   shell: WorkspaceShell,
   root: string,
@@ -380,7 +384,7 @@ export function shellFor(
   }
 }
 
-/** The sandbox of a command is cut to what its call is granted; rules have judged the command itself. */
+/** Restricts the sandbox of a command to the grants of its call; rules have already judged the command itself. */
 export function confinementFor(
   roots: readonly string[],
   allowHosts: readonly string[],
@@ -393,7 +397,7 @@ export function confinementFor(
     ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
       ? {}
       : {
-          // Where the whole workspace is not granted: the directories at its top that are.
+          // If the whole workspace is not granted: its top-level directories that are.
           writable: directories().filter((path) => permit.grantsCommand({ write: join(path, anyName) })),
         }),
     ...(masked.length > 0 && { masked }),
@@ -403,7 +407,7 @@ export function confinementFor(
   }
 }
 
-/** A name that no pattern means in particular: what is granted for it is granted for the directory. */
+/** A name that no pattern is written for: if it is granted, the whole directory is granted. */
 const anyName = '.capstan-any-name'
 
 function directoriesIn(root: string): string[] {
@@ -412,7 +416,7 @@ function directoriesIn(root: string): string[] {
     .map((entry) => join(root, entry.name))
 }
 
-/** Returns the check of a search: why a path must not be read. */
+/** Returns the check for a search: a function that returns why a path must not be read. */
 export function readBy(permit: WorkspacePermit): (realPath: string) => string | undefined {
   return (realPath) => permit.path('read', realPath)
 }

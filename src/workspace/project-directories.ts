@@ -1,15 +1,18 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A directory that files of a project are looked for in, and the tree that they must really lie in. */
+/** A directory in which files of a project are looked for, and the tree that their real paths must be in. */
 export type ProjectDirectory = { readonly directory: string; readonly tree: string }
 
-/** From the root of the repository that holds the workspace down to it; the workspace alone when there is none. */
+/**
+ * Returns the directories from the root of the repository down to the workspace; only the workspace if there is no
+ * repository.
+ */
 export function projectDirectories(root: string): ProjectDirectory[] {
   const chain: string[] = []
   for (let at = root; ; at = dirname(at)) {
     chain.unshift(at)
-    // Above the workspace only a repository of the same people counts: any user can put one into a shared directory.
+    // Above the workspace, the owner of a repository is checked: any user can create one in a shared directory.
     if (isOurs(join(at, '.git'), root))
       return chain.map((directory) => ({ directory, tree: chain[0] ?? root }))
     if (dirname(at) === at || chain.length > deepest) return [{ directory: root, tree: root }]
@@ -18,13 +21,13 @@ export function projectDirectories(root: string): ProjectDirectory[] {
 
 const deepest = 64
 
-/** Whether it is there and belongs to who owns the workspace, to this user or to the system. */
+/** Whether a path exists and belongs to the owner of the workspace, to this user or to the system. */
 function isOurs(path: string, root: string): boolean {
   const owner = statOf(path)?.uid
   return owner !== undefined && [statOf(root)?.uid, process.getuid?.() ?? owner, 0].includes(owner)
 }
 
-/** Synchronous: the root was resolved a moment ago, and most of what is asked about is not there. */
+/** Synchronous: the root was resolved a moment ago, and most of these paths do not exist. */
 export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })

@@ -1,12 +1,14 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * Returns an id that cannot be guessed, a UUID of version 4. Its bytes come from the random numbers of the system:
- * Node's own function first loads all of Node's cryptography, a fifth of what a program executes to open a session.
+ * Returns an id that cannot be guessed, a UUID of version 4. Its bytes are read from the random device of the system:
+ * Node's own function first loads all of Node's cryptography, a fifth of the code that a program executes to open a
+ * session.
  */
 export function randomId(): string {
   if (used === pool.length && !fill()) {
-    // Node puts it together from twenty pieces, which V8 would keep for as long as the id lives: ten times its size.
+    // Node concatenates the id from twenty strings, which V8 would keep in memory as long as the id: ten times its
+    // size.
     return Buffer.from(crypto.randomUUID(), 'latin1').toString('latin1')
   }
   const start = used
@@ -24,12 +26,12 @@ export function randomId(): string {
 const idBytes = 16
 const digits = '0123456789abcdef'
 const dash = 45
-/** Random bytes for the next ids: one read of the system serves 64. */
+/** Random bytes for the next ids: one read of the device is enough for 64. */
 const pool = Buffer.alloc(64 * idBytes)
 let used = pool.length
 const text = Buffer.alloc(36)
 
-/** The version and the variant of the id are part of its bytes. */
+/** Sets the bits for the version and the variant of the id. */
 function marked(index: number, byte: number): number {
   if (index === 6) return (byte & 0x0f) | 0x40
   return index === 8 ? (byte & 0x3f) | 0x80 : byte

@@ -29,8 +29,8 @@ const readBytes = 64 * 1024
 const maxEndedJobs = 64
 
 /**
- * Commands on a backend, with deadline, abort, output limits and background jobs. All processes of a command end with
- * it. Without `commands` every one is refused.
+ * Runs commands on a backend, with deadline, abort, output limits and background jobs. When a command ends, all its
+ * processes are ended too. Without `commands`, every command is refused.
  */
 export function createBackendShell(
   kind: string,
@@ -46,7 +46,7 @@ export function createBackendShell(
   let jobCount = 0
   let noticed = false
 
-  /** Throws when the backend has no commands, or none that is confined as the session requires. */
+  /** Throws when the backend has no commands, or when they are not confined as the session requires. */
   function usable(): WorkspaceCommands {
     if (closing.signal.aborted) throw new ShellClosedError()
     if (commands === undefined)
@@ -83,7 +83,7 @@ export function createBackendShell(
     const process = await runner.start({
       argv: shellArgv(command, guardGit),
       cwd: directory,
-      // A private home as on this machine would lack what the account of the backend is set up with.
+      // No private home, as commands on this machine get: it would lack the setup of the backend's account.
       env,
     })
     const output = new CapturedOutput({
@@ -93,7 +93,7 @@ export function createBackendShell(
       onText: onOutput,
     })
     const read = collect(process, output)
-    // Handled where the command is awaited; a failure before that must not end this process.
+    // The error is handled where the command is awaited; a rejection before that must not end this process.
     process.exit.catch(() => undefined)
     read.catch(() => undefined)
     return { process, output, read, startedAtMs: now() }
@@ -226,7 +226,7 @@ type ExitOf = Awaited<BackendProcess['exit']>
 type Running = {
   readonly process: BackendProcess
   readonly output: CapturedOutput
-  /** Resolves when all output was read. */
+  /** Resolves when all output has been read. */
   readonly read: Promise<void>
   readonly startedAtMs: number
 }
@@ -239,8 +239,8 @@ type Job = Running & {
 }
 
 /**
- * Throws for a git command that looks into nested repositories where there are some: without a sandbox nothing keeps
- * git from what their configuration starts, and it cannot be examined from here.
+ * Throws for a git command that reads nested repositories, if there are any: without a sandbox, nothing stops git from
+ * starting the programs that their configuration names, and that configuration cannot be examined from here.
  */
 async function refuseNested(
   commands: WorkspaceCommands,

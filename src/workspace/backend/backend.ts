@@ -27,7 +27,7 @@ export type BackendContext = {
 
 /** A backend that is open for one session. */
 export type OpenBackend = {
-  /** The real path of the workspace: no part of it is a link. */
+  /** The real path of the workspace: it contains no links. */
   readonly root: string
   readonly fileSystem: WorkspaceFileSystem
   /** Equal for all users of the same files, so that their writes to one file run one after the other. */

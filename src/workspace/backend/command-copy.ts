@@ -20,21 +20,21 @@ export type CommandCopyOptions = {
   readonly directory: string
   /** Whether a path of the workspace is closed to commands. Such files are not copied. */
   readonly isClosed: (path: string) => boolean
-  /** Whether a command runs, or has ended without the check of the repositories that it made. */
+  /** Whether a command is running, or has ended and the repositories that it created have not been checked yet. */
   readonly isBusy: () => Promise<boolean>
   readonly limits: CopyLimits
 }
 
-/** How large the copy of a workspace for commands can be. */
+/** Limits on the size of the copy of a workspace for commands. */
 export type CopyLimits = {
-  /** All files together, in bytes. */
+  /** The total size of all files, in bytes. */
   readonly maxBytes: number
   readonly maxPaths: number
 }
 
 /**
- * A copy of a workspace on this machine's disk, for commands. Changes go both ways: those of tools into the copy before
- * a command, those of commands into the workspace after it.
+ * A copy of a workspace on this machine's disk, for commands. It is synchronized in both directions: changes by tools
+ * are copied in before a command, changes by commands are copied back to the workspace after it.
  *
  * A command can run while the copy is read and written, and can put a link anywhere in it. Every access goes through
  * the open directory of the entry, whose real path is compared, so that no link leads out of the copy.
@@ -43,14 +43,14 @@ export class CommandCopy {
   readonly directory: string
   readonly #options: CommandCopyOptions
   readonly #method
-  /** What both sides had at each path when they were last equal. */
+  /** The state of both sides at each path when they were last equal. */
   readonly #known = new Map<string, Known>()
-  /** What commands made and the workspace cannot have, by what was said about it. */
+  /** Entries that commands created and that the workspace cannot have, with the signature that was last reported. */
   readonly #left = new Map<string, string>()
-  /** The files of the workspace that have several names, by path. */
+  /** The files of the workspace that have several names (hard links), by path. */
   readonly #sameFile = new Map<string, string>()
   #last: Promise<unknown> = Promise.resolve()
-  /** Why the workspace does not have all changes of commands; undefined when it has. */
+  /** Why some changes of commands are not in the workspace; undefined when all are. */
   #incomplete: string | undefined
   #isEnded = false
 
@@ -60,7 +60,7 @@ export class CommandCopy {
     this.#method = bestMethod(options.directory)
   }
 
-  /** Makes the copy equal to the workspace. Changes of commands that still run are taken back first. */
+  /** Makes the copy equal to the workspace. Changes of commands that are still running are copied back first. */
   async bringIn(): Promise<readonly string[]> {
     return this.#alone(async () => {
       if (this.#isEnded) throw new ShellClosedError()
@@ -79,14 +79,17 @@ export class CommandCopy {
     })
   }
 
-  /** Writes what commands changed to the workspace. Returns a sentence for each kind of change that it cannot have. */
+  /**
+   * Writes the changes of commands to the workspace. Returns a sentence for each kind of change that the workspace
+   * cannot have.
+   */
   async takeBack(): Promise<readonly string[]> {
     return this.#alone(() => this.#takeBack())
   }
 
   /**
-   * Writes what commands changed to the workspace, and then commits the workspace. Throws when it cannot have all
-   * changes. What the commit wrote is not taken for a change of a tool later.
+   * Writes the changes of commands to the workspace, then commits the workspace. Throws when the workspace cannot have
+   * all changes. Later, files that the commit wrote are not mistaken for changes by a tool.
    */
   async commit<T extends { readonly written: readonly string[] }>(work: () => Promise<T>): Promise<T> {
     return this.#alone(async () => {
@@ -102,19 +105,22 @@ export class CommandCopy {
     })
   }
 
-  /** From now on nothing of the copy reaches the workspace: the copy is about to be removed. */
+  /** Stops synchronization: the copy is about to be removed, and nothing in it reaches the workspace from now on. */
   async end(): Promise<void> {
     await this.#alone(async () => {
       this.#isEnded = true
     })
   }
 
-  /** Which file of the workspace an entry of the copy is, when that file has several names. */
+  /**
+   * Returns the identity of the workspace file that an entry of the copy corresponds to, when that file has several
+   * names.
+   */
   sameFile(path: string): string | undefined {
     return this.#sameFile.get(path.slice(this.directory.length + 1))
   }
 
-  /** The paths of the workspace that are names of a file. */
+  /** Returns the paths in the workspace that are names of a file. */
   namesOf(file: string): readonly string[] {
     return [...this.#sameFile].flatMap(([path, same]) => (same === file ? [this.#inWorkspace(path)] : []))
   }
@@ -226,21 +232,21 @@ export class CommandCopy {
         else bytes += await this.#takeEntry(path, ours, known, maxChangedBytes - bytes, messages)
       }
     } catch (error) {
-      // The rest stays in the copy, and is taken back when there is room for it.
+      // The remaining changes stay in the copy, and are copied back when there is space for them.
       this.#incomplete = `Not all changes of commands are in the workspace: ${messageOf(error)}`
       messages.push(this.#incomplete)
     }
     return messages
   }
 
-  /** Whether both sides have a directory: nothing is written below what was refused, or below a link. */
+  /** Whether both sides have a directory at a path: nothing is written below a refused entry or below a link. */
   #isIn(path: string): boolean {
     return path === '.' || this.#known.get(path)?.theirs === directory
   }
 
   /**
-   * Finds what the copy has at each path, a directory before what is in it. Returns a sentence for each name that the
-   * workspace cannot have.
+   * Collects the signature of the copy at each path, a directory before its entries. Returns a sentence for each name
+   * that the workspace cannot have.
    */
   async #look(path: string, found: Map<string, string>): Promise<readonly string[]> {
     const own = await this.#open(path)
@@ -276,12 +282,14 @@ export class CommandCopy {
     if (there !== known.theirs) return [changedByTools(path)]
     const refusal = controlOf(path, known.ours, true)
     if (refusal !== undefined) return this.#leave(path, 'removed', refusal)
-    // A directory that has something new of a tool in it stays.
+    // A directory in which a tool created something new is not removed.
     await fileSystem.remove(this.#inWorkspace(path)).catch(tolerate(['ENOTEMPTY', 'ENOENT'], undefined))
     return []
   }
 
-  /** Why the workspace cannot have an entry. `repositories`: the git directories that it had before the command. */
+  /**
+   * Returns why the workspace cannot have an entry. `repositories`: the git directories that it had before the command.
+   */
   #refusalOf(
     path: string,
     ours: string,
@@ -293,13 +301,13 @@ export class CommandCopy {
     if (this.#options.isClosed(this.#inWorkspace(path))) return 'its place is closed to commands'
     const repository = /^(?:.*\/)?\.git(?=\/|$)/.exec(path)?.[0]
     const isOld = repository !== undefined && repositories.has(repository)
-    // A directory with a file HEAD can be a repository, too.
+    // A directory with a file HEAD can be a repository too.
     if (isBusy && !isOld && (repository !== undefined || basename(path).toLowerCase() === 'head'))
       return 'a command still runs, and repositories are examined when it ends'
     return controlOf(path, ours, isOld)
   }
 
-  /** Says once that something stays in the copy: later commands see it, tools do not. */
+  /** Reports once that an entry stays in the copy: later commands see it, tools do not. */
   #leave(path: string, ours: string, why: string): readonly string[] {
     if (this.#left.get(path) === ours) return []
     this.#left.set(path, ours)
@@ -325,7 +333,7 @@ export class CommandCopy {
     }
     if (there !== known?.theirs) {
       messages.push(changedByTools(path))
-      // Known as it is now: the file of the tool is brought in before the next command.
+      // Recorded with its current signature: the tool's file is copied in before the next command.
       this.#known.set(path, { theirs: '', ours })
       return 0
     }
@@ -365,7 +373,7 @@ export class CommandCopy {
     }
   }
 
-  /** Removes what the workspace does not have any more. */
+  /** Removes an entry that the workspace does not have any more. */
   async #drop(at: string, known: Known | undefined): Promise<void> {
     await (known !== undefined && isDirectory(known.ours) ? rmdir(at) : unlink(at))
   }
@@ -387,15 +395,15 @@ export class CommandCopy {
   }
 }
 
-/** What the workspace (`theirs`) and the copy (`ours`) had at a path. */
+/** The signatures of the workspace (`theirs`) and the copy (`ours`) at a path. */
 type Known = { readonly theirs: string; readonly ours: string }
 
-/** What the workspace has. */
+/** The paths and the total size that were found in the workspace. */
 type Seen = { readonly paths: Set<string>; bytes: number }
 
 const atOnce = 16
 const chunkBytes = 8 * 1024 * 1024
-/** How much of what one command changed is read into memory. */
+/** Limits how many bytes of one command's changes are read into memory. */
 const maxChangedBytes = 256 * 1024 * 1024
 const maxFileBytes = 64 * 1024 * 1024
 

@@ -23,7 +23,7 @@ export type CopyShellOptions = {
   readonly fileSystem: WorkspaceFileSystem
   readonly limits: CopiedCommands
   readonly sandbox: SandboxMode
-  /** Where the copy is made. It is removed with it, also after the process was killed. */
+  /** The scratch in which the copy is created. Both are removed together, also after the process was killed. */
   readonly scratch: Scratch
   readonly isClosed: (path: string) => boolean
   /** Paths of this machine that commands cannot open. */
@@ -37,13 +37,15 @@ export type CopyShellOptions = {
 
 /** A shell whose commands run in the sandbox of this machine, on a copy of the files of a backend. */
 export interface CopyShell extends WorkspaceShell {
-  /** What the sandbox holds the commands of a call to. */
+  /** Returns the restrictions that the sandbox puts on the commands of a call. */
   confine(permit: WorkspacePermit): Promise<CallConfinement>
-  /** Brings all changes of commands into the workspace, and commits it. Throws when it cannot have all of them. */
+  /**
+   * Writes all changes of commands to the workspace, and commits it. Throws when the workspace cannot have all of them.
+   */
   commit(work: () => Promise<CommitOutcome>): Promise<CommitOutcome>
   /**
-   * Removes the copy, with changes that the workspace does not have. Ends its commands. What they changed is taken back
-   * first, so that the workspace can name it.
+   * Ends the commands and removes the copy, including changes that the workspace cannot have. All other changes are
+   * copied back first, so that the workspace can list them.
    */
   reset(): Promise<void>
 }
@@ -54,12 +56,12 @@ export function createCopyShell(options: CopyShellOptions): CopyShell {
   let current: LocalShell | undefined
   let isClosed = false
   let active = 0
-  /** What was said about changes when no result of a command could say it. */
+  /** Messages about changes that were found when there was no command result to report them in. */
   const unsaid: string[] = []
   const take = async (copy: CommandCopy): Promise<void> => void unsaid.push(...(await copy.takeBack()))
   const isBusy = async (): Promise<boolean> => {
     const jobs = current?.jobs() ?? []
-    // Reading waits until the end of a job is complete.
+    // `readJob` resolves only after a job has ended completely.
     const running = jobs.map(({ id }) =>
       current?.readJob(id, Number.MAX_SAFE_INTEGER).then(
         ({ job }) => job.running,
@@ -188,7 +190,7 @@ async function openCopy(
     fileSystem,
     root,
     directory,
-    // The scratch directories can be in the workspace.
+    // The scratch directories can be inside the workspace.
     isClosed: (path) =>
       isClosed(path) ||
       isInside(own, path) ||
@@ -199,7 +201,7 @@ async function openCopy(
   return { copy, shell: openShell(directory) }
 }
 
-/** The permit of a call for paths of the copy: each is judged as the same path in the workspace. */
+/** Returns the permit of a call for paths of the copy: each path is judged as the same path in the workspace. */
 function forCopy(
   permit: WorkspacePermit,
   copy: CommandCopy,
@@ -220,7 +222,7 @@ function forCopy(
         ...denied,
         denies: (path) => {
           if (denies(inWorkspace(path))) return true
-          // The copy has one file for each name: a file that is denied under one name is denied under all.
+          // The copy has a separate file for each name: a file that is denied under one name is denied under all.
           const file = copy.sameFile(path)
           return file !== undefined && isDeniedFile(file)
         },

@@ -2,7 +2,7 @@ import { lstat, readlink } from 'node:fs/promises'
 import type { FileSystemStat } from '../files/file-system.js'
 import { kindOf } from '../files/list-directory.js'
 
-/** The signatures of a directory, and of a pipe, a socket or a device; that of a link begins with `link`. */
+/** The signatures of a directory, and of a pipe, socket or device. The signature of a link begins with `link`. */
 export const directory = 'directory'
 export const other = 'other'
 export const link = 'link '
@@ -11,7 +11,7 @@ export function isDirectory(signature: string): boolean {
   return signature === directory
 }
 
-/** Changes with every change of an entry of the workspace that its file system reports. */
+/** Returns a text that changes with every change of a workspace entry that its file system reports. */
 export function signatureOf(
   { kind, size, mtimeMs, changedAtMs, mode }: FileSystemStat,
   target: string,
@@ -21,7 +21,7 @@ export function signatureOf(
   return [size, mtimeMs, changedAtMs ?? '', mode & 0o777].join(':')
 }
 
-/** Changes with every change of an entry of the copy: no program can set the time of the last change. */
+/** Returns a text that changes with every change of an entry of the copy: no program can set the `ctime`. */
 export async function ownSignature(at: string): Promise<string> {
   const stat = await lstat(at, { bigint: true })
   if (stat.isSymbolicLink()) return `${link}${await readlink(at)}`

@@ -43,7 +43,7 @@ export type BackendWorkspaceOptions = Pick<
   | 'onNotice'
 >
 
-/** Opens the workspace of a backend: the same surface as a directory of this machine, with the same checks. */
+/** Opens the workspace of a backend. It has the same interface and the same checks as a directory of this machine. */
 export async function openBackendWorkspace(
   backend: WorkspaceBackend,
   options: BackendWorkspaceOptions,
@@ -61,7 +61,7 @@ function workspaceOn(
   const { fileSystem, root, commands, copiedCommands } = opened
   const scratchBase = options.scratchDir ?? defaultScratchBase()
   const scratch = createScratch({ baseDir: scratchBase })
-  // The store of sessions is on this machine, so it can be in the workspace only if that is, too.
+  // The session store is on this machine, so it can be in the workspace only if the workspace is on this machine too.
   const closed = closePaths(localRoot === undefined ? [] : (options.closed ?? []), [root])
   const guarded = createGuardedFiles(fileSystem, {
     root,
@@ -78,7 +78,7 @@ function workspaceOn(
           fileSystem,
           limits: copiedCommands,
           sandbox: options.sandbox ?? 'auto',
-          // Not the scratch directory of the session: commands can write to that without the guard.
+          // Not the scratch directory of the session: commands can write to that one without the guard.
           scratch: createScratch({ baseDir: scratchBase }),
           isClosed: (path) => closed.refusal(path) !== undefined,
           masked: closePaths(options.closed ?? [], [root]).paths.filter((path) => !isInside(root, path)),
@@ -152,7 +152,9 @@ function workspaceOn(
   }
 }
 
-/** The shell of this machine on a copy, which commands see at the path of the workspace where that is possible. */
+/**
+ * Opens the shell of this machine on a copy, which commands see at the path of the workspace where that is possible.
+ */
 function shellOnCopy(
   directory: string,
   shownAt: string | undefined,

@@ -30,7 +30,7 @@ export function createOverlayBackend(
   options: OverlayBackendOptions = {},
 ): WorkspaceBackend {
   const root = realpathSync(resolve(directory))
-  // Tools cannot change control files in the overlay either. What git commands changed was held by their sandbox.
+  // Tools cannot change control files in the overlay either. Changes by git commands were limited by their sandbox.
   const local = createLocalFiles({ root, controlFiles: 'open' })
   const fileSystem = createOverlayFileSystem(root, local, {
     maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
@@ -62,7 +62,7 @@ export function createOverlayBackend(
 
 let overlays = 0
 
-/** Writes all changes to the disk, or none: through the files that tools write with, so that their checks apply. */
+/** Writes all changes to the disk, or none. Uses the same files interface as the tools, so that its checks apply. */
 async function commit(
   fileSystem: OverlayFileSystem,
   local: LocalFiles,
@@ -75,10 +75,10 @@ async function commit(
   await changeFiles(disk, made)
   const moved = new Set(made.map(({ path }) => path))
   for (const { path } of changes.filter(({ kind, path }) => kind === 'link-removed' && !moved.has(path))) {
-    // Again: a file that took the place of the link while the others were written is not the session's to remove.
+    // Checked again: the session must not remove a file that replaced the link while the others were written.
     if (await isLink(path)) await disk.remove(path)
   }
-  // One that holds files which came later stays.
+  // A directory that contains files created later is not removed.
   for (const { path } of changes.filter(({ kind }) => kind === 'directory').toReversed())
     await disk.remove(path).catch(() => undefined)
   fileSystem.clear()
@@ -93,8 +93,8 @@ async function commit(
 }
 
 /**
- * The files of the disk, held to the paths of the changes. Rules judged those paths: a link that was put on the way
- * since leads elsewhere in the workspace, where a rule can deny what the commit would do.
+ * Restricts the files of the disk to the paths of the changes. Rules judged those paths: a link that was added on the
+ * way since then leads elsewhere in the workspace, where a rule can deny what the commit would do.
  */
 function only(local: LocalFiles, changes: readonly OverlayChange[]): LocalFiles {
   const paths = new Set(
@@ -105,7 +105,7 @@ function only(local: LocalFiles, changes: readonly OverlayChange[]): LocalFiles 
   })
 }
 
-/** What a change of the overlay is on the disk. Throws when the disk is not what it was before the change. */
+/** Converts a change of the overlay to changes on the disk. Throws when the disk has changed since. */
 async function changeOnDisk(change: OverlayChange, local: LocalFiles): Promise<MadeChange[]> {
   const { path } = change
   if (change.kind === 'directory') return []

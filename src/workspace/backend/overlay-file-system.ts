@@ -8,7 +8,10 @@ import type { LocalFiles } from '../files/local-files.js'
 import { tolerate } from '../files/system-error.js'
 import { WorkspaceBackendError } from './errors.js'
 
-/** What differs from the disk at one path. `base` is the version of the file there before, null when there was none. */
+/**
+ * A difference from the disk at one path. `base` is the version of the file on the disk before, null when there was
+ * none.
+ */
 export type OverlayChange =
   | {
       readonly kind: 'file'
@@ -18,33 +21,33 @@ export type OverlayChange =
       readonly base: string | null
     }
   | { readonly kind: 'removed'; readonly path: string; readonly base: string | null }
-  /** A directory of the disk that is removed. */
+  /** A directory on the disk that is removed. */
   | { readonly kind: 'directory'; readonly path: string }
-  /** A link of the disk that was moved from elsewhere. */
+  /** A link on the disk that was moved here from another path. */
   | { readonly kind: 'link'; readonly path: string; readonly from: string }
   | { readonly kind: 'link-removed'; readonly path: string }
 
-/** A file system over a directory of this machine, which holds all changes in memory. */
+/** A file system over a directory of this machine that keeps all changes in memory. */
 export interface OverlayFileSystem extends WorkspaceFileSystem {
-  /** All changes, by path. */
+  /** Returns all changes, by path. */
   changes(): Promise<readonly OverlayChange[]>
-  /** Forgets all changes: the disk shows through. */
+  /** Drops all changes, so that the content of the disk is visible again. */
   clear(): void
-  /** Does work during which no other operation changes the overlay. */
+  /** Runs `work` while no other operation can change the overlay. */
   alone<T>(work: () => Promise<T>): Promise<T>
 }
 
 type Node =
   | { readonly kind: 'file'; readonly bytes: Uint8Array; readonly mode: number; readonly mtimeMs: number }
-  /** Nothing of the disk shows in it. */
+  /** A directory that hides the content of the disk at this path. */
   | { readonly kind: 'directory'; readonly mtimeMs: number }
   | { readonly kind: 'symlink'; readonly target: string; readonly from: string }
   | { readonly kind: 'gone' }
 
-/** How much an overlay holds in memory. */
+/** Limits on what an overlay holds in memory. */
 export type OverlayLimits = {
   readonly maxBytes: number
-  /** Paths that differ from the disk: files, directories, and what was removed. */
+  /** The number of paths that differ from the disk: files, directories, and removed entries. */
   readonly maxPaths: number
 }
 
@@ -54,17 +57,19 @@ export function createOverlayFileSystem(
   limits: OverlayLimits,
 ): OverlayFileSystem {
   const upper = new Map<string, Node>()
-  /** The version of a file on the disk when it was first changed; `link` and `directory` for what is not a file. */
+  /**
+   * The version of a file on the disk when it was first changed; `link` or `directory` for entries that are not files.
+   */
   const bases = new Map<string, string | null>()
   let last: Promise<unknown> = Promise.resolve()
 
-  /** Changes run one after the other. */
+  /** Runs changes one after the other. */
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work, work)
     last = done.catch(() => undefined)
     return done
   }
-  /** Whether what the disk has at a path is covered by a change above it. */
+  /** Whether a change to a parent directory hides the entry that the disk has at a path. */
   const isCovered = (path: string): boolean => {
     for (let above = dirname(path); above.length >= root.length && above !== '/'; above = dirname(above))
       if (upper.has(above)) return true
@@ -75,10 +80,10 @@ export function createOverlayFileSystem(
     if (node !== undefined) return node.kind === 'gone' ? undefined : statOf(node)
     return isCovered(path) ? undefined : onDisk(path)
   }
-  /** Notes what the disk has before the first change at a path. */
+  /** Records the entry of the disk before the first change at a path. */
   const noteBase = async (path: string): Promise<void> => {
     if (bases.has(path)) return
-    // What a change above hides was not seen: a commit must not replace it.
+    // An entry that a change to a parent hides was not seen: a commit must not replace it.
     const stat = isCovered(path) ? undefined : await onDisk(path)
     if (stat === undefined) bases.set(path, null)
     else if (stat.kind === 'file') bases.set(path, (await exact(local, path).read(path)).version)
@@ -86,12 +91,12 @@ export function createOverlayFileSystem(
   }
   let heldBytes = 0
   let lastChange = 0
-  /** The time of a change: no two changes have the same. */
+  /** Returns the time of a change. No two changes have the same time. */
   const stamp = (): number => {
     lastChange = Math.max(Date.now(), lastChange + 0.001)
     return lastChange
   }
-  /** Makes all of these changes, or throws and makes none. What they replace counts no longer. */
+  /** Applies all of these changes, or throws and applies none. Replaced entries are subtracted from the limits. */
   const put = (nodes: readonly (readonly [path: string, node: Node])[]): void => {
     const after = new Map(nodes)
     let [bytes, paths] = [heldBytes, upper.size]
@@ -125,7 +130,7 @@ export function createOverlayFileSystem(
     const size = (await onDisk(path))?.size ?? 0
     return exact(local, path).readRange(path, start, Math.max(start, Math.min(end, size + 1)))
   }
-  /** Everything at and below a path, parents first. */
+  /** Returns everything at and below a path, parents first. */
   const gather = async (path: string): Promise<[path: string, node: Node][]> => {
     const stat = await find(path)
     if (stat === undefined) throw systemError('ENOENT', 'there is nothing')
@@ -176,7 +181,7 @@ export function createOverlayFileSystem(
     move: (from, to) =>
       alone(async () => {
         const all = await gather(from)
-        // Noted before the directory above them covers them.
+        // Recorded before the change to their parent directory hides them.
         for (const [path] of all) await noteBase(path)
         const moved = all.map(([path, node]) => [`${to}${path.slice(from.length)}`, node] as const)
         for (const [path] of moved) await noteBase(path)
@@ -208,7 +213,7 @@ const linkBase = 'link'
 const directoryBase = 'directory'
 const maxMoved = 10_000
 
-/** The files of the disk, held to one real path: what was put in its place meanwhile is not read. */
+/** Restricts the files of the disk to one real path: an entry that replaced it in the meantime is not read. */
 function exact(local: LocalFiles, path: string): LocalFiles {
   return local.forCall({
     permit: (_, real) => (real === path ? undefined : 'it was moved while it was read.'),
@@ -230,7 +235,7 @@ async function onDisk(path: string): Promise<FileSystemStat | undefined> {
   )
 }
 
-/** The identity of a file that has several names. */
+/** Returns the identity of a file that has several names (hard links). */
 export function fileWithNames(stat: Stats): string | undefined {
   return stat.isFile() && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
 }
@@ -247,7 +252,7 @@ function sizeOf(node: Node): number {
   return node.kind === 'file' ? node.bytes.length : 0
 }
 
-/** The changes of an overlay do not fit into what it may hold in memory. */
+/** The error for changes that exceed the memory limit of an overlay. */
 function overlayFull(wanted: number, most: number, what: string): WorkspaceBackendError {
   return new WorkspaceBackendError(
     'overlay_full',

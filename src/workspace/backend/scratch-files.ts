@@ -4,7 +4,7 @@ import { isInside } from '../inside.js'
 import type { Scratch } from '../scratch/index.js'
 
 /**
- * The files of a backend and, under its own path, the session's scratch directory, which is on this machine: long
+ * Adds the session's scratch directory, which is on this machine, to the files of a backend, under its own path: long
  * outputs are written there, and tools read them by that path.
  */
 export function withScratch(files: WorkspaceFiles, scratch: Pick<Scratch, 'path'>): WorkspaceFiles {

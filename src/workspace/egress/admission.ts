@@ -11,14 +11,14 @@ export type CheckHost = (
 ) => Promise<{ readonly address: string; readonly family?: number }>
 
 export type AdmissionOptions = NetworkRules & {
-  /** Of `allowHosts`, what this command may reach; absent: all. */
+  /** The part of `allowHosts` that this command can reach; absent: all. */
   readonly hosts?: readonly string[] | undefined
-  /** What rules deny to this command, whatever else allows it. */
+  /** Whether a rule denies this command a host, even if the host is allowed otherwise. */
   readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   readonly checkHost: CheckHost
 }
 
-/** A host that may be connected to, at one address, with what holds for its requests. */
+/** A host that can be connected to, with its address and the rules for its requests. */
 export type Target = {
   readonly host: string
   readonly port: number
@@ -26,21 +26,21 @@ export type Target = {
   readonly rule: HostRule
   readonly readOnly: boolean
   readonly secrets: readonly BoundSecret[]
-  /** The proxy reads the requests to this host, also those over TLS. */
+  /** Whether the proxy reads the requests to this host, including those over TLS. */
   readonly inspected: boolean
 }
 
 export type Admission = {
-  /** Judges `host:port`, or `host` with the port of its scheme. */
+  /** Checks `host:port`, or `host` with the default port. */
   admit(target: string, defaultPort: number): Promise<Target | Refusal>
-  /** Whether requests to some host are inspected. */
+  /** Whether the requests to at least one host are inspected. */
   readonly inspects: boolean
 }
 
 /**
- * Decides which hosts a command reaches: by name against the lists and rules, then by address. Each name is resolved
- * once for the command and every connection goes to that address, so a name that resolves differently later gains
- * nothing.
+ * Decides which hosts a command can reach: by name against the lists and rules, then by address. Each name is resolved
+ * once for the command and every connection goes to that address, so a name that resolves differently later has no
+ * effect.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
   const rules = hostRules(options.allowHosts)
@@ -52,11 +52,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const key = `${host} ${port}`
     const known = addresses.get(key)
     if (known !== undefined) return known
-    // A pattern matches any number of names; forgetting them costs another lookup, which is checked again.
+    // A pattern can match any number of names. Clearing the map costs another lookup, which is checked again.
     if (addresses.size >= maxAddresses) addresses.clear()
     const found = options.checkHost(host, port)
     addresses.set(key, found)
-    // A failed lookup is tried again by the next connection.
+    // After a failed lookup, the next connection tries again.
     found.catch(() => addresses.delete(key))
     return found
   }

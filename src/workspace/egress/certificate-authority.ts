@@ -2,17 +2,17 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 
-/** Signs certificates for hosts whose requests the proxy inspects. Its key is in memory only. */
+/** Signs certificates for hosts whose requests the proxy inspects. Its private key exists in memory only. */
 export type CertificateAuthority = {
   /** The certificate of the authority, as PEM. */
   readonly certificate: string
-  /** What a TLS server needs to answer for this host. */
+  /** Returns the TLS context of a server for this host. */
   contextFor(host: string): SecureContext
 }
 
 /**
- * Creates an authority that lives as long as its command. Node has no function that creates certificates, so the few
- * structures of X.509 that are needed are written here (RFC 5280).
+ * Creates an authority for the lifetime of one command. Node has no function that creates certificates, so the few
+ * structures of X.509 that are needed are implemented here (RFC 5280).
  */
 export function createCertificateAuthority(now: number = Date.now()): CertificateAuthority {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -23,7 +23,7 @@ export function createCertificateAuthority(now: number = Date.now()): Certificat
   const contexts = new Map<string, SecureContext>()
   return {
     certificate: signedCertificate(issuer, name, own.publicKey, now, [
-      // It signs certificates of servers and no further authority.
+      // The authority can sign server certificates, but no intermediate authorities.
       extension('551d13', true, sequence(boolean(true), integer(Buffer.of(0)))),
       extension('551d0f', true, bits(Buffer.of(0x06), 1)),
       extension('551d0e', false, octets(issuer.keyId)),
@@ -106,7 +106,7 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
 
 function time(atMs: number): Buffer {
   const digits = new Date(atMs).toISOString().replace(/[-:T]|\.\d+/g, '')
-  // Two digits of the year until 2049, four from then on.
+  // UTCTime has two digits for the year and is used until 2049; GeneralizedTime has four.
   return digits < '2050'
     ? der(0x17, Buffer.from(digits.slice(2), 'latin1'))
     : der(0x18, Buffer.from(digits, 'latin1'))
@@ -119,7 +119,7 @@ const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
 const boolean = (value: boolean): Buffer => der(0x01, Buffer.of(value ? 0xff : 0))
 const bits = (bytes: Buffer, unused: number): Buffer => der(0x03, Buffer.of(unused), bytes)
 
-/** One value in the distinguished encoding: tag, length, content. */
+/** Encodes one value in DER: tag, length, content. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content

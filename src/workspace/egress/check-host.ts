@@ -5,7 +5,7 @@ import { resolveChecked, systemResolver } from '../net/resolve.js'
 import type { CheckHost } from './admission.js'
 
 /**
- * Resolves hosts for the proxy of commands: names of this machine and of metadata services, and private addresses, are
+ * Resolves hosts for the proxy of commands. Names of this machine and of metadata services, and private addresses, are
  * refused unless the policy of the host allows them. The connection goes to the address that was checked.
  */
 export function checkHostBy(policyFor: (host: string, port: number) => AddressPolicy): CheckHost {

@@ -1,12 +1,15 @@
-/** Reads the host name from the first message of a TLS client. */
+/** The host name in the first message of a TLS client (ClientHello). */
 export type ClientHello = {
   /** The name in lower case; absent when the client sends none. */
   readonly serverName?: string | undefined
-  /** It may want another host than it names (ECH). */
+  /** Whether the client uses ECH, with which the real host can differ from the named one. */
   readonly encrypted: boolean
 }
 
-/** Reads the first message of a TLS client, also from several records. `more`: the bytes are its beginning. */
+/**
+ * Reads the first message of a TLS client, also when it is split into several records. Returns `more` when the message
+ * is incomplete.
+ */
 export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'malformed' {
   const parts: Buffer[] = []
   let at = 0
@@ -15,7 +18,7 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'malforme
   while (have < wanted) {
     if (bytes.length < at + 5) return 'more'
     const size = bytes.readUInt16BE(at + 3)
-    // A record of the handshake, of version 3.x, not empty and not larger than the protocol allows.
+    // A valid record is a handshake record of version 3.x, not empty and not larger than the protocol allows.
     if (bytes[at] !== 0x16 || bytes[at + 1] !== 3 || size === 0 || size > 16_384) return 'malformed'
     if (bytes.length < at + 5 + size) return 'more'
     parts.push(bytes.subarray(at + 5, at + 5 + size))
@@ -32,20 +35,20 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'malforme
   try {
     return readExtensions(message)
   } catch (error) {
-    // A length that leads beyond the message.
+    // A length points past the end of the message.
     if (error instanceof RangeError) return 'malformed'
     throw error
   }
 }
 
-/** Larger than any that a client sends. */
+/** Larger than the first message of any real client. */
 export const maxHelloBytes = 65_536
 
 const serverNameExtension = 0
 const encryptedHelloExtension = 0xfe0d
 
 function readExtensions(message: Buffer): ClientHello | 'malformed' {
-  // Version and random.
+  // Skips version and random.
   let at = 34
   at += 1 + message.readUInt8(at)
   at += 2 + message.readUInt16BE(at)
@@ -65,14 +68,14 @@ function readExtensions(message: Buffer): ClientHello | 'malformed' {
     if (type === encryptedHelloExtension) encrypted = true
     if (type !== serverNameExtension) continue
     const name = readServerName(content)
-    // Two names, or a name that the parser of the server could read differently.
+    // Two names, or a name that the server's parser could read differently.
     if (name === undefined || serverName !== undefined) return 'malformed'
     serverName = name
   }
   return { serverName, encrypted }
 }
 
-/** The one name of a list of one name. */
+/** Returns the name from a list that has exactly one. */
 function readServerName(content: Buffer): string | undefined {
   const size = content.readUInt16BE(3)
   const isWhole = content.readUInt16BE(0) === content.length - 2 && content.length === 5 + size

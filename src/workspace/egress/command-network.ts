@@ -14,18 +14,18 @@ export type SandboxNetwork = NetworkRules & {
   readonly checkHost: CheckHost
 }
 
-/** The way of one command to the network. */
+/** The network access of one command. */
 export type CommandNetwork = Pick<FilteringProxy, 'address' | 'refused' | 'close'> & {
   /**
-   * Writes what the command needs into its home and returns its variables. `home` is where the directory is now,
-   * `seenHome` where the command sees it.
+   * Writes the files that the command needs into its home and returns its variables. `home` is the current path of the
+   * directory, `seenHome` its path inside the sandbox.
    */
   variables(home: string, seenHome: string): Readonly<Record<string, string>>
 }
 
 /**
- * Starts the proxy of one command: its grant, its refusals and its end are that command's own. Undefined where the
- * command reaches no host. `directory`: where the socket is made; absent: the proxy listens on a port.
+ * Starts the proxy of one command, with that command's grant, refusals and lifetime. Returns undefined when the command
+ * can reach no host. `directory`: where the socket is created; absent: the proxy listens on a port.
  */
 export async function openCommandNetwork(
   network: SandboxNetwork | undefined,
@@ -57,15 +57,15 @@ export async function openCommandNetwork(
   }
 }
 
-/** The name of a socket ends at 107 bytes. */
+/** The path of a Unix socket is limited to 107 bytes. */
 function socketDirectory(directory: string): Promise<string> {
   return mkdtemp(join(Buffer.byteLength(directory) < 90 ? directory : tmpdir(), 'p-'))
 }
 
-/** Inside a network namespace the loopback interface belongs to the command alone, so the port is always the same. */
+/** In a network namespace only the command uses the loopback interface, so the port can be fixed. */
 export const relayPort = 3128
 
-/** The variables that name the proxy. There are two spellings, and programs know one or the other. */
+/** The variables that name the proxy. There are two spellings, and most programs read only one of them. */
 function proxyVariables({ address }: FilteringProxy): Readonly<Record<string, string>> {
   const proxy =
     'socket' in address
@@ -84,7 +84,7 @@ function proxyVariables({ address }: FilteringProxy): Readonly<Record<string, st
 
 const certificatesFile = '.capstan-certificates.pem'
 
-/** Where programs look for the authorities that they trust: OpenSSL, Node, git, Python, curl, and others. */
+/** The variables that set the trusted certificate authorities: for OpenSSL, Node, git, Python, curl, and others. */
 function certificateVariables(file: string): Readonly<Record<string, string>> {
   return {
     SSL_CERT_FILE: file,
@@ -96,7 +96,7 @@ function certificateVariables(file: string): Readonly<Record<string, string>> {
     CARGO_HTTP_CAINFO: file,
     AWS_CA_BUNDLE: file,
     DENO_CERT: file,
-    // npm asks no other authority when a configuration of the machine names one.
+    // When the machine's npm configuration names a file of authorities, npm uses no other.
     npm_config_cafile: file,
   }
 }

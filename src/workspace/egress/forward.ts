@@ -16,11 +16,11 @@ import type { Refusal } from './network-request.js'
 import type { Exchange, Traffic } from './traffic.js'
 import { trustedContext } from './trusted-certificates.js'
 
-/** What the parts of a proxy share. */
+/** The values that the parts of a proxy share. */
 export type Forwarding = {
   readonly traffic: Traffic
   readonly gitFetch: boolean
-  /** Further authorities that servers can have, as PEM; absent: those of Node alone. */
+  /** Additional certificate authorities for servers, as PEM; absent: only those of Node. */
   readonly certificates?: string | undefined
 }
 
@@ -33,9 +33,9 @@ export type Route = {
 }
 
 /**
- * Sends one request to its target and passes the answer on. The message is written again from what was read of it,
- * with one host, one length and the headers that are for the server: nothing that the server could read differently
- * is passed on as it came.
+ * Sends one request to its target and passes the response on. The message is rebuilt from its parsed form, with one
+ * host, one length and the headers that are for the server: nothing that the server could parse differently is passed
+ * on unchanged.
  */
 export async function forward(
   parts: Forwarding,
@@ -47,7 +47,7 @@ export async function forward(
   const { host, port } = target
   const head: RequestHead = { method: incoming.method ?? 'GET', path, headers: incoming.headers }
   const secrets = target.secrets.filter(({ plainHttp }) => scheme === 'https' || plainHttp === true)
-  // One connection can carry any number of requests, and each has a connection to the server.
+  // One connection can carry any number of requests, and each request opens a connection to the server.
   if (traffic.isBusy()) {
     const refusal: Refusal = { refused: 'limit_reached', host, port, detail: tooManyRequests }
     reject(answer, 503, traffic.refuse({ method: head.method, scheme }, refusal))
@@ -73,13 +73,13 @@ export async function forward(
       headers[header] = text
       hidden.push(...hiddenTexts(text))
     } catch {
-      // The error can hold the secret.
+      // The error itself is not reported, because it can contain the secret.
       return refuse(502, { refused: 'secret_unavailable', host, port, detail: header })
     }
   }
   if (answer.destroyed) return exchange.end()
   if (hidden.length > 0) {
-    // What is compressed, or comes in parts, could not be searched.
+    // Compressed or partial content could not be searched for secrets.
     headers['accept-encoding'] = 'identity'
     delete headers['range']
   }
@@ -105,7 +105,7 @@ function secured(
 ): Pick<ConnectionOptions, 'servername' | 'rejectUnauthorized' | 'secureContext'> {
   return {
     servername: isIP(host) === 0 ? host : '',
-    // Stated, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment of the host does not turn it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment of the host does not disable it.
     rejectUnauthorized: true,
     secureContext: certificates === undefined ? undefined : trustedContext(certificates),
   }
@@ -148,14 +148,15 @@ function send({ parts, exchange, incoming, answer, target, scheme, path, headers
   }
   upstream.on('timeout', () => upstream.destroy(new Error(`it was silent for ${idleMs} ms`)))
   upstream.on('error', (error) => fail(messageOf(error)))
-  // An upgrade that was not asked for closes the connection without an error.
+  // An upgrade that was not requested closes the connection without an error.
   upstream.on('close', () => {
     if (!answer.headersSent) fail('the connection was closed before an answer came')
   })
   upstream.on('response', (response) => {
     const { statusCode = 0 } = response
     const objection = hidden.length === 0 ? undefined : unsearchable(response)
-    // The parser of Node accepts any three digits, and its server throws below 100: outside of any caller.
+    // Node's parser accepts any three digits, but its server throws for a status below 100, where no caller can catch
+    // it.
     if (statusCode < 100 || objection !== undefined) {
       fail(objection ?? `it answered with the status ${statusCode}`)
       upstream.destroy()
@@ -180,7 +181,7 @@ export const maxHeaderBytes = 32 * 1024
 const tooManyRequests = 'the command has too many requests at the same time (network.limits).'
 export const bytesUsedUp = 'the command has used up its bytes (network.limits).'
 
-/** Answers with an error, or ends the connection when the answer has begun. */
+/** Sends an error response, or closes the connection when a response has begun. */
 export function reject(answer: ServerResponse, status: number, words: string): void {
   if (answer.headersSent) answer.destroy()
   else
@@ -193,10 +194,10 @@ type Headers = Record<string, string | string[]>
 
 function requestHeaders(incoming: IncomingMessage): Headers {
   const headers = endToEnd(incoming)
-  // The proxy has answered it.
+  // The proxy has already answered this header.
   delete headers['expect']
-  // Without one of the two Node would send the body of a GET unframed: the server would take it for the next request.
-  // They are set from what was read, also when `connection` names them as headers of this connection only.
+  // Without one of the two headers, Node would send the body of a GET unframed, and the server would parse it as the
+  // next request. They are set from the parsed request, also when `connection` lists them as hop-by-hop headers.
   const { 'transfer-encoding': encoding, 'content-length': length } = incoming.headers
   delete headers['content-length']
   if (encoding !== undefined) headers['transfer-encoding'] = 'chunked'
@@ -204,7 +205,9 @@ function requestHeaders(incoming: IncomingMessage): Headers {
   return headers
 }
 
-/** Why secrets could not be found in an answer: a server can compress it although the proxy asks it not to. */
+/**
+ * Returns why a response cannot be searched for secrets: a server can compress it although the proxy asks it not to.
+ */
 function unsearchable({ headers }: IncomingMessage): string | undefined {
   const encodings = [headers['content-encoding'], headers['transfer-encoding']]
     .flatMap((value) => (value ?? '').split(','))

@@ -14,17 +14,17 @@ markErrorClass(HostPatternError, 'HostPatternError')
 export type HostRule = {
   /** The entry as it was written. */
   readonly text: string
-  /** Empty, with `below`: every host. */
+  /** Empty together with `below`: every host. */
   readonly host: string
-  /** Only names below it, not itself. */
+  /** Matches only the names below `host`, not `host` itself. */
   readonly below: boolean
   /** Absent: every port. */
   readonly ports?: readonly number[] | undefined
-  /** The entry names a port, so that the protocol there is not known. */
+  /** Whether the entry names a port, in which case the protocol is unknown. */
   readonly namesPort?: boolean | undefined
 }
 
-/** Reads an allow-list. An empty one allows nothing. */
+/** Parses an allow-list. An empty one allows nothing. */
 export function hostRules(patterns: readonly string[]): HostRule[] {
   return patterns.map((pattern) => {
     const [, star, name = '', port] =
@@ -42,8 +42,8 @@ export function hostRules(patterns: readonly string[]): HostRule[] {
 }
 
 /**
- * Reads what one call is held to, in the words of a grant: in addition to the above, `*` is every host, and no port is
- * every port. It only ever narrows an allow-list.
+ * Parses the hosts of one call, in the syntax of a grant: in addition to the syntax above, `*` is every host, and an
+ * entry without a port applies to every port. The result can only narrow an allow-list.
  */
 export function narrowingRules(patterns: readonly string[]): HostRule[] {
   return patterns.map((pattern) => {
@@ -59,7 +59,9 @@ export function narrowingRules(patterns: readonly string[]): HostRule[] {
   })
 }
 
-/** The first rule that lets a connection to this host and port through; the host as `plainHost` gives it. */
+/**
+ * Returns the first rule that allows a connection to this host and port. The host must be normalized by `plainHost`.
+ */
 export function ruleFor(rules: readonly HostRule[], host: string, port: number): HostRule | undefined {
   return rules.find((rule) => (rule.ports === undefined || rule.ports.includes(port)) && isNamed(rule, host))
 }
@@ -70,9 +72,10 @@ function isNamed(rule: HostRule, host: string): boolean {
 }
 
 /**
- * A host in the one form in which it is compared, resolved and connected to; undefined for anything else. What one of
- * the three would read differently from another must not get in: a NUL byte ends a name for the resolver but not for
- * `endsWith`. Numbers are addresses, as for the resolver: `2130706433` and `0x7f.1` are `127.0.0.1`.
+ * Normalizes a host to the one form in which it is compared, resolved and connected to; undefined for invalid text. A
+ * text that one of the three could read differently from the others must be rejected: a NUL byte ends a name for the
+ * resolver but not for `endsWith`. Numbers are addresses, as for the resolver: `2130706433` and `0x7f.1` are
+ * `127.0.0.1`.
  */
 export function plainHost(text: string): string | undefined {
   const host = text.toLowerCase().replace(/\.$/, '')

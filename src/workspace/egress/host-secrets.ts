@@ -4,13 +4,13 @@ import { HostSecretError } from './errors.js'
 import { type HostRule, plainHost, ruleFor } from './host-rules.js'
 import type { HostSecret } from './network-options.js'
 
-/** A secret with the rule for the host that gets it, and its value. */
+/** A secret with its value and the rule for the host that receives it. */
 export type BoundSecret = HostSecret & {
   readonly rule: HostRule
   readonly value: NonNullable<HostSecret['value']>
 }
 
-/** Reads the entries once, before a command can use them. */
+/** Parses and checks the entries once, before a command can use them. */
 export function bindSecrets(secrets: readonly HostSecret[] = []): readonly BoundSecret[] {
   return secrets.map((secret) => {
     const [, name = '', port] = /^([^:*/@]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$/.exec(secret.host) ?? []
@@ -27,7 +27,7 @@ export function bindSecrets(secrets: readonly HostSecret[] = []): readonly Bound
   })
 }
 
-/** The same secrets, with each value passed to `note` when it is read for a request. */
+/** Returns the same secrets, but passes each value to `note` when it is read for a request. */
 export function notedSecrets(
   secrets: readonly HostSecret[],
   note: (value: string) => void,
@@ -44,7 +44,7 @@ export function notedSecrets(
   })
 }
 
-/** The value of a secret, or a function that reads it from its file for each request. */
+/** Returns the value of a secret, or a function that reads it from its file for each request. */
 function readValueOf({ host, value, file, prefix = '' }: HostSecret): BoundSecret['value'] {
   if (file === undefined && value !== undefined && prefix === '') return value
   if (file === undefined || value !== undefined)
@@ -57,7 +57,7 @@ function readValueOf({ host, value, file, prefix = '' }: HostSecret): BoundSecre
   }
 }
 
-/** These frame a message or name its destination. */
+/** Headers that frame a message or name its destination. */
 const notForSecrets = new Set([
   'host',
   'connection',
@@ -69,7 +69,8 @@ const notForSecrets = new Set([
 ])
 
 function checkHeader({ host, header, value }: HostSecret): void {
-  // Not with the functions of Node: their errors hold the value, and sessions that use no network would load `http`.
+  // Does not use Node's validation functions: their errors contain the value, and sessions without network would load
+  // `http`.
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(header) || notForSecrets.has(header.toLowerCase()))
     throw new HostSecretError(host, `cannot set the header ${JSON.stringify(header)}`)
   if (typeof value === 'string' && !isHeaderValue(value)) throw new HostSecretError(host, notForHeaders)
@@ -81,7 +82,7 @@ function isHeaderValue(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]+$/.test(text)
 }
 
-/** Those of the secrets that a request to this host and port gets. */
+/** Returns the secrets that are added to a request to this host and port. */
 export function secretsFor(
   secrets: readonly BoundSecret[],
   host: string,

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Target } from './admission.js'
 import type { Refusal } from './network-request.js'
 
-/** A request as the proxy has read it. */
+/** A request as parsed by the proxy. */
 export type RequestHead = {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
 }
 
-/** Why a request to a host that may be reached does not pass; `undefined` when it does. */
+/** Returns why a request to an allowed host is refused; `undefined` when it is allowed. */
 export function judgeRequest(
   target: Pick<Target, 'host' | 'port' | 'readOnly'>,
   request: RequestHead,
@@ -20,14 +20,14 @@ export function judgeRequest(
   const { method, headers } = request
   if (/(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? ''))
     return { refused: 'upgrade_refused', host, port }
-  // The name that the server would answer for is the one that was judged.
+  // A CONNECT inside a connection could reach a host that was not checked.
   if (method === 'CONNECT') return { refused: 'protocol_refused', host, port }
   if (!target.readOnly || (gitFetch && isGitFetch(request))) return undefined
   const what = readOnlyObjection(request)
   return what === undefined ? undefined : { refused: 'read_only', host, port, rule: 'readOnly', detail: what }
 }
 
-/** Whether git asks for objects: the only POST of `git fetch` and `git clone`. It changes nothing on the server. */
+/** Whether git requests objects: the only POST of `git fetch` and `git clone`. It changes nothing on the server. */
 export function isGitFetch({ method, path, headers }: RequestHead): boolean {
   const [place = ''] = path.split('?')
   return (
@@ -46,7 +46,7 @@ function readOnlyObjection({ method, headers }: RequestHead): string | undefined
   return hasBody ? `${method} with a body` : undefined
 }
 
-/** Headers by which some servers take a request for another one. Many servers read `_` in a name as `-`. */
+/** Returns a header that makes some servers use another method. Many servers read `_` in a name as `-`. */
 function overrides(headers: IncomingHttpHeaders): string | undefined {
   return Object.keys(headers).find((name) => /^x[-_](?:http[-_])?method(?:[-_]override)?$/.test(name))
 }

@@ -1,8 +1,8 @@
 import { Transform } from 'node:stream'
 
 /**
- * Replaces secrets in an answer by as many stars, so that its length stays. A server that shows a request to its
- * sender would otherwise show the secret.
+ * Replaces secrets in a response by the same number of asterisks, so that its length does not change. Otherwise a
+ * server that echoes a request would reveal the secret to the command.
  */
 export function maskSecrets(texts: readonly string[]): Transform {
   const needles = texts.map((text) => Buffer.from(text, 'latin1')).toSorted((a, b) => b.length - a.length)
@@ -17,7 +17,7 @@ export function maskSecrets(texts: readonly string[]): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const bytes = mask(Buffer.concat([held, chunk]))
-      // Nothing else is delayed: the last event of a stream must not wait for the next one.
+      // No other bytes are delayed: the last event of a stream must not wait for the next one.
       const ready = bytes.length - Math.max(0, ...needles.map((needle) => begunAtEnd(bytes, needle)))
       held = bytes.subarray(ready)
       done(null, bytes.subarray(0, ready))
@@ -28,14 +28,14 @@ export function maskSecrets(texts: readonly string[]): Transform {
   })
 }
 
-/** How many bytes at the end could be the beginning of this text. */
+/** Returns how many bytes at the end could be the beginning of this text. */
 function begunAtEnd(bytes: Buffer, text: Buffer): number {
   for (let size = Math.min(bytes.length, text.length - 1); size > 0; size--)
     if (bytes.subarray(-size).equals(text.subarray(0, size))) return size
   return 0
 }
 
-/** The same for the text of a header. */
+/** Replaces secrets in the text of a header. */
 export function maskText(text: string, texts: readonly string[]): string {
   return texts
     .toSorted((a, b) => b.length - a.length)

@@ -49,15 +49,18 @@ export type NetworkLimits = {
   readonly maxDownloadBytes?: number | undefined
 }
 
-/** Texts that must not reach the command in an answer: the value, and the part after a scheme such as `Bearer`. */
+/**
+ * Returns the texts that must not reach the command in a response: the value, and the part after a scheme such as
+ * `Bearer`.
+ */
 export function hiddenTexts(value: string): readonly string[] {
   const token = /^[\w-]+ +(\S{8,})$/.exec(value)?.[1]
   return [...new Set([value, token ?? value])].filter((text) => text.length >= 8)
 }
 
-/** The value that a secret has now, where no function of the host has to be called; undefined when it has none. */
+/** Returns the current value of a secret without calling a function of the host; undefined when it has none. */
 export function valueNow({ value, file, prefix = '' }: HostSecret): string | undefined {
   if (file === undefined) return typeof value === 'string' ? value : undefined
-  // The file can come later: its value is read again for each request.
+  // The file can be created later: its value is read again for each request.
   return tryOr(() => `${prefix}${readFileSync(file, 'utf8').trim()}`, undefined)
 }

@@ -40,17 +40,17 @@ export type NetworkRequestCode =
   | 'secret_unavailable'
   | 'unreachable'
 
-/** Why a request does not pass. */
+/** The reason why a request is refused. */
 export type Refusal = {
   readonly refused: NetworkRequestCode
   readonly host: string
   readonly port: number
   readonly rule?: string | undefined
-  /** What else there is to say: the text that was not a host, why an address was refused. */
+  /** Further information: the text that was not a host, or why an address was refused. */
   readonly detail?: string | undefined
 }
 
-/** Says why a request does not pass, for the command and for the model. */
+/** Explains to the command and to the model why a request was refused. */
 export function explainRefusal({ refused, host, port, detail = '' }: Refusal): string {
   const place = `${host}:${port}`
   switch (refused) {

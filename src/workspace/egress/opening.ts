@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 import { type ClientHello, maxHelloBytes, readClientHello } from './client-hello.js'
 
-/** How a client begins a connection. The bytes are back in the stream. */
+/** The protocol that a client starts a connection with. The bytes that were read are put back into the stream. */
 export type Opening =
   | { readonly kind: 'tls'; readonly hello: ClientHello }
   | { readonly kind: 'http' }
   | { readonly kind: 'other' }
 
-/** Reads as much of a connection as shows what it carries; undefined when it ends before that. */
+/** Reads the beginning of a connection until its protocol is known; undefined when it ends before that. */
 export function readOpening(client: Duplex, head: Buffer): Promise<Opening | undefined> {
   return new Promise((resolve) => {
     let bytes: Buffer = head
@@ -45,7 +45,8 @@ function recognise(bytes: Buffer): Opening | undefined {
   }
   const start = bytes.toString('latin1', 0, maxLineBytes)
   const [line = ''] = start.split('\n', 1)
-  // A method in capital letters begins a request of HTTP, and commands of other protocols: the end of the line decides.
+  // HTTP requests begin with a method in capital letters, but so do commands of other protocols: the end of the line
+  // decides.
   if (!/^[A-Z]+(?: |$)/.test(line)) return { kind: 'other' }
   if (line.length === start.length && start.length < maxLineBytes) return undefined
   return / HTTP\/1\.[01]\r?$/.test(line) ? { kind: 'http' } : { kind: 'other' }

@@ -20,17 +20,17 @@ export type ProxyOptions = AdmissionOptions & {
 
 export type FilteringProxy = {
   readonly address: { readonly socket: string } | { readonly port: number; readonly password: string }
-  /** The authority of the certificates that clients get for inspected hosts; absent: no host is inspected. */
+  /** The certificate of the authority for inspected hosts; absent: no host is inspected. */
   readonly certificate?: string | undefined
-  /** What was refused so far, in words, each once. */
+  /** Returns the refusals so far as sentences, each once. */
   refused(): string[]
   close(): Promise<void>
 }
 
 /**
- * An HTTP proxy, the only way out of a sandbox. Each connection is held to the allow-list by name, then to `checkHost`
- * by address, and goes to exactly that address. Requests to inspected hosts are read one by one, over TLS with a
- * certificate of the proxy's own authority.
+ * Starts an HTTP proxy, the only network access of a sandbox. Each connection is checked against the allow-list by
+ * name, then with `checkHost` by address, and goes to exactly that address. Requests to inspected hosts are read one by
+ * one, over TLS with a certificate of the proxy's own authority.
  */
 export async function startProxy(options: ProxyOptions): Promise<FilteringProxy> {
   const admission = createAdmission(options)
@@ -58,7 +58,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
       clearTimeout(timer)
       sockets.delete(socket)
     })
-    // Either end may go at any time; the other one is then closed by its tunnel or by the server.
+    // Either end can disconnect at any time; its tunnel or the server then closes the other one.
     socket.on('error', () => socket.destroy())
   }
 
@@ -73,13 +73,13 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
     void admission.admit(written, 80).then((target) => {
       if ('refused' in target)
         return reject(answer, 403, traffic.refuse({ method: incoming.method ?? '', scheme: 'http' }, target))
-      // The name that was allowed, not another one that the client may claim.
+      // Uses the name that was allowed, not another one that the client may send.
       const authority = authorityOf(target, 80)
       return forward(forwarding, incoming, answer, { target, scheme: 'http', authority, path: pathOf(path) })
     })
   })
   const inspected = new WeakMap<Duplex, { readonly target: Target; readonly scheme: 'http' | 'https' }>()
-  /** Reads requests inside connections; it listens nowhere. */
+  /** Parses requests inside connections; it listens on no port. */
   const inner = createServer({ maxHeaderSize: maxHeaderBytes }, (incoming, answer) => {
     const known = inspected.get(incoming.socket)
     if (known === undefined) return void answer.destroy()
@@ -110,7 +110,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
   const accept = (socket: Duplex, about: { target: Target; scheme: 'http' | 'https' }): void => {
     inspected.set(socket, about)
     inner.emit('connection', socket)
-    // It was paused while its first bytes were looked at.
+    // The socket was paused while its first bytes were read.
     socket.resume()
   }
 
@@ -133,7 +133,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
     if (options.socket === undefined) server.listen(0, '127.0.0.1', resolve)
     else server.listen(options.socket, resolve)
   })
-  // The command keeps the host alive while it runs; its proxy need not.
+  // The running command keeps the process alive; its proxy does not have to.
   server.unref()
   return {
     address:
@@ -152,7 +152,9 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
 
 const challenge = 'Basic realm="capstan"'
 
-/** Whether a client may use the proxy: on a port that other programs of the machine reach, only with the password. */
+/**
+ * Whether a client can use the proxy. On a port, which other programs of the machine can reach, a password is required.
+ */
 function isAdmitted({ headers }: IncomingMessage, password: string | undefined): boolean {
   if (password === undefined) return true
   const [, encoded = ''] = /^basic +(\S+)$/i.exec(headers['proxy-authorization'] ?? '') ?? []
@@ -172,7 +174,7 @@ function authorityOf({ host, port }: Target, usualPort: number): string {
 function namesTarget({ headers }: IncomingMessage, target: Target, scheme: 'http' | 'https'): boolean {
   const [, name = '', digits] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(headers.host ?? '') ?? []
   const port = digits === undefined ? (scheme === 'https' ? 443 : 80) : Number(digits)
-  // Some clients leave out the port of a connection.
+  // Some clients omit the port of a connection.
   return plainHost(name) === target.host && (digits === undefined || port === target.port)
 }
 

@@ -2,10 +2,10 @@ import { insideSocket } from '../sandbox/bubblewrap.js'
 import { relayPort } from './command-network.js'
 
 /**
- * The command, under a relay from a TCP port to the proxy's Unix socket: few programs can use a socket as a proxy. The
- * relay is the Node that runs the host, shown inside at a place of its own, so it is there wherever Node is installed;
- * it takes some 40 ms to start, which only commands with a network pay. (A host that is not plain Node, such as
- * Electron, has none.)
+ * Wraps the command in a relay from a TCP port to the proxy's Unix socket, because few programs can use a socket as a
+ * proxy. The relay runs in the host's Node binary, which is mounted at a fixed path inside, so it works wherever Node
+ * is installed. It takes about 40 ms to start, only for commands with network access. (Not available in a host that is
+ * not plain Node, such as Electron.)
  */
 export function relayed(argv: readonly string[], node: string): string[] {
   return [node, '-e', script, insideSocket, String(relayPort), ...argv]

@@ -1,32 +1,32 @@
 import type { NetworkLimits } from './network-options.js'
 import { explainRefusal, type NetworkRequest, type Refusal } from './network-request.js'
 
-/** Counts what a command sends and receives, and reports each request. */
+/** Counts the bytes that a command sends and receives, and reports each request. */
 export type Traffic = {
   readonly limits: Required<{ [Name in keyof NetworkLimits]: number }>
   begin(request: Started): Exchange
-  /** Whether as many requests are under way as the command can have connections. */
+  /** Whether the number of active requests has reached the connection limit of the command. */
   isBusy(): boolean
-  /** Reports a request that does not pass, and returns the words for the command. */
+  /** Reports a refused request, and returns the text for the command. */
   refuse(request: Pick<Started, 'method' | 'scheme'>, refusal: Refusal): string
-  /** What was refused so far, in words, each once. */
+  /** Returns the refusals so far as sentences, each once. */
   refused(): string[]
-  /** Reports requests that have not ended, and those that were not reported yet. */
+  /** Reports the requests that have not ended, and those that have not been reported yet. */
   close(): void
 }
 
 type Started = Pick<NetworkRequest, 'method' | 'scheme' | 'host' | 'port' | 'rule' | 'secretHeader'>
 
 export type Exchange = {
-  /** Counts bytes; false when the command has used up its limit. */
+  /** Counts bytes; returns false when the command has reached its limit. */
   up(bytes: number): boolean
   down(bytes: number): boolean
   answered(status: number): void
-  /** Ends it with a refusal, and returns the words for the command. */
+  /** Ends the request with a refusal, and returns the text for the command. */
   refuse(refusal: Refusal): string
-  /** Ends it; only the first end counts. */
+  /** Ends the request; later calls are ignored. */
   end(): void
-  /** Forgets it: what it carries is reported by other requests. */
+  /** Drops the request without a report: other requests report what it carries. */
   drop(): void
 }
 
@@ -36,7 +36,7 @@ export type TrafficOptions = {
   readonly now: () => number
 }
 
-/** How many requests of a command are reported one by one. The rest is added up. */
+/** How many requests of a command are reported individually. The others are summed up. */
 const maxReported = 500
 const maxSentences = 20
 
@@ -63,7 +63,7 @@ export function createTraffic({ limits = {}, onRequest, now }: TrafficOptions): 
       return
     }
     const { method, scheme, host, port, verdict, code, rule } = request
-    // Hosts that were refused can be any number of different ones.
+    // The hosts of refused requests are not part of the key, because there can be any number of them.
     const key = JSON.stringify([
       method,
       scheme,

@@ -3,8 +3,8 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import { tryOr } from '../../tool/errors.js'
 
 /**
- * What connections to servers trust: the authorities of Node and those that the options name, as PEM. Reading the
- * certificates takes 30 ms of processor time, so the last context is used again. Throws for a text that is not PEM.
+ * Creates the TLS context for connections to servers: the authorities of Node and those of the options, as PEM. Parsing
+ * the certificates takes 30 ms of CPU time, so the last context is reused. Throws for a text that is not PEM.
  */
 export function trustedContext(further: string): SecureContext {
   if (last?.further !== further) {
@@ -17,15 +17,15 @@ export function trustedContext(further: string): SecureContext {
 let last: { readonly further: string; readonly context: SecureContext } | undefined
 
 /**
- * The authorities that a command trusts, as one text of PEM: those of the machine, those that the options name, and the
- * one of its proxy. Programs read one file only, so that file has to hold all of them.
+ * Returns the authorities that a command trusts, as one PEM text: those of the machine, those of the options, and that
+ * of its proxy. Programs read only one file, so that file has to contain all of them.
  */
 export function commandCertificates(proxy: string, further = ''): string {
   const machine = bundles.map(readIfThere).find((text) => text !== '')
   return [machine ?? rootCertificates.join('\n'), further, proxy].map((text) => `${text.trim()}\n`).join('')
 }
 
-/** Where distributions have them. */
+/** Where Linux distributions store the authorities of the machine. */
 const bundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -33,7 +33,7 @@ const bundles = [
   '/etc/ssl/cert.pem',
 ]
 
-/** What Node reads itself as long as no list of authorities is given. */
+/** Node reads these itself only as long as no list of authorities is given. */
 function extraCertificates(): string[] {
   const file = process.env['NODE_EXTRA_CA_CERTS']
   const text = file === undefined ? '' : readIfThere(file)
@@ -41,6 +41,6 @@ function extraCertificates(): string[] {
 }
 
 function readIfThere(path: string): string {
-  // A file that this user cannot read is skipped: the next place is used, or the list of Node.
+  // A file that this user cannot read is skipped: the next path is used, or Node's list.
   return tryOr(() => readFileSync(path, 'utf8'), '')
 }

@@ -11,15 +11,16 @@ import type { Exchange, Traffic } from './traffic.js'
 export type TunnelParts = {
   readonly admission: Admission
   readonly traffic: Traffic
-  /** Ends the socket with the proxy, and after its time. */
+  /** Closes the socket when the proxy closes, or when its time limit is reached. */
   keep(socket: Duplex): void
-  /** Reads the requests of a connection instead of passing bytes on. */
+  /** Parses the requests of a connection instead of passing bytes on. */
   inspect(client: Duplex, target: Target, scheme: 'http' | 'https'): void
 }
 
 /**
- * Answers `CONNECT`. TLS passes when the client asks for the very host that was judged; HTTP is read request by
- * request; other protocols pass where the allow-list names the port. Connections to inspected hosts end here.
+ * Handles `CONNECT`. TLS is allowed when the client requests exactly the host that was checked; HTTP is parsed request
+ * by request; other protocols are allowed where the allow-list names the port. Connections to inspected hosts are
+ * terminated here.
  */
 export async function openTunnel(
   parts: TunnelParts,
@@ -58,7 +59,7 @@ export function plainAnswer(status: string, words: string, headers = ''): string
   return `HTTP/1.1 ${status}\r\ncontent-type: text/plain; charset=utf-8\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
 }
 
-/** Connects to the server at once, because the server of some protocols speaks first. */
+/** Connects to the server at once, because in some protocols the server sends first. */
 function passOn(parts: TunnelParts, client: Duplex, head: Buffer, target: Target, exchange: Exchange): void {
   const { host, port, address } = target
   const upstream = connect({ host: address, port })
@@ -94,7 +95,7 @@ function passOn(parts: TunnelParts, client: Duplex, head: Buffer, target: Target
     const refusal = judgeOpening(target, opening)
     if (refusal !== undefined) return stop(refusal)
     if (opening.kind === 'http') {
-      // Read request by request, over connections of its own.
+      // Its requests are parsed one by one, and each uses its own connection.
       upstream.unpipe(client)
       exchange.drop()
       upstream.off('close', onUpstreamClose)
@@ -113,7 +114,7 @@ function pump(from: Duplex, to: Duplex, count: (bytes: number) => boolean, stop:
   from.pipe(to)
 }
 
-/** Why a connection that begins like this does not pass. */
+/** Returns why a connection with this opening is refused. */
 function judgeOpening(target: Target, opening: Opening): Refusal | undefined {
   const { host, port, rule } = target
   if (opening.kind === 'http') return undefined

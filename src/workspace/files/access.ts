@@ -8,27 +8,27 @@ import { type Protection, protectedBelow, protectedBy } from './protected-path.j
 /** Checks a real path at the moment of use. Returns the reason for a refusal, or nothing when it is allowed. */
 export type Permit = (kind: 'read' | 'write', realPath: string) => string | undefined
 
-/** What one user of the files may do. */
+/** The access of one user of the files. */
 export type Guard = {
   readonly area: Area
   readonly protection: Protection
   readonly permit: Permit
-  /** Real directories that are protected because the workspace's `.git` only points there. */
+  /** Returns the real directories that are protected because the workspace's `.git` points to them. */
   linkedGit(): Promise<readonly string[]>
-  /** Whether there is anything at a path, a link included. */
+  /** Whether anything exists at a path, including a link. */
   exists(path: string): boolean | Promise<boolean>
 }
 
-/** What one user of the files on this machine's disk may do, and how they are reached. */
+/** The access of one user of the files on this machine's disk, and how the files are opened. */
 export type Access = Guard & {
   readonly method: OpenMethod
-  /** Whether a change is on the disk, safe from a power cut, before it is acknowledged. */
+  /** Whether a change is flushed to the disk, so that it survives a power failure, before it is acknowledged. */
   readonly durable: boolean
-  /** What was looked at last, and what was opened last: the system has both in memory. */
+  /** The paths that were checked last and opened last: the system has both in its cache. */
   readonly looked: { path: string | undefined; used?: string | undefined }
 }
 
-/** Throws unless this real path may be used so. `asWritten` is for the message. */
+/** Throws unless this access to the real path is allowed. `asWritten` is used in the message. */
 export async function authorise(
   access: Guard,
   kind: 'read' | 'write',
@@ -54,7 +54,7 @@ export async function whyNotRead(access: Guard, path: string): Promise<string | 
   }
 }
 
-/** Throws when something protected would go along if this were moved or removed. */
+/** Throws when moving or removing this entry would also move or remove something protected. */
 export function refuseCarrying(access: Guard, match: RootMatch, asWritten: string): void {
   const root = match.names.length === 0 ? 'the workspace root' : undefined
   const carried = root ?? protectedBelow(access.protection, match.names)
@@ -78,9 +78,9 @@ async function refuseProtected(
 }
 
 /**
- * The directory on the way to a path that git takes, or would take once the path is written, for a git directory under
- * another name: one with `HEAD`, `objects` and `refs` (a bare repository, or what a `.git` file points to), or with
- * `HEAD` and `commondir`. Its configuration runs programs like that of a `.git`. `names` lead from the root to the
+ * Returns the directory on the way to a path that git accepts, or would accept after the write, as a git directory
+ * under another name: one with `HEAD`, `objects` and `refs` (a bare repository, or the target of a `.git` file), or
+ * with `HEAD` and `commondir`. Its configuration runs programs like that of a `.git`. `names` lead from the root to the
  * path.
  */
 async function gitDirectoryOn(
@@ -100,12 +100,12 @@ async function gitDirectoryOn(
   return undefined
 }
 
-/** Whether there is anything at a path of this machine's disk. */
+/** Whether anything exists at a path on this machine's disk. */
 export function existsOnDisk(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // A file on the way, or a directory that may not be entered: nothing can be made there either.
+    // A parent is a file, or a directory that cannot be entered: nothing can be created there either.
     return false
   }
 }

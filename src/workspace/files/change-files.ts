@@ -3,19 +3,20 @@ import type { FileChange } from '../../tool/runtime.js'
 import { FileChangedError, FilesNotChangedError, type Left } from './errors.js'
 import type { ModeWriteOptions, WorkspaceFiles } from './local-files.js'
 
-/** A change whose new content can be bytes, with the mode that its file gets. */
+/** A change whose new content can be bytes, with the mode for its file. */
 export type MadeChange = (FileChange | WithBytes<FileChange>) & { readonly mode?: number | undefined }
 
 type WithBytes<Change> = Change extends { readonly after: string }
   ? Omit<Change, 'after'> & { readonly after: Uint8Array }
   : never
 
-/** The files that changes are made with: nothing stops them halfway. */
+/** The files interface that changes are made with. It has no abort signal, so that no change stops halfway. */
 export type ChangingFiles = Pick<WorkspaceFiles, 'read' | 'write' | 'remove' | 'move' | 'stat'>
 
 /**
- * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are
- * undone, and what could not be undone is named. Removals come last: they alone cannot give a file its mode back.
+ * Makes all changes or none. Each is made only if its file has not changed since; when one fails, the earlier ones are
+ * undone, and those that could not be undone are reported. Removals come last: undoing a removal cannot restore the
+ * mode of the file.
  */
 export async function changeFiles(files: ChangingFiles, changes: readonly MadeChange[]): Promise<void> {
   const ordered = [
@@ -79,14 +80,14 @@ function withMode({ mode }: MadeChange): ModeWriteOptions {
   return mode === undefined ? {} : { mode, changeMode: true }
 }
 
-/** There is no removing by version, so this looks right before. */
+/** The files interface cannot remove a specific version, so the version is checked right before. */
 async function removeUnchanged(files: ChangingFiles, path: string, version: string): Promise<void> {
   const now = await files.read(path)
   if (now.version !== version) throw new FileChangedError(path, version, now.version)
   await files.remove(path)
 }
 
-/** Undoes the latest first, and continues after one that fails: the others can still be undone. */
+/** Undoes the latest change first, and continues after a failure: the others can still be undone. */
 async function undoAll(undo: readonly Undo[]): Promise<Left[]> {
   const left: Left[] = []
   for (const { path, run } of undo.toReversed()) {

@@ -9,21 +9,24 @@ import {
   withoutDots,
 } from './path-style.js'
 
-/** A directory that paths may lie in. `path` is its real path; `given` is how the host spelt it. */
+/** A directory that paths can be in. `path` is its real path; `given` is the path that the host passed. */
 export type Root = {
   readonly kind: 'workspace' | 'additional' | 'scratch'
   readonly path: string
   readonly given: string
 }
 
-/** All roots of a session. `roots` is called each time: the scratch directory is created when it is first needed. */
+/**
+ * All roots of a session. `roots` is called at each use, because the scratch directory is created when it is first
+ * needed.
+ */
 export type Area = { readonly style: PathStyle; readonly workspace: Root; roots(): readonly Root[] }
 
 declare const contained: unique symbol
 
 /**
- * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does
- * (`open-entry.ts`). Nothing but `containPath` makes one.
+ * A path that is in a root according to its text. Links on the way are not resolved; only opening it does that
+ * (`open-entry.ts`). Only `containPath` creates values of this type.
  */
 export type ContainedPath = {
   readonly [contained]: true
@@ -34,11 +37,11 @@ export type ContainedPath = {
   readonly absolute: string
 }
 
-// The limits of Linux. Others allow more in places, but a path must work on every machine.
+// The limits of Linux. Other systems allow more in some cases, but a path must work on every machine.
 const maxPathBytes = 4096
 const maxNameBytes = 255
 
-/** Resolves a path against the workspace root, by its text alone, and refuses what lies in no root. */
+/** Resolves a path against the workspace root, by its text alone, and rejects a path that is in no root. */
 export function containPath(area: Area, path: string): ContainedPath {
   const problem = textProblem(area.style, path)
   if (problem !== undefined) throw new PathInvalidError(path, problem)
@@ -52,7 +55,7 @@ export function containPath(area: Area, path: string): ContainedPath {
 
 export type RootMatch = { readonly root: Root; readonly names: readonly string[] }
 
-/** The root that a real path lies in, and the names below it; undefined when it lies in none. */
+/** Returns the root that a real path is in, and the names below it; undefined when it is in none. */
 export function rootOfReal(area: Area, realPath: string): RootMatch | undefined {
   const parts = splitAbsolute(area.style, realPath)
   return parts && matchRoot(area, parts, (root) => [root.path])
@@ -77,14 +80,17 @@ function matchRoot(area: Area, parts: PathParts, spellings: (root: Root) => stri
   return best
 }
 
-/** The names of `inner` below `outer`. Compared name by name: `/w-evil` is not in `/w`. */
+/** Returns the names of `inner` below `outer`. Compared name by name: `/w-evil` is not in `/w`. */
 function below(style: PathStyle, outer: PathParts, inner: PathParts): readonly string[] | undefined {
   if (outer.start !== inner.start || outer.names.length > inner.names.length) return undefined
   const same = outer.names.every((name, index) => sameName(style, name, inner.names[index] ?? ''))
   return same ? inner.names.slice(outer.names.length) : undefined
 }
 
-/** Scratch before others; else the outermost, so that a root inside another does not hide a `.git` on the way. */
+/**
+ * The scratch root takes precedence; otherwise the outermost root, so that a root inside another does not hide a `.git`
+ * on the way.
+ */
 function isPreferred(root: Root, best: Root): boolean {
   if ((root.kind === 'scratch') !== (best.kind === 'scratch')) return root.kind === 'scratch'
   return root.path.length < best.path.length
@@ -94,7 +100,7 @@ function partsOf(style: PathStyle, absolute: string): PathParts {
   return splitAbsolute(style, absolute) ?? { start: style.separator, names: [] }
 }
 
-// With `/` as a root these would be inside it, and they are not files: they are the kernel, other processes, the
+// With `/` as a root these would be inside it, but they are not files: they expose the kernel, other processes and the
 // devices.
 const systemTrees = ['proc', 'sys', 'dev']
 
@@ -109,7 +115,7 @@ const tooLong = `it is longer than ${maxPathBytes - 1} bytes; use a shorter path
 function textProblem(style: PathStyle, path: string): string | undefined {
   if (path === '') return 'it is empty; use "." for the workspace root'
   if (path.includes('\0')) return 'it contains a NUL character; remove it'
-  // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
+  // Half a surrogate pair becomes a replacement character when it is written to the disk, where it names another file.
   if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it again'
   const bytes = byteLength(path)
   if (bytes >= maxPathBytes) return tooLong
@@ -125,8 +131,8 @@ function windowsProblem(path: string, names: readonly string[]): string | undefi
   const plain = /^[A-Za-z]:[\\/]/.test(path) ? names.slice(1) : names
   for (const name of plain) {
     if (name === '.' || name === '..') continue
-    // A colon opens another stream of a file; trailing dots and spaces are dropped: both spell a name that was not
-    // checked.
+    // A colon opens an alternate stream of a file, and Windows drops trailing dots and spaces: both produce a name that
+    // was not checked.
     if (/[<>:"|?*]/.test(name)) return 'a name in it holds one of < > : " | ? *'
     if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space'
     if (/^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\.|$)/i.test(name))

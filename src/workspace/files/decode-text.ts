@@ -1,6 +1,9 @@
 import { FileNotTextError } from './errors.js'
 
-/** Bytes as text that turns back into the same bytes: a byte-order mark stays, and what is not UTF-8 is refused. */
+/**
+ * Decodes bytes to text that encodes back to the same bytes: a byte-order mark is preserved, and bytes that are not
+ * UTF-8 are rejected.
+ */
 export function decodeText(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

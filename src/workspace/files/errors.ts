@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import { shownPath } from './shown-path.js'
 
-// Every message names the path as its caller wrote it: the real place may be one that the model must not learn of.
+// Every message contains the path as the caller wrote it: the model may not be allowed to know the real path.
 
 /**
  * Thrown for a text that is not a valid path: empty, with a NUL byte, too long, or a name that the platform reserves.

@@ -6,12 +6,13 @@ import type { WorkspaceFileSystem } from './file-system.js'
 import { realPathOn } from './follow-links.js'
 import { kindOf } from './list-directory.js'
 
-/** How many entries are looked at before the search gives up. */
+/** How many entries are checked before the search ends. */
 const maxEntries = 50_000
 
 /**
- * The first file below a directory that fits, or a text that says why the search ended early. Undefined when there is
- * none, and for what is not a directory. Links are tested by where they lead, and not followed into directories.
+ * Returns the first file below a directory that matches, or a text with the reason why the search ended early.
+ * Undefined when there is none, and when the path is not a directory. Links are tested by their target, and not
+ * followed into directories.
  */
 export async function findBelow(
   directory: string,
@@ -22,7 +23,7 @@ export async function findBelow(
   const waiting = [directory]
   let seen = 0
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    // A directory that cannot be read here cannot be read by a command either.
+    // A command cannot read a directory that this process cannot read.
     for (const entry of await tree.entries(at).catch(() => [])) {
       const path = join(at, entry.name)
       if (++seen > maxEntries) return `more than ${maxEntries} files`
@@ -53,7 +54,7 @@ const onDisk: Tree = {
   realPath: (path) => realpath(path),
 }
 
-/** The directories of a backend, for {@link findBelow}. */
+/** Returns the directories of a backend, for {@link findBelow}. */
 export function treeOn(fileSystem: WorkspaceFileSystem): Tree {
   const realPath = async (path: string): Promise<string> => (await realPathOn(fileSystem, path, true)) ?? path
   return {

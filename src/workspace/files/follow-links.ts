@@ -6,18 +6,18 @@ import type { WorkspaceFileSystem } from './file-system.js'
 import { errnoOf } from './system-error.js'
 
 /**
- * Where an absolute path leads, resolved the way the system resolves it: name by name, `..` after the link before it.
- * What does not exist yet is part of the answer, also at the end of a link that leads nowhere, because a command may
- * create it. Nothing is opened. With `follow: false` a link at the end of the path is not followed.
+ * Resolves an absolute path as the system does: name by name, with `..` applied after the preceding link. Names that do
+ * not exist yet are part of the result, also at the end of a dangling link, because a command may create them. Nothing
+ * is opened. With `follow: false` a link at the end of the path is not followed.
  */
 export async function followLinks(path: string, follow: boolean): Promise<PathFacts> {
-  // The first look may wait for a disk; the steps below find what it brought into memory.
+  // The first `lstat` may wait for the disk; the steps below then use the cache.
   await lstat(path).catch(() => undefined)
   const real = await follower(path, follow, lookAt)
   return real === undefined ? {} : { real, ...lookAtEnd(real) }
 }
 
-/** The same on the file system of a backend. */
+/** Resolves a path on the file system of a backend, like `followLinks`. */
 export async function followLinksOn(
   fileSystem: WorkspaceFileSystem,
   path: string,
@@ -29,12 +29,12 @@ export async function followLinksOn(
     const stat = await fileSystem.lstat(real)
     return { real, hardLinks: stat?.hardLinks, directory: stat?.kind === 'directory' }
   } catch {
-    // What cannot be looked at is judged as a path that leads to an unknown place.
+    // A path that cannot be examined is judged as one that leads to an unknown target.
     return {}
   }
 }
 
-/** Where a path leads on the file system of a backend; undefined after too many links. Throws its errors. */
+/** Returns the real path on the file system of a backend; undefined after too many links. Its errors are thrown. */
 export async function realPathOn(
   fileSystem: WorkspaceFileSystem,
   path: string,
@@ -69,7 +69,7 @@ async function follower(
       continue
     }
     const next = join(reached, name)
-    // What these lead to depends on the process that looks.
+    // The target of these links depends on the process that reads them.
     if (processLink.test(next)) return undefined
     const isLast = rest.every((one) => one === '' || one === '.')
     const found = isLast && !follow ? 'not a link' : look(next)
@@ -88,7 +88,7 @@ async function follower(
   return reached
 }
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const maxLinks = 40
 const processLink =
   /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/(?:cwd|root|exe|fd|map_files|ns)(?:\/|$)/

@@ -32,7 +32,7 @@ import { versionOf } from './version.js'
 export type GuardedFilesOptions = {
   /** The real path of the root on the file system. */
   readonly root: string
-  /** The same for all users of one file system, so that their writes to a file run one after the other. */
+  /** Equal for all users of one file system, so that their writes to a file run one after the other. */
   readonly lockName: string
   readonly protect?: readonly string[] | undefined
   readonly permit?: Permit | undefined
@@ -41,10 +41,10 @@ export type GuardedFilesOptions = {
 }
 
 /**
- * The files below one root of any file system, with the checks that files on this machine's disk have: containment
- * after links, protected names, the permit of the call, limits, versions. A path is resolved before it is used and
- * again after it was read; a program that swaps directories for links between the two looks is noticed after a read,
- * and not noticed at a write. The file system itself has to prevent that where it matters.
+ * Provides the files below one root of any file system, with the same checks as files on this machine's disk:
+ * containment after links, protected names, the permit of the call, limits, versions. A path is resolved before it is
+ * used and again after a read. A program that replaces directories by links in between is therefore detected after a
+ * read, but not at a write. The file system itself has to prevent that where it matters.
  */
 export function createGuardedFiles(
   fileSystem: WorkspaceFileSystem,
@@ -77,14 +77,14 @@ type World = Guard & {
 
 type Place = {
   readonly asWritten: string
-  /** The absolute path, with every link resolved. */
+  /** The absolute path, with all links resolved. */
   readonly real: string
   readonly stat: FileSystemStat | undefined
 }
 
 function filesFor(world: World, signal: AbortSignal | undefined): WorkspaceFiles {
   const { fileSystem, area } = world
-  /** Finds what a path leads to, and throws unless it may be used so. */
+  /** Resolves a path, and throws unless this access to it is allowed. */
   const find = async (kind: 'read' | 'write', path: string, follow = true): Promise<Place> => {
     stopIfAborted(signal, path)
     const place = await locate(world, path, follow)
@@ -139,7 +139,7 @@ function filesFor(world: World, signal: AbortSignal | undefined): WorkspaceFiles
       return bytes
     },
     write: async (path, data, options = {}) => {
-      // Copied now: the caller may change its bytes while the write waits for the lock.
+      // Copied now, because the caller may change its bytes while the write waits for the lock.
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
       const { real } = await find('write', path)
       if (/[\\/]$/.test(path))
@@ -171,7 +171,7 @@ function filesFor(world: World, signal: AbortSignal | undefined): WorkspaceFiles
         stopIfAborted(signal, path)
         containPath(area, path)
       }
-      // Without the signal from here on: half a change is worse than a late one.
+      // The signal is not used from here on: a partial change is worse than a late one.
       await changeFiles(filesFor(world, undefined), changes)
     },
   }
@@ -216,12 +216,12 @@ function refuseUnreadable({ asWritten, stat }: Place & { readonly stat: FileSyst
   if (stat.kind !== 'file') throw new FileKindError(asWritten, 'is not a regular file')
 }
 
-/** What was read counts only if its path still leads there. */
+/** Throws when the path no longer leads to what was read. */
 async function refuseMoved({ fileSystem }: World, { asWritten, real }: Place): Promise<void> {
   if ((await realPathOn(fileSystem, real, true)) !== real) throw new PathUnstableError(asWritten)
 }
 
-/** A NUL separates these keys from every path on a disk. */
+/** Keys begin with a NUL, which separates them from every path on a disk. */
 async function locked<T>(world: World, paths: readonly string[], work: () => Promise<T>): Promise<T> {
   const release = await acquireLock(paths.map((path) => `\0${world.lockName}:${path}`))
   try {
@@ -266,7 +266,7 @@ async function remove(world: World, place: Place): Promise<void> {
   const stat = await existing(world, { ...place, stat: await world.fileSystem.lstat(place.real) })
   const match = rootOfReal(world.area, place.real)
   if (match !== undefined) refuseCarrying(world, match, place.asWritten)
-  // Only an empty directory: removing a whole tree is a command, which rules judge.
+  // Only an empty directory: removing a whole tree requires a command, which rules judge.
   if (stat.kind === 'directory' && (await world.fileSystem.list(place.real, 1)).length > 0) {
     const problem = 'the directory is not empty; remove what is in it first'
     throw new FileSystemError(place.asWritten, 'ENOTEMPTY', problem)
@@ -290,7 +290,7 @@ async function move(world: World, from: Place, to: Place): Promise<void> {
   await fileSystem.move(from.real, to.real)
 }
 
-/** What is in a directory goes along with it, so all of it must be allowed. */
+/** The entries of a directory are moved with it, so all of them must be allowed. */
 async function authoriseTree(
   world: World,
   asWritten: string,
@@ -316,7 +316,7 @@ function asListed({ name, kind, size }: DirectoryEntry): DirectoryEntry {
   return kind === 'file' && size !== undefined ? { name, kind, size } : { name, kind }
 }
 
-/** Where the workspace's `.git` points when it is a file or a link: the same as `linkedGitDirectories` on a disk. */
+/** Returns where the workspace's `.git` points when it is a file or a link: like `linkedGitDirectories` on a disk. */
 async function linkedGitOn(fileSystem: WorkspaceFileSystem, root: string): Promise<readonly string[]> {
   const path = `${root}/.git`
   const stat = await fileSystem.lstat(path)
@@ -329,7 +329,7 @@ async function linkedGitOn(fileSystem: WorkspaceFileSystem, root: string): Promi
   return real === undefined ? [] : [real]
 }
 
-/** Names the path as its caller wrote it in every error of the file system. */
+/** Adds the path as the caller wrote it to every error of the file system. */
 function withSystemErrors(files: WorkspaceFiles): WorkspaceFiles {
   const named = async <T>(path: string, work: Promise<T>): Promise<T> => {
     try {

@@ -3,8 +3,8 @@ import { lstat, open, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 /**
- * Where a workspace's `.git` points when it is not a directory itself: a link, or a file with `gitdir: <path>`
- * (worktrees, submodules, `--separate-git-dir`). That place is a git directory under another name, with the same hooks.
+ * Returns where a workspace's `.git` points when it is not a directory itself: a link, or a file with `gitdir: <path>`
+ * (worktrees, submodules, `--separate-git-dir`). The target is a git directory under another name, with the same hooks.
  */
 export async function linkedGitDirectories(root: string): Promise<readonly string[]> {
   const path = join(root, '.git')
@@ -14,7 +14,7 @@ export async function linkedGitDirectories(root: string): Promise<readonly strin
     const target = stat.isFile() ? await pointedAt(path) : '.'
     return target === undefined ? [] : [await realpath(resolve(stat.isFile() ? root : path, target))]
   } catch {
-    // Nothing there, or it points nowhere: then there is no git directory to protect.
+    // The path does not exist or leads nowhere: there is no git directory to protect.
     return []
   }
 }

@@ -25,7 +25,7 @@ export async function listDirectory(
   }
 }
 
-/** The entries of an open directory; undefined when there are more than `limit`. */
+/** Returns the entries of an open directory; undefined when there are more than `limit`. */
 export async function entriesOf(
   directory: OpenDirectory,
   limit: number,
@@ -45,7 +45,7 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
   return entry.isSymbolicLink() ? 'symlink' : 'other'
 }
 
-// A size costs a system call an entry; in a directory larger than this they are not read.
+// A size costs one system call for each entry; in a directory larger than this, sizes are not read.
 const maxSized = 2000
 const atOnce = 32
 
@@ -64,7 +64,7 @@ async function withSizes(
 
 async function withSize(directory: OpenDirectory, entry: DirectoryEntry): Promise<DirectoryEntry> {
   if (entry.kind !== 'file') return entry
-  // It may be gone by now, or its name may be bytes that are not text; then it is listed without a size.
+  // The entry may have been removed, or its name may not be valid text; then it is listed without a size.
   const stat = await lstat(directory.at(entry.name)).catch(tolerate(['ENOENT', 'EACCES'], undefined))
   return stat?.isFile() ? { ...entry, size: stat.size } : entry
 }

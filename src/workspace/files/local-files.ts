@@ -34,7 +34,7 @@ export type LocalFilesOptions = {
   readonly scratch?: { readonly path: string | undefined }
   /** Names (at any depth) and paths from the root that no tool can write, besides `.git`, `.capstan`, `.mcp.json`. */
   readonly protect?: readonly string[] | undefined
-  /** `open`: no path is protected. Only for changes that were judged elsewhere. */
+  /** `open`: no path is protected. Only for changes that were already checked elsewhere. */
   readonly controlFiles?: 'open' | undefined
   /** Absolute paths that must not be moved or removed with a directory above them. */
   readonly protectPaths?: readonly string[] | undefined
@@ -101,7 +101,8 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
     durable: options.durable ?? true,
     looked: { path: undefined },
     linkedGit: async () => (isOpen ? [] : linkedGitDirectories(root)),
-    // Called, not passed on: reading the name would load its module for a session that never uses files.
+    // A function that calls it, not the function itself: reading the name would load its module for a session that
+    // never uses files.
     exists: (path) => !isOpen && existsOnDisk(path),
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }
@@ -185,7 +186,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       const target = admitted(area, path, signal)
       if (/[\\/]$/.test(path))
         throw new FileKindError(path, 'ends in a slash, so it names a directory; name a file')
-      // Copied now: the caller may change its bytes while the write waits for the lock.
+      // Copied now, because the caller may change its bytes while the write waits for the lock.
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
       if (bytes.length > limits.bytes)
         throw new FileTooLargeError(path, bytes.length, limits.bytes, 'Write less at once.')
@@ -233,7 +234,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
     },
     change: async (changes) => {
       for (const { path } of changes) admitted(area, path, signal)
-      // Without the signal from here on: half a change is worse than a late one.
+      // The signal is not used from here on: a partial change is worse than a late one.
       await changeFiles(filesFor(access, limits, undefined), changes)
     },
   }
@@ -244,7 +245,7 @@ async function removeEntry(access: Access, entry: OpenEntry): Promise<void> {
   const match = rootOfReal(access.area, entry.realPath)
   if (match !== undefined) refuseCarrying(access, match, entry.asWritten)
   const path = entry.directory.at(entry.name)
-  // Only an empty directory: removing a whole tree is a command, which rules judge.
+  // Only an empty directory: removing a whole tree requires a command, which rules judge.
   await (entry.stat.isDirectory() ? rmdir(path) : unlink(path))
   if (access.durable) await syncDirectory(entry)
 }
@@ -259,13 +260,13 @@ export function both(first: Permit, second: Permit | undefined): Permit {
   return (kind, realPath) => first(kind, realPath) ?? second(kind, realPath)
 }
 
-/** Returns a path relative to the workspace where possible, as tools write it. */
+/** Returns a path relative to the workspace where possible, in the form that tools use. */
 function shortPath(area: Area, realPath: string): string {
   const match = rootOfReal(area, realPath)
   return match?.root.kind === 'workspace' ? match.names.join('/') : realPath
 }
 
-/** Returns an unguessable name with a fixed suffix, so that files that a killed process left can be recognised. */
+/** Returns an unguessable name with a fixed suffix, so that files of a killed process can be recognised. */
 function temporaryName(): string {
   return `.${randomBytes(12).toString('hex')}.capstan-tmp`
 }

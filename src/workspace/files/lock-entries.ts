@@ -18,8 +18,8 @@ export type LockedEntries<Targets extends readonly Target[]> = {
 /**
  * Opens paths and locks them against other changes in this process. The caller calls `release` when it has finished.
  *
- * The lock is on the real path, which all spellings of a path share and which is known only after opening. A lock that
- * is free is taken at once. One that is held is waited for with nothing open, and then the path is opened again,
+ * The lock is on the real path, which is the same for all spellings of a path and is known only after opening. A free
+ * lock is acquired at once. For a held lock, everything is closed while waiting, and then the path is opened again,
  * because it may lead elsewhere by then.
  */
 export async function lockEntries<Targets extends readonly Target[]>(
@@ -39,7 +39,7 @@ const maxAttempts = 10
 
 type Busy = { readonly busy: readonly string[] }
 
-/** One attempt, after waiting for the keys that the attempt before found locked. */
+/** Makes one attempt, after waiting for the keys that the previous attempt found locked. */
 async function tryToLock(
   access: Access,
   targets: readonly Target[],
@@ -59,7 +59,7 @@ async function tryToLock(
     if (unlockKeys !== undefined) {
       unlock()
       unlock = unlockKeys
-      // What is there was looked up before the lock was held; another holder may have changed it in between.
+      // The entries were read before the lock was acquired; another holder may have changed them in between.
       entries = await Promise.all(entries.map(lookAgain))
       if (!entries.some(({ stat }, index) => stat?.isSymbolicLink() && targets[index]?.[1].follow))
         return { entries, release }

@@ -7,11 +7,11 @@ export type MemoryFileSystemOptions = {
   readonly root: string
   /** The initial files, by absolute path below the root. */
   readonly files?: ReadonlyMap<string, Uint8Array> | undefined
-  /** The time of a change; without it each change is one millisecond after the last. */
+  /** Returns the time of a change. Default: each change is one millisecond after the last. */
   readonly clock?: (() => number) | undefined
 }
 
-/** A file system in memory, which has one directory with everything below it, and no links. */
+/** Creates a file system in memory that has one root directory and no links. */
 export function createMemoryFileSystem({
   root,
   files = new Map(),
@@ -37,7 +37,7 @@ export function createMemoryFileSystem({
   return {
     async lstat(path) {
       const names = namesOf(path)
-      // The directories above the root are there, and nothing else is.
+      // Outside the root, only its parent directories exist.
       if (names === undefined)
         return root.startsWith(path === '/' ? path : `${path}/`) ? directoryAbove : undefined
       const node = nodeAt(tree, names)

@@ -18,7 +18,7 @@ export function createTree(mtimeMs: number): MemoryTree {
   return { root: directory(mtimeMs) }
 }
 
-/** What is there; undefined when nothing is; `through-file` when a file is where a directory would have to be. */
+/** Returns the node at a path; undefined when there is none; `through-file` when a parent is a file. */
 export function nodeAt(tree: MemoryTree, names: readonly string[]): MemoryNode | 'through-file' | undefined {
   let node: MemoryNode = tree.root
   for (const name of names) {
@@ -30,7 +30,7 @@ export function nodeAt(tree: MemoryTree, names: readonly string[]): MemoryNode |
   return node
 }
 
-/** Puts a node there and makes the directories on the way. The caller has checked that no file is in the way. */
+/** Stores a node at a path and creates its parent directories. The caller has checked that no parent is a file. */
 export function placeNode(tree: MemoryTree, names: readonly string[], node: MemoryNode): void {
   let at = tree.root
   for (const name of names.slice(0, -1)) {

@@ -14,8 +14,8 @@ import { errnoOf } from './system-error.js'
 export type MoveOptions = { readonly temporaryName: string; readonly signal?: AbortSignal | undefined }
 
 /**
- * Renames one entry to another. Nothing is replaced. A link is moved as a link. The caller holds the locks on
- * both paths; another process that creates the target in the last instant is not held off.
+ * Renames an entry. Nothing is replaced. A link is moved as a link. The caller holds the locks on both paths; another
+ * process can still create the target right before the rename.
  */
 export async function moveFile(
   access: Access,
@@ -25,7 +25,7 @@ export async function moveFile(
 ): Promise<void> {
   if (from.stat === undefined) throw new FileNotFoundError(from.asWritten)
   await refuseUnmovable(access, from)
-  // The same file under two spellings of its name may be renamed to the other spelling.
+  // A file can be renamed to another spelling of its own name.
   if (to.stat !== undefined && !(to.stat.ino === from.stat.ino && to.stat.dev === from.stat.dev)) {
     throw new FileExistsError(to.asWritten)
   }
@@ -39,7 +39,7 @@ export async function moveFile(
   if (access.durable) await Promise.all([syncDirectory(from), syncDirectory(to)])
 }
 
-/** What is moved can be read under its new name: all of it must be readable, and nothing protected may be in it. */
+/** A moved entry can be read under its new name, so all of it must be readable, and nothing protected can be in it. */
 async function refuseUnmovable(access: Access, from: OpenEntry): Promise<void> {
   refuseCarrying(access, await authorise(access, 'read', from.realPath, from.asWritten), from.asWritten)
   if (!from.stat?.isDirectory()) return
@@ -76,7 +76,7 @@ async function authoriseTree(
   }
 }
 
-/** From scratch into the workspace may be from one file system to another: then the bytes are carried over. */
+/** Scratch and workspace can be on different file systems: then the bytes are copied. */
 async function copyAcross(
   access: Access,
   from: OpenEntry,
@@ -97,7 +97,7 @@ async function copyAcross(
       await rename(temporary, to.directory.at(to.name))
     } catch (thrown) {
       await target.close()
-      // The first failure is the one to report.
+      // Ignored, because the first failure is the one to report.
       await unlink(temporary).catch(() => undefined)
       throw thrown
     }

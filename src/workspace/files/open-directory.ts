@@ -17,11 +17,11 @@ export type OpenMethod = 'handle' | 'compare'
 /** A directory that is open, with the real path it had when it was opened. */
 export type OpenDirectory = {
   readonly realPath: string
-  /** The path to use for an entry of this directory. */
+  /** Returns the path to use for an entry of this directory. */
   at(name: string): string
-  /** Whether the directory is still the one whose real path was checked. Always so with `handle`. */
+  /** Whether the directory is still the one whose real path was checked. Always true with `handle`. */
   isSame(): Promise<boolean>
-  /** Makes names that were added or taken away survive a power cut. */
+  /** Flushes added and removed names to the disk, so that they survive a power failure. */
   sync(): Promise<void>
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export async function openDirectory(
     : byComparison(path, options.follow ?? true)
 }
 
-/** The best method that works here. `/proc` may be missing or not show our own handles. */
+/** Returns the best method that works here. `/proc` can be missing or not show the handles of this process. */
 export function bestMethod(root: string): OpenMethod {
   if (process.platform !== 'linux') return 'compare'
   const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
@@ -56,14 +56,14 @@ const noFollow = constants.O_NOFOLLOW ?? 0
 const syncNumber = promisify(fsync)
 
 /**
- * Every file that a tool touches goes through here. A caller has just looked at what is inside, so that the system
- * answers from its memory: a trip to another thread would cost many times more than the answer.
+ * Every file access of a tool calls this function. The caller has just read the entry, so the system answers from its
+ * cache: a call on another thread would take many times longer.
  */
 async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {
   const fd = openSync(path, directoryFlags | (follow ? 0 : noFollow))
   let isOpen = true
   const close = (): void => {
-    // Closed twice, it could be the next one's.
+    // After a second close, the number could belong to another open file.
     if (isOpen) closeSync(fd)
     isOpen = false
   }
@@ -82,11 +82,11 @@ async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {
   }
 }
 
-/** Where an open file or directory really is (Linux). */
+/** Returns the real path of an open file or directory (Linux). */
 function pathOfHandle(fd: number): string {
   const bytes = readlinkSync(`/proc/self/fd/${fd}`, 'buffer')
   const path = bytes.toString('utf8')
-  // A name that is not UTF-8 cannot be compared as text: two of them could look alike.
+  // A name that is not UTF-8 cannot be compared as text: two different names could look the same.
   if (!Buffer.from(path, 'utf8').equals(bytes))
     throw Object.assign(new Error('not UTF-8'), { code: 'EILSEQ' })
   return path
@@ -96,7 +96,7 @@ async function byComparison(path: string, follow: boolean): Promise<OpenDirector
   if (!follow && (await lstat(path)).isSymbolicLink())
     throw Object.assign(new Error('a link'), { code: 'ELOOP' })
   const realPath = await realpath(path)
-  // Windows cannot open a directory; there the comparison of its identity has to do.
+  // Windows cannot open a directory; there, only its identity is compared.
   const handle = process.platform === 'win32' ? undefined : await open(realPath, directoryFlags | noFollow)
   try {
     const identity = await identityOf(realPath)

@@ -26,29 +26,29 @@ import { nowhere, openNearest, openParent } from './open-parent.js'
 import { protectedBy } from './protected-path.js'
 import { fromSystem, tolerate } from './system-error.js'
 
-/** What a path leads to: an open directory that is inside a root, and a name in it that need not exist. */
+/** The result of opening a path: an open directory inside a root, and a name in it, which need not exist. */
 export type OpenEntry = {
   readonly asWritten: string
   readonly directory: OpenDirectory
   readonly name: string
   readonly realPath: string
   readonly root: Root
-  /** What has this name, without following links; undefined when nothing has. */
+  /** The entry with this name, without following links; undefined when there is none. */
   readonly stat: Stats | undefined
 }
 
 export type Want = {
   readonly kind: 'read' | 'write'
-  /** Whether a link at the end of the path is followed (to a target inside a root) or is itself what is meant. */
+  /** Whether a link at the end of the path is followed (to a target inside a root), or the link itself is used. */
   readonly follow: boolean
   /** Whether missing directories on the way are created. */
   readonly makeParents?: boolean | undefined
 }
 
 /**
- * Opens the directory that a path leads to and checks its real path. All work goes through that open directory, so what
- * was checked is what is used, also when the tree changes at the same time (`open-directory.ts` says how far that holds
- * on each platform). The caller closes `directory`.
+ * Opens the directory that a path leads to and checks its real path. All work goes through that open directory, so the
+ * checked directory is the one that is used, even if the tree changes at the same time (`open-directory.ts` describes
+ * the limits of this on each platform). The caller closes `directory`.
  *
  * @example
  * const entry = await openEntry(access, path, { kind: 'read', follow: true })
@@ -75,7 +75,7 @@ export async function openEntry(access: Access, path: ContainedPath, want: Want)
 
 /** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
 export async function realPathOf(access: Access, path: ContainedPath, follow: boolean): Promise<string> {
-  // Nothing is used at the path, so nothing needs to stay open: one system call is enough where it has an answer.
+  // Nothing is used at the path, so nothing needs to stay open: one system call is enough if it succeeds.
   const real = follow ? await followed(access, path.absolute) : undefined
   if (real === path.absolute) access.looked.path = real
   if (real !== undefined && !real.includes('\ufffd') && rootOfReal(access.area, real) !== undefined)
@@ -91,23 +91,24 @@ export async function realPathOf(access: Access, path: ContainedPath, follow: bo
   }
 }
 
-/** Returns the real path of what exists; undefined when it cannot be resolved. */
+/** Returns the real path of an existing entry; undefined when it cannot be resolved. */
 async function followed(access: Access, path: string): Promise<string | undefined> {
   const isKnown = access.looked.used === path || wasJustUsed(dirname(path))
   access.looked.used = undefined
   if (!isKnown) return realpath(path).catch(() => undefined)
   try {
-    // The system has it in memory, or one entry of a directory away: asking another thread would take longer.
+    // The system has the path, or another entry of its directory, in its cache: a call on another thread would take
+    // longer.
     return realpathSync.native(path)
   } catch {
-    // Removed since: the caller goes through the open directories, which say why.
+    // The entry was removed since: the caller continues with the open directories, which report the reason.
     return undefined
   }
 }
 
 /** The directory of the file that this process opened last, and when. */
 const lastUsed = { directory: '', atMs: Number.NEGATIVE_INFINITY }
-/** A disk that answered this recently is assumed to answer the next question as well. */
+/** A disk that answered within this time is assumed to answer the next call without delay as well. */
 const justMs = 1_000
 
 function wasJustUsed(directory: string): boolean {
@@ -122,15 +123,18 @@ export type OpenFile = {
   close(): void
 }
 
-/** Opens the regular file at an entry. Nothing else is opened: a pipe would block, a device would act. */
+/**
+ * Opens the regular file at an entry. Other kinds are not opened: a pipe would block, and opening a device can have
+ * effects.
+ */
 export async function openRegular(entry: OpenEntry): Promise<OpenFile> {
   if (entry.stat === undefined) throw new FileNotFoundError(entry.asWritten)
   refuseIrregular(entry.asWritten, entry.stat)
-  // Its metadata was read a moment ago and is in memory, so opening it does not block.
+  // Its metadata was just read and is cached, so opening it does not block.
   const fd = openSync(entry.directory.at(entry.name), readFlags)
   let isOpen = true
   const close = (): void => {
-    // The number may belong to another file after it was closed once.
+    // After it was closed once, the number may belong to another file.
     if (isOpen) closeSync(fd)
     isOpen = false
   }
@@ -141,7 +145,7 @@ export async function openRegular(entry: OpenEntry): Promise<OpenFile> {
     return {
       stat,
       read: async (into, offset, length, position) =>
-        // Reading a small file takes less time than handing it to another thread.
+        // Reading a small file takes less time than passing the read to another thread.
         stat.size <= smallSize
           ? readSync(fd, into, offset, length, position)
           : (await readFrom(fd, into, offset, length, position)).bytesRead,
@@ -165,7 +169,7 @@ export function refuseIrregular(path: string, stat: Stats): void {
   )
 }
 
-// A followed link ends at a real path; more hops are needed only when the tree changes at the same moment.
+// A followed link ends at a real path; more steps are needed only when the tree changes at the same time.
 const maxHops = 10
 const readFlags =
   constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
@@ -178,9 +182,8 @@ async function openTarget(
   target: string,
   want: Want,
 ): Promise<OpenEntry | Link> {
-  // The first look may wait for a disk, so it does not block this thread. The calls after it are about what was just
-  // looked at: the system has that in memory. Everything is checked through the open directory, whatever this look
-  // found.
+  // The first `lstat` may wait for the disk, so it does not block this thread. The calls after it concern the same
+  // entry, which is then in the cache. Everything is checked through the open directory, whatever this call found.
   if (access.looked.path !== target) await lstat(target).catch(() => undefined)
   access.looked.path = undefined
   const isRoot = rootOfReal(access.area, target)?.names.length === 0
@@ -212,13 +215,13 @@ async function openTarget(
   }
 }
 
-/** Refuses a protected path by its text, before anything is touched: it may not exist yet. */
+/** Rejects a protected path by its text, before anything is accessed: the path may not exist yet. */
 function refuseProtectedText(access: Access, path: ContainedPath, want: Want): void {
   const name = want.kind === 'write' ? protectedBy(access.protection, path.names) : undefined
   if (name !== undefined) throw new PathProtectedError(path.asWritten, name)
 }
 
-/** Returns case and Unicode form as the disk has them, where a volume takes several spellings for one name. */
+/** Returns case and Unicode form as stored on the disk, where a volume treats several spellings as one name. */
 async function spelledByDisk(
   access: Access,
   stat: Stats | undefined,
@@ -229,7 +232,7 @@ async function spelledByDisk(
   return takesSpellings && stat !== undefined && !stat.isSymbolicLink() ? realpath(at) : realPath
 }
 
-/** Targets that are outside and targets that are missing get the same error: a link must not show what exists. */
+/** Targets outside the roots and missing targets produce the same error: a link must not reveal what exists. */
 async function linkTarget(access: Access, path: ContainedPath, at: string): Promise<string> {
   const target = await realpath(at).catch(tolerate(['ENOENT', 'EACCES', 'ENOTDIR'], undefined))
   if (target === undefined || rootOfReal(access.area, target) === undefined) {

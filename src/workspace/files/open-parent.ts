@@ -11,7 +11,10 @@ export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents
 
 export const nowhere = 'is a link that leads to nothing inside the workspace'
 
-/** Opens the directory of a path's last name. A missing one is made if allowed, step by step, each one inside. */
+/**
+ * Opens the parent directory of a path. Missing directories are created if allowed, one by one, each checked to be
+ * inside a root.
+ */
 export async function openParent(
   access: Access,
   path: ContainedPath,
@@ -41,13 +44,13 @@ type Nearest = {
   readonly blocked: string | undefined
 }
 
-/** Opens the deepest directory on the way that exists, and makes sure that it is inside a root. */
+/** Opens the deepest existing directory on the way, and checks that it is inside a root. */
 export async function openNearest(access: Access, path: ContainedPath, wanted: string): Promise<Nearest> {
   const missing: string[] = []
   let blocked: string | undefined
   for (let at = wanted; ; at = dirname(at)) {
     const opened = await openDirectory(access.method, at).catch((thrown: unknown) => {
-      // What blocks the way may be the target of a link that leads outside; continuing upwards does not reveal it.
+      // The blocking entry may be the target of a link that leads outside; continuing upwards does not reveal it.
       blocked = errnoOf(thrown) ?? ''
       if (
         ['ENOENT', 'ENOTDIR', 'EACCES'].includes(blocked) &&
@@ -66,13 +69,13 @@ export async function openNearest(access: Access, path: ContainedPath, wanted: s
   }
 }
 
-/** Says why the way ends here, when something is there that is not a directory we can open. */
+/** Throws the reason when an existing entry is not a directory that can be opened. */
 function explainBlocked(path: ContainedPath, stat: Stats | undefined, blocked: string | undefined): void {
   if (stat === undefined) return
   if (stat.isSymbolicLink()) throw new PathOutsideError(path.asWritten, nowhere)
   if (stat.isDirectory()) {
     if (blocked === 'EACCES') throw Object.assign(new Error('no access'), { code: 'EACCES' })
-    // Another process has created it since we looked.
+    // Another process has created it in the meantime.
     return
   }
   throw new FileKindError(path.asWritten, 'runs through a file as if it were a directory; use another path')
@@ -90,7 +93,7 @@ async function makeDirectories(
     try {
       const made = await mkdir(parent.at(name)).then(() => true, tolerate(['EEXIST'], false))
       if (made && access.durable) await parent.sync()
-      // Not following: what we created is a directory, and a link in its place is refused.
+      // Links are not followed: the created entry is a directory, and a link in its place is refused.
       directory = await openDirectory(access.method, parent.at(name), { follow: false }).catch(
         (thrown: unknown) => {
           if (['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errnoOf(thrown) ?? ''))

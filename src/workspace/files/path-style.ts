@@ -1,7 +1,9 @@
-/** How a platform writes paths. A seam: the rules of each can be tested on every other. */
+/**
+ * The path syntax of a platform. It is a parameter, so that the rules of each platform can be tested on every other.
+ */
 export type PathStyle = {
   readonly separator: '/' | '\\'
-  /** Two names that differ in case are one file on the platform's usual volumes. */
+  /** Whether two names that differ only in case are one file on the platform's usual volumes. */
   readonly foldsCase: boolean
 }
 
@@ -14,10 +16,10 @@ export function styleOf(platform: string): PathStyle {
   return platform === 'darwin' ? macStyle : linuxStyle
 }
 
-/** An absolute path taken apart: what it starts from (`/` or `C:\`) and the names from there on. */
+/** The parts of an absolute path: its start (`/` or `C:\`) and the names after it. */
 export type PathParts = { readonly start: string; readonly names: readonly string[] }
 
-/** Takes an absolute path apart; undefined when it is not absolute in this style. */
+/** Splits an absolute path into its parts; undefined when it is not absolute in this style. */
 export function splitAbsolute(style: PathStyle, path: string): PathParts | undefined {
   if (style.separator === '/')
     return path.startsWith('/') ? { start: '/', names: splitNames(style, path) } : undefined
@@ -35,8 +37,8 @@ export function joinParts(style: PathStyle, parts: PathParts): string {
 }
 
 /**
- * Takes `.` and `..` away by their text alone. What remains holds no `..`, so that the path which was checked and the
- * path which the system walks are the same also where a link is before the `..`.
+ * Removes `.` and `..` by their text alone. The result contains no `..`, so that the checked path and the path that the
+ * system resolves are the same, even when a link precedes the `..`.
  */
 export function withoutDots(names: readonly string[]): string[] {
   const kept: string[] = []
@@ -51,7 +53,10 @@ export function sameName(style: PathStyle, a: string, b: string): boolean {
   return a === b || (style.foldsCase && foldCase(a) === foldCase(b))
 }
 
-/** One key for all spellings that some file system takes for one file. Too wide is harmless: writers wait. */
+/**
+ * Returns one key for all spellings that some file system treats as one file. A key that is too wide is harmless:
+ * writers only wait.
+ */
 export function foldCase(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

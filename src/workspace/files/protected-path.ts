@@ -1,13 +1,13 @@
 /**
- * What no tool can write, whatever the rules say. A name means itself and everything below it, at any depth; a path
- * with a slash is counted from the root.
+ * Names and paths that no tool can write, whatever the rules say. A name protects itself and everything below it, at
+ * any depth; a path with a slash is relative to the root.
  *
- * `.git` is closed as a whole rather than by a list of its dangerous parts, since that list has no end: `hooks`,
- * `config` and `config.worktree`, `info/attributes` (filters run commands), `modules/<name>/config` and `hooks`,
- * `worktrees`, `commondir`, `rebase-merge/git-rebase-todo` (its `exec` lines run), `objects/info/alternates`, and
- * `objects`, where other content under a known hash rewrites what was reviewed. A `.git` *file* is as good as a
- * directory: it names one. Users do not edit these by hand in ordinary work; `git` itself does, as a command that rules
- * and the sandbox judge.
+ * `.git` is protected as a whole rather than by a list of its dangerous parts, because such a list is never complete:
+ * `hooks`, `config` and `config.worktree`, `info/attributes` (filters run commands), `modules/<name>/config` and
+ * `hooks`, `worktrees`, `commondir`, `rebase-merge/git-rebase-todo` (its `exec` lines run), `objects/info/alternates`,
+ * and `objects`, where other content under a known hash replaces reviewed content. A `.git` *file* is as dangerous as a
+ * directory, because it names one. Users rarely edit these by hand; `git` itself does, as a command that rules and the
+ * sandbox judge.
  */
 const alwaysProtected: readonly string[] = ['.git', '.capstan', '.mcp.json']
 
@@ -29,7 +29,7 @@ export function protect(extra: readonly string[] = [], fromRoot: readonly string
   }
 }
 
-/** The protected name that covers these names below a root, if one does. */
+/** Returns the protected name that covers these names below a root, if there is one. */
 export function protectedBy(protection: Protection, names: readonly string[]): string | undefined {
   const folded = names.map(foldName)
   const byName = folded.findIndex((name) => protection.names.some((guarded) => isSpelling(name, guarded)))
@@ -38,7 +38,7 @@ export function protectedBy(protection: Protection, names: readonly string[]): s
   return byPath && names.slice(0, byPath.length).join('/')
 }
 
-/** The protected path that lies below these names: moving or removing them would take it along. */
+/** Returns the protected path below these names, which would be moved or removed with them. */
 export function protectedBelow(protection: Protection, names: readonly string[]): string | undefined {
   const folded = names.map(foldName)
   return protection.paths.find((path) => startsWith(path, folded))?.join('/')
@@ -49,8 +49,9 @@ function startsWith(names: readonly string[], start: readonly string[]): boolean
 }
 
 /**
- * One form for every spelling that some file system takes for the same name: case, Unicode forms, characters that HFS+
- * ignores, and on NTFS trailing dots and spaces and stream suffixes. The same on every platform: a repository travels.
+ * Returns one form for all spellings that some file system treats as the same name: case, Unicode forms, characters
+ * that HFS+ ignores, and on NTFS trailing dots and spaces and stream suffixes. The same on every platform, because
+ * repositories are copied between platforms.
  */
 function foldName(name: string): string {
   return name
@@ -65,7 +66,7 @@ function isSpelling(name: string, guarded: string): boolean {
   return name === guarded || isShortName(name, guarded)
 }
 
-/** `GIT~1`: the second name that FAT and NTFS give to a file. */
+/** Whether a name is a short name (`GIT~1`), the second name that FAT and NTFS assign to a file. */
 function isShortName(name: string, guarded: string): boolean {
   const short = /^([^~]{1,6})~\d+(?:\.[^.]{0,3})?$/.exec(name)?.[1]
   return short !== undefined && short === guarded.replace(/^\.+/, '').split('.')[0]?.slice(0, 6)

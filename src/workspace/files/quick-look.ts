@@ -11,18 +11,18 @@ import {
 import { join } from 'node:path'
 import { bestMethod, type OpenMethod } from './open-directory.js'
 
-/** What is there at a glance: for questions that must be answered at once and can do without an answer. */
+/** Fast synchronous reads, for callers that need a result at once and can continue without one. */
 export interface QuickLook {
   /**
-   * The names in a directory from the root, directories with a slash after them; none when they cannot be read. Links
-   * are left out.
+   * Returns the names in a directory, given relative to the root; directories end with a slash. Empty when they cannot
+   * be read. Links are omitted.
    */
   names(path: string): readonly string[]
-  /** The text of a small file; undefined when there is none, or it is not a plain file inside the root. */
+  /** Returns the text of a small file; undefined when there is none, or it is not a regular file inside the root. */
   text(path: string, maxBytes: number): string | undefined
 }
 
-/** Looks into a directory without waiting, and never at anything outside of it, wherever links lead. */
+/** Creates synchronous access to a directory that never reads anything outside of it, wherever links lead. */
 export function lookInside(root: string): QuickLook {
   const real = realpathSync.native(root)
   const method = bestMethod(real)
@@ -41,7 +41,7 @@ export function lookInside(root: string): QuickLook {
       )
     },
     text(path, maxBytes) {
-      // Opening a pipe would block until another process writes.
+      // Without this flag, opening a pipe would block until another process writes to it.
       return opened(inside(path), constants.O_NONBLOCK ?? 0, (fd) => {
         if (!staysInside(method, fd, inside(path), real)) return undefined
         const { size } = fstatSync(fd)
@@ -59,14 +59,14 @@ function opened<T>(path: string, flags: number, look: (fd: number) => T | undefi
     fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | flags)
     return look(fd)
   } catch {
-    // Not there, not readable, a link: there is nothing to be seen.
+    // Missing, not readable, or a link: there is nothing to read.
     return undefined
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
 }
 
-/** Asked of what is open, so that a link put in its place meanwhile does not matter. */
+/** Checks the open descriptor, so that a link that replaced the path in the meantime has no effect. */
 function staysInside(method: OpenMethod, fd: number, path: string, root: string): boolean {
   const real = method === 'handle' ? readlinkSync(`/proc/self/fd/${fd}`) : realpathSync.native(path)
   return real === root || real.startsWith(root === '/' ? '/' : `${root}/`)

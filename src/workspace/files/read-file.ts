@@ -6,7 +6,7 @@ import { versionBytes } from './version.js'
 
 export type ReadLimits = { readonly maxBytes: number; readonly signal?: AbortSignal | undefined }
 
-/** Reads a whole file. The version is that of the returned bytes, also when the file changes meanwhile. */
+/** Reads a whole file. The version is that of the returned bytes, even if the file changes in the meantime. */
 export async function readWhole(entry: OpenEntry, limits: ReadLimits): Promise<FileContent> {
   const file = await openRegular(entry)
   try {
@@ -18,7 +18,7 @@ export async function readWhole(entry: OpenEntry, limits: ReadLimits): Promise<F
   }
 }
 
-/** Reads the bytes from `start` to `end`, fewer where the file ends before. Only they are in memory. */
+/** Reads the bytes from `start` to `end`, fewer if the file ends earlier. Only these bytes are held in memory. */
 export async function readSlice(
   entry: OpenEntry,
   start: number,
@@ -44,7 +44,7 @@ export async function readSlice(
   }
 }
 
-/** Returns the version of a file, with memory that does not grow with the file. */
+/** Returns the version of a file. Memory use does not depend on the size of the file. */
 export async function versionAt(entry: OpenEntry): Promise<string> {
   const file = await openRegular(entry)
   try {
@@ -67,7 +67,7 @@ export function stopIfAborted(signal: AbortSignal | undefined, path: string): vo
 export const chunkBytes = 1024 * 1024
 const readLess = 'Read a part of it by its range.'
 
-/** Reads until the file really ends: it may have grown, and some files do not know their size. */
+/** Reads until the actual end of the file: it may have grown, and some files do not report their size. */
 async function readToEnd(
   file: OpenFile,
   size: number,

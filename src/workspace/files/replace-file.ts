@@ -7,24 +7,24 @@ import { errnoOf, tolerate } from './system-error.js'
 
 export type Replacement = {
   readonly bytes: Uint8Array
-  /** The version the file must have; `null`: there must be none; undefined: whatever is there. */
+  /** The version that the file must have; `null`: it must not exist; undefined: not checked. */
   readonly ifVersion: string | null | undefined
   readonly durable: boolean
   readonly temporaryName: string
-  /** For a file that is not there yet; one that is keeps its own. */
+  /** The mode of a new file; an existing file keeps its own. */
   readonly mode?: number | undefined
-  /** The mode is for a file that is there, too. */
+  /** Whether the mode also applies to an existing file. */
   readonly changeMode?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Replaces a file in one step: a temporary file next to it is filled, made durable and renamed over it. A reader sees
- * the old content or the new, never a part; a failure leaves the old file and no temporary one. A name that is a hard
- * link gets a file of its own, so that a second name outside the workspace keeps its content.
+ * Replaces a file in one step: a temporary file next to it is written, flushed and renamed over it. A reader sees the
+ * old content or the new, never a part; after a failure the old file is unchanged and no temporary file remains. A name
+ * that is a hard link gets a separate file, so that a second name outside the workspace keeps its content.
  *
- * The caller holds the lock on the path. Other processes are not held off: the version is compared again right before
- * the rename, and what they do in the instant after that is lost.
+ * The caller holds the lock on the path. Other processes are not locked out: the version is compared again right before
+ * the rename, and changes that they make after that comparison are lost.
  */
 export async function replaceFile(
   entry: OpenEntry,
@@ -44,14 +44,17 @@ export async function replaceFile(
     published = await publish(entry, temporary, replacement)
   } finally {
     await file.close()
-    // Whatever went wrong is being thrown already; a temporary file that cannot be removed adds nothing to that.
+    // The original error is already being thrown; a failure to remove the temporary file adds nothing to it.
     if (!published) await unlink(temporary).catch(() => undefined)
   }
   if (replacement.durable) await syncDirectory(entry)
   return { created: existing === undefined }
 }
 
-/** Makes a changed name durable. File systems that cannot say so with these codes: there is nothing to wait for. */
+/**
+ * Flushes a changed name to the disk. These codes come from file systems that cannot flush a directory: nothing to wait
+ * for.
+ */
 export async function syncDirectory(entry: OpenEntry): Promise<void> {
   await entry.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
 }
@@ -82,12 +85,12 @@ async function fill(
   existing: Stats | undefined,
   replacement: Replacement,
 ): Promise<void> {
-  // Before a byte is in it: with `compare` the directory may have been swapped while the file was created.
+  // Checked before any byte is written: with `compare` the directory may have been replaced while the file was created.
   if (!(await entry.directory.isSame())) throw new PathUnstableError(entry.asWritten)
   const { bytes } = replacement
   for (let written = 0; written < bytes.length; ) {
     stopIfAborted(replacement.signal, entry.asWritten)
-    // A full disk shows as a short write first, and as an error only on the next one.
+    // A full disk first causes a short write, and an error only on the next one.
     const { bytesWritten } = await file.write(bytes, written, Math.min(chunkBytes, bytes.length - written))
     written += bytesWritten
   }
@@ -97,17 +100,18 @@ async function fill(
   if (replacement.durable) await file.sync()
 }
 
-/** The mode stays, without setuid, setgid and sticky bits: they vouched for the old content. */
+/** Keeps owner and mode, without the setuid, setgid and sticky bits: those were granted to the old content. */
 async function keepOwnerAndMode(file: FileHandle, existing: Stats): Promise<void> {
   const own = await file.stat()
   if (own.uid !== existing.uid || own.gid !== existing.gid) {
-    // Root keeps a user's file the user's; others may not give files away, and then it is theirs.
+    // As root, a user's file stays the user's. Other users cannot change the owner of a file, so the new file is
+    // theirs.
     await file.chown(existing.uid, existing.gid).catch(tolerate(['EPERM', 'EINVAL', 'ENOSYS'], undefined))
   }
   await file.chmod(existing.mode & 0o777)
 }
 
-/** Looks once more, right before the step that cannot be taken back. */
+/** Checks the target again, right before the step that cannot be undone. */
 async function refuseSurprise(
   entry: OpenEntry,
   existing: Stats | undefined,
@@ -141,7 +145,10 @@ async function publish(entry: OpenEntry, temporary: string, { ifVersion }: Repla
   return true
 }
 
-/** A hard link refuses to replace what is there, which a rename cannot; not every file system has them. */
+/**
+ * Creates the file with a hard link, which fails if the target exists, as a rename does not. Not every file system
+ * supports hard links.
+ */
 async function linkNew(temporary: string, target: string): Promise<'made' | 'exists' | 'unable'> {
   try {
     await link(temporary, target)

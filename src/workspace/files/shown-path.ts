@@ -1,9 +1,9 @@
 const maxShownLength = 240
 
 /**
- * A path in quotes, with everything escaped that a reader would not see or would take for something else: controls,
- * direction marks, odd spaces, compatibility look-alikes such as the full-width solidus, and marks that make two
- * spellings of one letter.
+ * Returns a path in quotes, with every character escaped that is invisible or can be mistaken for another: control
+ * characters, direction marks, unusual spaces, compatibility look-alikes such as the full-width solidus, and marks that
+ * make two spellings of one letter.
  */
 export function shownPath(path: string, longest = maxShownLength): string {
   const decomposed = path !== path.normalize('NFC')

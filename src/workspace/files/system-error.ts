@@ -1,7 +1,7 @@
 import { CapstanError } from '../../tool/errors.js'
 import { FileNotFoundError, FileSystemError, LinkLoopError, PathInvalidError } from './errors.js'
 
-/** Turns a system error into one of ours, without the system's message, which names host paths. */
+/** Converts a system error to a Capstan error, without the system's message, which contains host paths. */
 export function fromSystem(thrown: unknown, path: string): unknown {
   if (thrown instanceof CapstanError) return thrown
   const errno = errnoOf(thrown)
@@ -18,7 +18,7 @@ export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
-/** For `.catch`: takes the named errors for an answer and throws all others on. */
+/** For `.catch`: returns `answer` for the named errors and rethrows all others. */
 export function tolerate<T>(codes: readonly string[], answer: T): (thrown: unknown) => T {
   return (thrown) => {
     if (codes.includes(errnoOf(thrown) ?? '')) return answer

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** A file's version: the first 128 bits of the SHA-256 of its content, in hex. Equal content, equal version. */
+/**
+ * Returns the version of a file: the first 128 bits of the SHA-256 of its content, in hex. Equal content has an equal
+ * version.
+ */
 export async function versionOf(bytes: Uint8Array): Promise<string> {
   // Hashing a small file takes less time than passing it to another thread.
   if (bytes.length <= smallSize)

@@ -7,8 +7,8 @@ export type ConfigEntry = {
 }
 
 /**
- * Reads a git configuration file. Undefined for everything that git might read differently from us (continued lines, a
- * setting on the line of its section, odd characters): the caller then trusts none of it.
+ * Parses a git configuration file. Returns undefined for everything that git might parse differently (continued lines,
+ * a setting on the line of its section, unusual characters): the caller then trusts none of it.
  */
 export function parseConfig(text: string): ConfigEntry[] | undefined {
   const entries: ConfigEntry[] = []
@@ -29,7 +29,7 @@ export function parseConfig(text: string): ConfigEntry[] | undefined {
   return entries
 }
 
-/** A configuration file with these settings and nothing else. */
+/** Returns a configuration file with these settings and nothing else. */
 export function formatConfig(entries: readonly ConfigEntry[]): string {
   return entries
     .map(({ section, subsection, key, value }) => {
@@ -45,7 +45,7 @@ function sectionOf(
 ): Pick<ConfigEntry, 'section' | 'subsection'> | undefined {
   if (quoted !== undefined)
     return { section: name.toLowerCase(), subsection: quoted.replaceAll(/\\(.)/g, '$1') }
-  // The old form: `[branch.main]`.
+  // The old syntax: `[branch.main]`.
   const [section = '', ...rest] = name.split('.')
   return {
     section: section.toLowerCase(),

@@ -2,14 +2,17 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { dirname, join, resolve } from 'node:path'
 import { realPathIfReadable } from '../if-readable.js'
 
-/** What a `.git` is: a directory, a link, or a file that names a directory. `gitDirectory` is real, if it exists. */
+/**
+ * The kind of a `.git`: a directory, a link, or a file that names a directory. `gitDirectory` is the real path, if it
+ * exists.
+ */
 export type GitEntry = {
   readonly path: string
   readonly kind: 'directory' | 'file' | 'link' | 'other'
   readonly gitDirectory?: string | undefined
 }
 
-/** Looks at the `.git` in a directory; undefined when there is none. */
+/** Examines the `.git` in a directory; undefined when there is none. */
 export function gitEntry(directory: string): GitEntry | undefined {
   const path = join(directory, '.git')
   const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -20,7 +23,7 @@ export function gitEntry(directory: string): GitEntry | undefined {
   return { path, kind: 'file', gitDirectory: pointedTo(path, /^gitdir: ([^\r\n]+)\s*$/) }
 }
 
-/** The real path that a small file names, relative to where the file lies. */
+/** Returns the real path that a small file names, relative to the directory of the file. */
 export function pointedTo(file: string, form: RegExp): string | undefined {
   const target = form.exec(readSmall(file) ?? '')?.[1]
   return target === undefined ? undefined : realPathIfReadable(resolve(dirname(file), target))
@@ -28,7 +31,10 @@ export function pointedTo(file: string, form: RegExp): string | undefined {
 
 const maxBytes = 1024 * 1024
 
-/** The text of a regular file. Undefined for a link, a pipe, a file that is too long and one that cannot be read. */
+/**
+ * Returns the text of a regular file. Undefined for a link, a pipe, a file that is too long and one that cannot be
+ * read.
+ */
 export function readSmall(path: string): string | undefined {
   let descriptor: number
   try {
@@ -44,7 +50,7 @@ export function readSmall(path: string): string | undefined {
   }
 }
 
-/** Whether there are further hard links to a file. */
+/** Whether a file has other hard links. */
 export function hasOtherNames(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat?.isFile() === true && stat.nlink > 1

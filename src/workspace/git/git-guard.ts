@@ -7,7 +7,10 @@ import { quarantine } from './quarantine.js'
 import { type FoundRepository, RepositoryScan, type ScanResult } from './repository-scan.js'
 import { harmOf } from './vet-repository.js'
 
-/** The guard of a workspace directory, shared by all sessions of this process: all watch what one of them runs. */
+/**
+ * Returns the guard of a workspace directory. It is shared by all sessions of this process, so that every session
+ * detects what another session's commands create.
+ */
 export function gitGuardOf(root: string, directory: string): GitGuard {
   const key = `${directory}\0${root}`
   const guard = guards.get(key)?.deref() ?? new GitGuard(root, directory)
@@ -17,30 +20,30 @@ export function gitGuardOf(root: string, directory: string): GitGuard {
 
 const guards = new Map<string, WeakRef<GitGuard>>()
 
-/** The git data that one command must not change, and its check at the end. */
+/** The git data that one command must not change, and the check at its end. */
 export type GitWatch = {
-  /** What was there before the command: to be mounted read-only. */
+  /** The repositories that existed before the command: to be mounted read-only. */
   readonly found: ScanResult
-  /** To be called when the command is gone; says in words what was refused. */
+  /** Call it after the command has ended; returns what was refused, as sentences. */
   end(): Promise<string[]>
 }
 
-/** The least time between two looks while commands run, and the part of the time that looking may take. */
+/** The minimum time between two scans while commands run, and the maximum share of the time that scans can take. */
 const minIntervalMs = 200
 const share = 1 / 10
 
 /**
- * Watches a workspace for repositories that commands make. A mount keeps existing repositories unchanged, and the guard
- * inside the sandbox keeps a new `.git` from being made. Left are bare repositories, which have no such name, what
- * approved git commands make, and machines without a guard: so the workspace is searched while commands run and when
- * they end, and a repository that could make git start a program is renamed at once. One that could not (what `git
- * init` makes) may stay, and is read-only for the next command.
+ * Watches a workspace for repositories that commands create. A mount keeps existing repositories unchanged, and the
+ * guard inside the sandbox prevents the creation of a new `.git`. This does not cover bare repositories, which have no
+ * such name, repositories that approved git commands create, and machines without a guard. Therefore the workspace is
+ * scanned while commands run and when they end, and a repository that could make git start a program is renamed at
+ * once. One that could not (such as the result of `git init`) is not renamed, and is read-only for the next command.
  */
 class GitGuard {
   readonly #root: string
   readonly #journal: string
   readonly #scanner: RepositoryScan
-  /** Repositories that no command could change since they were last judged. */
+  /** Repositories that no command could change since they were last checked. */
   #trusted = new Set<string>()
   readonly #watches = new Set<Set<string>>()
   #last: { readonly result: ScanResult; readonly usableUntil: number } | undefined
@@ -77,7 +80,7 @@ class GitGuard {
     }
   }
 
-  /** Every repository at this moment, or a moment ago where looking takes long. */
+  /** Returns all current repositories, or those of a moment ago where a scan takes long. */
   async #current(): Promise<ScanResult> {
     if (this.#last !== undefined && this.#watches.size === 0 && performance.now() < this.#last.usableUntil)
       return this.#last.result
@@ -88,13 +91,13 @@ class GitGuard {
     const startedAt = performance.now()
     const result = await this.#scanner.run()
     const endedAt = performance.now()
-    // Quick scans are never reused: what a person made a moment ago must be held too.
+    // Fast scans are never reused: a repository that the user created a moment ago must be protected too.
     const cost = endedAt - startedAt
     this.#last = { result, usableUntil: cost < 20 ? 0 : endedAt + cost / share }
     return result
   }
 
-  /** Searches and judges while commands run. Gives what may stay. */
+  /** Scans and checks while commands run. Returns the repositories that are not renamed. */
   async #look(): Promise<ScanResult> {
     const open = await this.#opening()
     const stays = open.repositories.filter((found) => !this.#refuse(found, this.#trusted))
@@ -122,7 +125,7 @@ class GitGuard {
     return true
   }
 
-  /** The git directory of a repository that was there before, or a part of it. */
+  /** Whether a path is the git directory of a repository that existed before, or a part of it. */
   #isHeld(gitDirectory: string): boolean {
     const repositories = this.#last?.result.repositories ?? []
     return repositories.some(
@@ -136,7 +139,7 @@ class GitGuard {
     if (this.#timer !== undefined) return
     const tick = async (): Promise<void> => {
       const startedAt = performance.now()
-      // What cannot be searched now is searched when the command ends, which reports it.
+      // If the scan fails now, the scan at the end of the command reports it.
       await this.#look().catch(() => undefined)
       if (this.#timer !== undefined) wait(Math.max(minIntervalMs, (performance.now() - startedAt) / share))
     }
@@ -153,14 +156,14 @@ class GitGuard {
     rmSync(this.#journal, { force: true })
   }
 
-  /** What was there before the commands, for the next host if this one is killed. */
+  /** Records the repositories that existed before the commands, for the next host if this one is killed. */
   #writeJournal(): void {
     const { startTime = '' } = readProcess(process.pid) ?? {}
     const content: Journal = { pid: process.pid, startTime, trusted: [...this.#trusted] }
     writeFileSync(this.#journal, JSON.stringify(content), { mode: 0o600 })
   }
 
-  /** Judges what commands of a killed host left in this directory. */
+  /** Checks what the commands of a killed host left in this directory. */
   #sweepDead(found: ScanResult): void {
     const directory = dirname(this.#journal)
     for (const name of readdirSync(directory)) {
@@ -195,7 +198,7 @@ function readJournal(file: string): Journal | undefined {
     if (pid === undefined || startTime === undefined || !Array.isArray(trusted)) return undefined
     return { pid, startTime, trusted }
   } catch {
-    // Cut off while it was written: then no command had begun.
+    // The file was truncated while it was written: no command had begun.
     return undefined
   }
 }

@@ -8,21 +8,21 @@ import type { GitWork } from './git-work.js'
 import { gitlinksOf } from './gitlinks.js'
 import type { ScanResult } from './repository-scan.js'
 
-/** How the repositories of a workspace are held while one command runs. */
+/** How the repositories of a workspace are protected while one command runs. */
 export type GitPins = {
   readonly pins: readonly Pin[]
-  /** Placeholders for what must not appear; to be made before and removed after the command. */
+  /** Placeholders for paths that must not be created. Create them before the command and remove them after it. */
   readonly absent: readonly { readonly kind: 'file' | 'directory'; readonly path: string }[]
   /**
-   * Pinned paths that a guard protects too: a mount disappears when another program replaces the file, and a directory
-   * that is not a mount could be moved away and made again.
+   * Pinned paths that the guard in the sandbox protects too: a mount disappears when another program replaces the file,
+   * and a directory that is not a mount could be moved away and created again.
    */
   readonly named: readonly { readonly path: string }[]
-  /** Repositories outside the workspace that a worktree in it belongs to, and that the command may write to. */
+  /** Repositories outside the workspace that a worktree in it belongs to, and that the command can write to. */
   readonly outside: readonly { readonly worktree: string; readonly directory: string }[]
 }
 
-/** Whether there is nothing of the user's at a path; placeholders of running commands count as nothing. */
+/** Whether the user has nothing at a path; placeholders of running commands are ignored. */
 export type IsAbsent = (path: string) => boolean
 
 export type GitPinOptions = {
@@ -32,13 +32,13 @@ export type GitPinOptions = {
   readonly isAbsent: IsAbsent
 }
 
-/** Each is a mount for every command. */
+/** Each pin is a mount for every command. */
 const maxPins = 300
 
 /**
- * Holds every repository read-only as a whole, wherever its parts lie, and what makes git look into a directory: the
- * places of submodules. Only the repositories that a line of git commands works in can be written to, except for what
- * git turns into programs or reads as configuration.
+ * Makes every repository read-only as a whole, wherever its parts are, and also the paths of submodules, because git
+ * opens repositories there. Only the repositories that the git commands of the command line work in are writable,
+ * except for files that git runs as programs or reads as configuration.
  */
 export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPins {
   const pins: Pin[] = found.closed.filter((path) => !roots.includes(path)).map(readOnly)
@@ -58,7 +58,7 @@ export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPin
     }
     const entry = isAbsent(join(directory, '.git')) ? undefined : gitEntry(directory)
     if (entry === undefined) continue
-    // `git worktree remove` and `git worktree move` take a worktree away with its part of the git directory.
+    // `git worktree remove` and `git worktree move` move or remove a worktree with its part of the git directory.
     if (work?.opens.has('worktrees') === true && isWorktreeOf(entry, worked)) continue
     const changed = work !== undefined && worked.has(directory)
     if (changed) {
@@ -87,7 +87,8 @@ const ownMount = (path: string): Pin => ({ path, how: 'own-mount' })
 
 function closeRepository(entry: GitEntry, roots: readonly string[]): Pin[] {
   const { path, kind, gitDirectory } = entry
-  // A mount follows a link: what it points to is held, and the directory with the link in it, so that the link stays.
+  // A mount follows a link: the target is read-only, and so is the directory that contains the link, so that the link
+  // cannot be replaced.
   if (kind === 'link') {
     const held = gitDirectory !== undefined && insideAny(roots, gitDirectory) ? [readOnly(gitDirectory)] : []
     return roots.includes(dirname(path)) ? held : [readOnly(dirname(path)), ...held]
@@ -111,8 +112,8 @@ function openRepository(
     const own = openDirectory(gitDirectory, work, isAbsent)
     return { ...own, pins: [readOnly(path), ...own.pins] }
   }
-  // The `.git` file is content of the workspace and may point anywhere. It is believed only if the place it points to
-  // points back, which only the owner of that repository can arrange.
+  // The `.git` file is content of the workspace and can point anywhere. It is trusted only if its target points back,
+  // which only the owner of that repository can arrange.
   const back = pointedTo(join(gitDirectory, 'gitdir'), /^(.+)\n?$/)
   if (back !== path || dirname(gitDirectory) !== join(common, 'worktrees'))
     return { pins: [readOnly(path)], absent: [] }
@@ -130,7 +131,7 @@ function openRepository(
   }
 }
 
-/** It can be committed to; what makes git run programs, or read its configuration elsewhere, cannot be changed. */
+/** Allows commits; files that make git run programs, or read its configuration elsewhere, stay read-only. */
 function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Held {
   const held = hold(git, isAbsent, [
     ['hooks', 'directory'],
@@ -146,8 +147,8 @@ function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Hel
 }
 
 /**
- * Git looks into the places that its index has commits for, with the configuration of the repository there: an empty
- * place stays empty, and none can be moved away to make another repository where it was.
+ * Git opens the paths that have commits in its index, with the configuration of the repository there: an empty path
+ * stays empty, and none can be moved away to create another repository in its place.
  */
 function holdGitlinks({ gitDirectory }: GitEntry, directory: string, isAbsent: IsAbsent): Held {
   const pins: Pin[] = []
@@ -169,7 +170,7 @@ function holdGitlinks({ gitDirectory }: GitEntry, directory: string, isAbsent: I
   return { pins, absent }
 }
 
-/** Hooks and further configuration that lie in the workspace because the configuration says so. */
+/** Pins hooks and further configuration files that are in the workspace because the configuration names them. */
 function holdConfigured(
   { gitDirectory }: GitEntry,
   directory: string,
@@ -206,7 +207,7 @@ function hold(
   }
 }
 
-/** The directory with a `.git` that a git command in this directory works on. */
+/** Returns the directory with the `.git` that a git command in this directory works on. */
 function nearest(directory: string, roots: readonly string[]): string | undefined {
   for (let at = directory; insideAny(roots, at); at = dirname(at)) {
     if (gitEntry(at) !== undefined) return at
@@ -220,7 +221,9 @@ function stepsTo(directory: string, path: string): string[] | undefined {
   return names.map((_, count) => join(directory, ...names.slice(0, count + 1)))
 }
 
-/** Where there are too many, whole directories at the top of the workspace are read-only: those with the most first. */
+/**
+ * Above the limit, whole directories at the top of the workspace are made read-only: those with the most pins first.
+ */
 function collapsed(pins: readonly Pin[], roots: readonly string[]): readonly Pin[] {
   if (pins.length <= maxPins) return pins
   const groups = new Map<string, number>()
@@ -242,7 +245,7 @@ function topOf(path: string, roots: readonly string[]): string | undefined {
   return root === undefined || first === '' || first === '.git' ? undefined : join(root, first)
 }
 
-/** A directory before what is inside it, each once; of two for one path the stricter. */
+/** Sorts a directory before its content and removes duplicates; of two pins for one path, the stricter remains. */
 function ordered(pins: readonly Pin[]): Pin[] {
   const kept = new Map<string, Pin>()
   for (const pin of pins) if (kept.get(pin.path)?.how !== 'read-only') kept.set(pin.path, pin)

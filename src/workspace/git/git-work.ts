@@ -3,18 +3,18 @@ import type { CommandUnit } from '../../authority/shell/analysis.js'
 import { analyzeCommand } from '../../authority/shell/analyze-command.js'
 import { isHarmless } from './safe-config.js'
 
-/** What a command that consists of git commands may change in the repositories that it works in. */
+/** What a command that consists of git commands can change in the repositories that it works in. */
 export type GitWork = {
-  /** Where its git commands run: real or relative to nothing, as the shell would resolve them. */
+  /** The directories in which its git commands run, as the shell would resolve them; not resolved to real paths. */
   readonly directories: readonly string[]
-  /** Parts of a git directory that are opened beyond what a commit needs. */
+  /** The parts of a git directory that are writable beyond what a commit needs. */
   readonly opens: ReadonlySet<'modules' | 'worktrees' | 'new'>
 }
 
 /**
- * Reads a command that does nothing but run git, such as `cd sub && git add . && git commit -m "…"`: only such a
- * command is given a git directory that can be written to, since a rule or a person allowed those very git commands.
- * Undefined for every other one, for which git directories are read-only.
+ * Parses a command that only runs git, such as `cd sub && git add . && git commit -m "…"`. Only such a command gets a
+ * writable git directory, because a rule or a user allowed exactly these git commands. Undefined for every other
+ * command, for which git directories are read-only.
  */
 export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   const { units, doubts, invalid } = analyzeCommand(command, { cwd })
@@ -40,19 +40,24 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   return changes ? { directories: [...directories], opens } : undefined
 }
 
-/** Other commands in a line of git commands: they print, look, change or create directories, and start nothing. */
+/**
+ * Other commands that are allowed with git commands: they print, read, change the directory or create directories, and
+ * start no programs.
+ */
 const harmlessWithGit = new Set(
   'cd true false : echo printf cat pwd ls mkdir head tail grep wc sleep test [ set exit'.split(' '),
 )
 
-/** Commands that write to the git directory. Any other name may be an alias, which runs any program. */
+/** Commands that write to the git directory. Any other name may be an alias, which can run any program. */
 const changing = new Set(
   'add am apply bisect branch checkout cherry-pick clean clone commit fetch gc init merge mv notes prune pull push read-tree rebase reflog replace reset restore revert rm stash submodule switch tag update-index update-ref worktree write-tree'.split(
     ' ',
   ),
 )
 
-/** A redirection into a file of the project is judged as a separate write; one into a git directory is not git's. */
+/**
+ * A redirection into a file of the project is judged as a separate write; one into a git directory is not done by git.
+ */
 function writesToGit({ redirections }: CommandUnit): boolean {
   return redirections.some(
     ({ mode, target }) =>
@@ -63,7 +68,7 @@ function writesToGit({ redirections }: CommandUnit): boolean {
 type GitCall = { readonly directory: string; readonly subcommand: string }
 
 function gitCallOf({ words, assignments, cwd }: CommandUnit, from: string): GitCall | undefined {
-  // `GIT_DIR`, `GIT_SSH_COMMAND` and the like lead elsewhere.
+  // `GIT_DIR`, `GIT_SSH_COMMAND` and similar variables make git use another repository or program.
   if (cwd === undefined || assignments.length > 0) return undefined
   let directory = isAbsolute(cwd) ? cwd : resolve(from, cwd)
   for (let at = 1; at < words.length; at++) {

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * The paths for which an index holds a commit of another repository: submodules, and nested repositories that were
- * added. None for an index that git cannot read either.
+ * Returns the paths for which an index contains a commit of another repository: submodules, and nested repositories
+ * that were added. Empty for an index that git cannot read either.
  */
 export function gitlinksOf(indexFile: string): readonly string[] {
   const stat = statSync(indexFile, { throwIfNoEntry: false })
@@ -37,13 +37,13 @@ function entriesOf(file: string): Entries | undefined {
   try {
     bytes = readFileSync(file)
   } catch {
-    // Not there, or not readable for this user.
+    // Missing, or not readable for this user.
     return undefined
   }
   if (bytes.length < 12 || bytes.toString('latin1', 0, 4) !== 'DIRC') return undefined
   const version = bytes.readUInt32BE(4)
   if (version < 2 || version > 4) return undefined
-  // The file does not say how long its object names are: SHA-1 first, then SHA-256.
+  // The file does not store the length of its object names: SHA-1 is tried first, then SHA-256.
   for (const hashBytes of [20, 32]) {
     const found = walk(bytes, version, hashBytes)
     if (found !== undefined) return found
@@ -57,7 +57,7 @@ const modes = new Set([0o100000, 0o120000, commitMode, 0o040000])
 /** Times, device, inode, mode, owner and size come before the object name. */
 const statBytes = 40
 
-/** Undefined when the entries do not fit: then the object names have another length. */
+/** Returns undefined when the entries do not fit: then the object names have another length. */
 function walk(bytes: Buffer, version: number, hashBytes: number): Entries | undefined {
   const count = bytes.readUInt32BE(8)
   const paths: string[] = []
@@ -76,7 +76,7 @@ function walk(bytes: Buffer, version: number, hashBytes: number): Entries | unde
     const tail = bytes.subarray(start, end)
     previous = Buffer.concat([previous.subarray(0, previous.length - stripped), tail])
     if (kind === commitMode) paths.push(previous.toString('utf8'))
-    // Version 4 has no padding; before that, entries begin at multiples of eight.
+    // Version 4 has no padding; in earlier versions, entries begin at multiples of eight.
     at = version === 4 ? end + 1 : at + Math.floor((end - at) / 8) * 8 + 8
   }
   return { paths, shared: sharedFile(bytes, at, hashBytes) }

@@ -7,7 +7,10 @@ import { harmfulSetting, harmlessConfig } from './safe-config.js'
 
 const deepest = 8
 
-/** Every git directory whose configuration a git command here could read: its own, and nested repositories. */
+/**
+ * Returns every git directory whose configuration a git command here could read: its own, and those of nested
+ * repositories.
+ */
 export function guardedDirectories(cwd: string, found: ScanResult): string[] {
   const directories = new Set<string>()
   const add = (directory: string | undefined, depth: number): void => {
@@ -33,10 +36,10 @@ export function guardedDirectories(cwd: string, found: ScanResult): string[] {
   return [...directories]
 }
 
-/** A configuration file, and what git may read in its place. */
+/** A configuration file, and the text that git reads in its place. */
 export type ReplacedConfig = { readonly path: string; readonly text: string }
 
-/** The configuration files of git directories, each without all that is not known to be harmless. */
+/** Returns the configuration files of git directories, each reduced to the settings that are known to be harmless. */
 export function replacedConfigs(directories: readonly string[]): ReplacedConfig[] {
   const own = directories.flatMap((directory) => [
     join(directory, 'config'),
@@ -51,7 +54,7 @@ export function replacedConfigs(directories: readonly string[]): ReplacedConfig[
     const text = readSmall(path)
     return text === undefined ? [] : [{ path, text: harmlessConfig(text) }]
   }
-  // A mount would keep `git worktree remove` from removing a file that can stay as it is.
+  // A mount would prevent `git worktree remove` from removing the file, so a harmless file is not replaced.
   return [...new Set([...own, ...ofWorktrees])].flatMap((path) =>
     isOfWorktree(path) && harmfulSetting(readSmall(path) ?? '') === undefined ? [] : replaced(path),
   )
@@ -61,11 +64,11 @@ function isOfWorktree(path: string): boolean {
   return /\/worktrees\/[^/]+\/config\.worktree$/.test(path)
 }
 
-/** The first setting of a nested repository that could make git start a program there, with its file. */
+/** Returns the first setting of a nested repository that could make git start a program there, with its file. */
 export function harmfulNested(cwd: string, found: ScanResult): string | undefined {
   const own = ownDirectories(cwd)
   for (const directory of guardedDirectories(cwd, found)) {
-    // Other worktrees of this repository are handled where git gets its configuration.
+    // Other worktrees of this repository are covered by the replaced configuration.
     if (own.includes(directory) || own.some((one) => dirname(directory) === join(one, 'worktrees'))) continue
     for (const name of ['config', 'config.worktree']) {
       const path = join(directory, name)
@@ -77,7 +80,7 @@ export function harmfulNested(cwd: string, found: ScanResult): string | undefine
   return undefined
 }
 
-/** The git directory of the repository itself, and of the one whose worktree it is. */
+/** Returns the git directory of the repository itself, and that of the repository whose worktree it is. */
 function ownDirectories(cwd: string): string[] {
   for (let at = cwd; at !== dirname(at); at = dirname(at)) {
     const own = gitEntry(at)?.gitDirectory

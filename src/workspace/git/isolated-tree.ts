@@ -10,25 +10,25 @@ import { safeBase, worktreeBase } from '../scratch/base-directory.js'
 import type { LocalShell } from '../shell/index.js'
 import { isAlive, processScope, readProcess } from '../shell/process-table.js'
 
-/** A checkout of the last commit in a directory of its own, to work in without touching the repository. */
+/** A checkout of the last commit in a separate directory, for work that must not change the repository. */
 export type IsolatedTree = {
-  /** What corresponds to the workspace root: the checkout, or a directory in it. */
+  /** The directory that corresponds to the workspace root: the checkout, or a directory in it. */
   readonly root: string
-  /** The commit that it was made from. */
+  /** The commit that was checked out. */
   readonly base: string
   /**
-   * What differs from that commit, with untracked files, without ignored ones and without submodules. Files that
-   * `isHidden` names, by their path from the workspace root, are listed, and the patch leaves them out.
+   * Returns the differences from that commit, including untracked files, without ignored files and submodules. Files
+   * for which `isHidden` returns true, by their path from the workspace root, are listed but omitted from the patch.
    */
   changes(isHidden?: (path: string) => boolean): Promise<TreeChanges>
-  /** Removes it from the disk. */
+  /** Removes the checkout from the disk. */
   remove(): Promise<void>
 }
 
-/** What was done in an isolated tree. */
+/** The changes that were made in an isolated tree. */
 export type TreeChanges = {
   readonly files: readonly TreeChange[]
-  /** A patch as git writes and applies it. Paths are relative to the workspace root. */
+  /** A patch in git's format. Paths are relative to the workspace root. */
   readonly patch: string
   /** What git could not read, such as a repository without a commit: it is not in the patch. */
   readonly problem?: string | undefined
@@ -37,9 +37,9 @@ export type TreeChanges = {
 export type TreeChange = {
   readonly path: string
   readonly status: 'added' | 'modified' | 'deleted'
-  /** The patch leaves it out. */
+  /** Whether the file is omitted from the patch. */
   readonly isHidden: boolean
-  /** Whether these bytes are what the commit had under this name. */
+  /** Whether these bytes are the content that the commit has for this path. */
   wasBase(bytes: Uint8Array): boolean
 }
 
@@ -55,9 +55,9 @@ class GitFailedError extends CapstanError {
 }
 
 /**
- * Checks out the last commit of the workspace's repository. It becomes a repository of its own that only shares the
- * objects: it has no hooks, filters or settings of the first, and nothing in it can change the first. The repository of
- * the workspace is only read, and what its settings would start is not started.
+ * Checks out the last commit of the workspace's repository. The checkout is a separate repository that only shares the
+ * objects: it has none of the hooks, filters and settings of the original, and nothing in it can change the original.
+ * The repository of the workspace is only read, and programs that its settings name are not started.
  */
 export async function createIsolatedTree(
   shell: Pick<LocalShell, 'run'>,
@@ -70,7 +70,7 @@ export async function createIsolatedTree(
   const directory = join(base, name)
   await mkdir(directory, { mode: 0o700 })
   const tree = join(directory, 'tree')
-  // The settings of `tree/.git` may be those of the work that was done in it, so it is compared by another repository.
+  // Work in the tree can change the settings of `tree/.git`, so a different repository is used for the comparison.
   const judge = join(directory, 'judge.git')
   const remove = (): Promise<void> => removeTree(directory)
   try {
@@ -98,16 +98,16 @@ export async function createIsolatedTree(
   }
 }
 
-/** Removes what processes that were killed left. Returns how many there were. */
+/** Removes the trees of processes that were killed. Returns how many there were. */
 export async function removeDeadTrees(): Promise<number> {
   if (!existsSync(join(worktreeBase(), 'worktrees'))) return 0
-  // Another user could have made the directory in /tmp, with a link in it to files of this user.
+  // Another user could have created the directory in /tmp, with a link in it to files of this user.
   const base = await treesDirectory()
   let removed = 0
   for (const name of await readdir(base)) {
     const directory = join(base, name)
     if (!treeName.test(name) || isOwned(directory)) continue
-    // One that cannot be removed does not keep the others.
+    // A tree that cannot be removed does not prevent the removal of the others.
     const isRemoved = await removeTree(directory).then(
       () => true,
       () => false,
@@ -117,7 +117,7 @@ export async function removeDeadTrees(): Promise<number> {
   return removed
 }
 
-/** Removes a directory, also one with directories that cannot be changed, such as a cache of Go modules. */
+/** Removes a directory, including read-only subdirectories, such as a cache of Go modules. */
 async function removeTree(directory: string): Promise<void> {
   const remove = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 })
   try {
@@ -136,18 +136,21 @@ async function openDirectories(directory: string): Promise<void> {
     if (entry.isDirectory()) await openDirectories(join(directory, entry.name))
 }
 
-/** The number of the process, and random characters. */
+/** The process ID, and random characters. */
 const treeName = /^(\d+)-[\da-z]+$/
 
 type Source = {
   readonly commit: string
   readonly objects: string
   readonly objectFormat: 'sha1' | 'sha256'
-  /** Where the workspace is in the repository; empty for its root. */
+  /** The path of the workspace in the repository; empty for its root. */
   readonly prefix: string
 }
 
-/** Asks git about the repository, in the sandbox of the workspace and without what its settings would start. */
+/**
+ * Queries the repository with git, in the sandbox of the workspace and without starting programs that its settings
+ * name.
+ */
 async function describeRepository(
   shell: Pick<LocalShell, 'run'>,
   workspace: string,
@@ -176,8 +179,8 @@ async function describeRepository(
 }
 
 /**
- * A `.git` could name any repository of this machine. Only a repository that has this worktree in its own list is
- * its repository: the files of the workspace's `.git` can say anything.
+ * Whether a repository lists this worktree as its own. A `.git` file in the workspace can name any repository of this
+ * machine, so its content alone is not trusted.
  */
 async function belongsTo(common: string, own: string, top: string): Promise<boolean> {
   const root = await realpath(top)
@@ -189,7 +192,7 @@ async function belongsTo(common: string, own: string, top: string): Promise<bool
   return back !== '' && dirname(resolve(listed, back.trim())) === root
 }
 
-/** Whether a link in the repository makes a commit or objects of another repository its own. */
+/** Whether a link in the repository makes a commit or objects of another repository appear as its own. */
 async function leadsOut(common: string, own: string): Promise<boolean> {
   const repository = await realpath(common)
   const links = await Promise.all([
@@ -255,8 +258,8 @@ async function changesOf(
 }
 
 /**
- * Adds what is in the tree, except submodules: git would ask each for its state, with the settings and filters of its
- * own repository. Returns what could not be added.
+ * Adds the content of the tree, except submodules: for each of them git would read the state, with the settings and
+ * filters of its repository. Returns what could not be added.
  */
 async function addAll(tree: string, own: readonly string[], commit: string): Promise<string | undefined> {
   const entries = (await git(tree, [...own, 'ls-tree', '-r', '-z', commit])).toString('utf8').split('\0')
@@ -279,7 +282,7 @@ function blobId(bytes: Uint8Array, format: 'sha1' | 'sha256'): string {
 const timeoutMs = 60_000
 const maxPatchBytes = 64 * 1024 * 1024
 
-/** Runs git without the settings of the user and the machine. No repository of a user is its working repository. */
+/** Runs git without the settings of the user and the machine. It never works on a repository of the user. */
 function git(directory: string, args: readonly string[], input = ''): Promise<Buffer> {
   const off = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'submodule.recurse=false', 'gc.auto=0']
   const all = [...off.flatMap((setting) => ['-c', setting]), ...args]
@@ -304,7 +307,7 @@ function git(directory: string, args: readonly string[], input = ''): Promise<Bu
         failed(new GitFailedError(error.code, words === '' ? messageOf(error) : words))
       },
     )
-    // Git can end before it has read all of it.
+    // Git can end before it has read all input.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input)
   })
@@ -320,14 +323,14 @@ function ownerText(): string {
   return `${process.pid}\n${startTime}\n${processScope()}\n`
 }
 
-/** Whether a process that may still live made it. What is not known counts as yes. */
+/** Whether the tree belongs to a process that may still be running. Unknown counts as yes. */
 function isOwned(directory: string): boolean {
   const owner = readOwner(directory)
-  // It was killed before it wrote its owner, or is just about to write it: the number is in the name.
+  // The process was killed before it wrote the owner file, or is just about to write it: its ID is in the name.
   if (owner === undefined) return isRunning(Number(treeName.exec(basename(directory))?.[1]))
   const [boot, namespace] = owner.scope.split('/')
   const [ownBoot, ownNamespace] = processScope().split('/')
-  // Before the last start of the machine. In another container, its number says nothing here.
+  // The tree is from before the last boot. In another container, the process ID means nothing here.
   if (boot !== ownBoot) return boot === 'unknown' || ownBoot === 'unknown'
   if (namespace !== ownNamespace) return true
   return owner.startTime === '' ? isRunning(owner.pid) : isAlive(owner)

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import type { FoundRepository } from './repository-scan.js'
 
 /**
- * Renames what makes a directory a repository, so that git no longer sees one there; nothing is deleted. A command may
- * still be running and replace directories by links: everything goes through descriptors of directories that were
- * checked. Gives the new name, or undefined when there was nothing left to rename.
+ * Renames the entry that makes a directory a repository, so that git no longer finds one there; nothing is deleted. A
+ * command may still be running and replace directories by links, so every access goes through descriptors of checked
+ * directories. Returns the new name, or undefined when there was nothing left to rename.
  */
 export function quarantine({ kind, directory }: FoundRepository): string | undefined {
   if (kind === 'bare') return within(directory, (place) => moveAway(place, 'HEAD'))
-  // Without its HEAD the renamed directory does not look like a bare repository either.
+  // Without its HEAD, the renamed directory does not look like a bare repository either.
   within(join(directory, '.git'), (place) => moveAway(place, 'HEAD'))
   return within(directory, (place) => moveAway(place, '.git'))
 }
@@ -37,7 +37,7 @@ function moveAway(place: string, name: string): string | undefined {
       renameSync(`${place}/${name}`, `${place}/${wanted}`)
       return wanted
     } catch {
-      // Gone meanwhile.
+      // It was removed in the meantime.
       return undefined
     }
   }

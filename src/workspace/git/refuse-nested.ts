@@ -4,7 +4,10 @@ import { gitEntry } from './git-directory.js'
 import { harmfulNested } from './guarded-directories.js'
 import { RepositoryScan } from './repository-scan.js'
 
-/** A nested repository could make git start a program, and there is no sandbox to keep git from its configuration. */
+/**
+ * The error for a nested repository that could make git start a program: there is no sandbox that hides its
+ * configuration from git.
+ */
 export function nestedRefused(what: string): CapstanError {
   return new CapstanError(
     'nested_repository_refused',
@@ -12,7 +15,7 @@ export function nestedRefused(what: string): CapstanError {
   )
 }
 
-/** Throws for a git command that looks into nested repositories, where one of them could make git start a program. */
+/** Throws for a git command that reads nested repositories, if one of them could make git start a program. */
 export async function refuseNested(command: string, cwd: string): Promise<void> {
   if (!looksIntoNested(command)) return
   const found = await new RepositoryScan(topOf(cwd)).run()
@@ -20,7 +23,7 @@ export async function refuseNested(command: string, cwd: string): Promise<void> 
   if (harm !== undefined) throw nestedRefused(harm)
 }
 
-/** Whether a command calls git in a way that can look into nested repositories. */
+/** Whether a command calls git in a way that can read nested repositories. */
 export function looksIntoNested(command: string): boolean {
   return /\bgit (?:checkout|stash|worktree|switch|reset|merge|pull|rebase)\b/.test(command)
 }

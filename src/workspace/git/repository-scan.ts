@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { CapstanError } from '../../tool/errors.js'
 import { treeWalk } from '../tree-walk.js'
 
-/** A place that git takes for a repository. */
+/** A directory that git recognizes as a repository. */
 export type FoundRepository = {
-  /** `linked`: there is a `.git` in this directory. `bare`: the directory itself looks like a git directory. */
+  /** `linked`: this directory contains a `.git`. `bare`: the directory itself looks like a git directory. */
   readonly kind: 'linked' | 'bare'
   readonly directory: string
-  /** Of the `.git`, or of the bare directory: the same after a move. */
+  /** The identity of the `.git`, or of the bare directory; it does not change when it is moved. */
   readonly identity: string
 }
 
@@ -20,7 +20,7 @@ export type ScanResult = {
 
 const maxDirectories = 300_000
 
-/** The clock of the file system ticks every few milliseconds. */
+/** The clock of the file system advances every few milliseconds. */
 const settledMs = 50
 
 type Found = {
@@ -29,7 +29,7 @@ type Found = {
   readonly closed: boolean
 }
 
-/** Finds every repository below a directory, at any depth, `node_modules` included. */
+/** Finds every repository below a directory, at any depth, including `node_modules`. */
 export class RepositoryScan {
   readonly #walk: () => Promise<ReadonlyMap<string, Found>>
   #running: Promise<ScanResult> | undefined
@@ -48,7 +48,7 @@ export class RepositoryScan {
     })
   }
 
-  /** Throws for a tree that is too large. Calls at the same time are not joined: each sees what was there then. */
+  /** Throws for a tree that is too large. Concurrent calls are not merged: each result is from after its call. */
   run(): Promise<ScanResult> {
     const before = this.#running ?? Promise.resolve()
     const next = before.then(
@@ -74,7 +74,7 @@ export class RepositoryScan {
 }
 
 function found(_directory: string, entries: readonly Dirent[] | undefined): Found {
-  // Gone meanwhile, or not readable: git could still enter it by name.
+  // Removed in the meantime, or not readable: git could still enter it by name.
   if (entries === undefined) return { children: [], kinds: [], closed: true }
   const children: string[] = []
   const names = new Set<string>()
@@ -93,7 +93,7 @@ function found(_directory: string, entries: readonly Dirent[] | undefined): Foun
 
 const layoutNames = new Set(['head', 'objects', 'refs', 'commondir'])
 
-/** As git recognises a git directory: `HEAD`, and `objects` and `refs` there or where `commondir` points. */
+/** Uses git's own criteria for a git directory: `HEAD`, and `objects` and `refs` there or where `commondir` points. */
 function looksBare(names: ReadonlySet<string>): boolean {
   return names.has('head') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
 }

@@ -1,9 +1,8 @@
 import { type ConfigEntry, formatConfig, parseConfig } from './config-text.js'
 
 /**
- * The settings of a repository that name no program and lead to no other configuration. A list of what is known to be
- * harmless, not of what is known to be harmful: git learns new ways to start programs with each version, and this list
- * does not.
+ * The settings of a repository that name no program and refer to no other configuration. A list of what is known to be
+ * harmless, not of what is known to be harmful, because new versions of git add new ways to start programs.
  */
 const harmless: Readonly<Record<string, string>> = {
   core: 'repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev compression loosecompression bigfilethreshold preloadindex sparsecheckout sparsecheckoutcone splitindex untrackedcache trustctime checkstat whitespace sharedrepository commentchar protecthfs protectntfs longpaths hidedotfiles multipackindex commitgraph warnambiguousrefs disambiguate fsync fsyncmethod fsyncobjectfiles packedgitlimit packedgitwindowsize deltabasecachelimit maxtreedepth',
@@ -43,7 +42,7 @@ const harmless: Readonly<Record<string, string>> = {
   lfs: 'repositoryformatversion',
 }
 
-/** Settings that have a name of their own in the middle: `branch.main.remote`. */
+/** Settings with a variable name in the middle: `branch.main.remote`. */
 const harmlessNamed: Readonly<Record<string, string>> = {
   branch: 'remote merge rebase pushremote description vscode-merge-base github-pr-owner-number gh-merge-base',
   remote:
@@ -51,10 +50,10 @@ const harmlessNamed: Readonly<Record<string, string>> = {
   submodule: 'active branch ignore fetchrecursesubmodules shallow',
 }
 
-/** Sections of which every setting is harmless. */
+/** Sections in which every setting is harmless. */
 const harmlessSections = new Set(['color', 'advice', 'column', 'gui', 'gitg', 'lfs-locks'])
 
-/** Whether git starts no program and reads no other configuration because of this setting. */
+/** Whether this setting makes git neither start a program nor read another configuration. */
 export function isHarmless(entry: ConfigEntry): boolean {
   const { section, subsection, key, value } = entry
   if (harmlessSections.has(section)) return true
@@ -66,16 +65,22 @@ export function isHarmless(entry: ConfigEntry): boolean {
   return listed(harmlessNamed, section, key)
 }
 
-/** The file without all that is not known to be harmless. An unreadable one becomes that of a new repository. */
+/**
+ * Returns the file reduced to settings that are known to be harmless. An unreadable file is replaced by that of a new
+ * repository.
+ */
 export function harmlessConfig(text: string): string {
   const entries = parseConfig(text)
   if (entries === undefined) return formatConfig(newRepository)
-  // Which files a repository is about is checked before each guarded command.
+  // The work tree of a repository is checked before each guarded command.
   const kept = entries.filter((entry) => isHarmless(entry) || settingName(entry) === 'core.worktree')
   return formatConfig(kept)
 }
 
-/** The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for an unreadable file. */
+/**
+ * Returns the first setting that is not known to be harmless, as `section.name.key`; `unreadable` for an unreadable
+ * file.
+ */
 export function harmfulSetting(
   text: string,
   tolerates: (entry: ConfigEntry) => boolean = () => false,
@@ -90,7 +95,7 @@ function settingName({ section, subsection, key }: ConfigEntry): string {
   return [section, subsection, key].filter((part) => part !== undefined).join('.')
 }
 
-/** Patterns of a shell for the names of all harmless settings, as git prints them. */
+/** Returns shell patterns for the names of all harmless settings, as git prints them. */
 export function harmlessNames(): string[] {
   const named = (table: Readonly<Record<string, string>>, between: string): string[] =>
     Object.entries(table).flatMap(([section, keys]) =>

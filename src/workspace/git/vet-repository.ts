@@ -6,9 +6,9 @@ import type { FoundRepository } from './repository-scan.js'
 import { harmfulSetting } from './safe-config.js'
 
 /**
- * Why a repository that appeared while commands ran could make git start a program, or read a configuration elsewhere;
- * undefined for one that cannot, such as what `git init` or `git clone` makes. `isHeld` says whether a git directory is
- * one that commands could not change.
+ * Returns why a repository that appeared while commands ran could make git start a program, or read a configuration
+ * elsewhere; undefined for one that cannot, such as a result of `git init` or `git clone`. `isHeld` returns whether
+ * commands could not change a git directory.
  */
 export function harmOf(
   found: FoundRepository,
@@ -21,16 +21,18 @@ export function harmOf(
   if (hasOtherNames(entry.path)) return 'its .git has other names'
   if (entry.kind === 'file' && entry.gitDirectory !== undefined && isHeld(entry.gitDirectory))
     return undefined
-  // `git worktree add` creates the file before it writes to it. Git takes an empty one for no repository.
+  // `git worktree add` creates the file before it writes to it. Git does not recognize an empty file as a repository.
   if (entry.kind === 'file' && readSmall(entry.path) === '') return undefined
   return 'it points to a git directory that is not protected'
 }
 
-/** All that git itself puts into a new repository, besides the four that are looked into. */
+/** All names that git itself creates in a new repository, except the four that are examined. */
 const plainNames =
   /^(?:HEAD|description|objects|refs|logs|packed-refs|index|shallow|info|gc\.log|gc\.pid|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|AUTO_MERGE)_HEAD|AUTO_MERGE|MERGE_(?:MSG|MODE)|COMMIT_EDITMSG|SQUASH_MSG|sharedindex\.[0-9a-f]+|.*\.lock)$/
 
-/** Files that git makes while it creates a repository (`tXXXXXX` also as a link), and never reads by these names. */
+/**
+ * Temporary files of git while it creates a repository (`tXXXXXX` also as a link). Git never reads them by these names.
+ */
 const temporaryNames = /^(?:packed-refs\.new|t[A-Za-z0-9]{6}|shallow_[A-Za-z0-9]{6})$/
 
 const deepestModule = 8
@@ -73,16 +75,16 @@ function harmOfEntry(entry: Dirent, path: string, depth: number): string | undef
 function harmOfConfig(path: string): string | undefined {
   const text = readSmall(path)
   if (text === undefined) return 'its configuration cannot be read'
-  // Under another name it could be changed while this one is read-only.
+  // Under another name, the file could be changed while this one is read-only.
   if (hasOtherNames(path)) return 'its configuration has other names'
-  // Submodules have it; it names a directory of files, not a program.
+  // Submodules have this setting; it names a directory of files, not a program.
   const setting = harmfulSetting(text, ({ section, subsection, key }) => {
     return section === 'core' && subsection === undefined && key === 'worktree'
   })
   return setting === undefined ? undefined : `its configuration sets ${setting}`
 }
 
-/** The git directories of submodules; one whose name has a slash in it lies a directory deeper. */
+/** Checks the git directories of submodules; a submodule whose name contains a slash is one directory deeper. */
 function harmOfModules(directory: string, depth: number): string | undefined {
   const entries = entriesIfReadable(directory)
   if (entries === undefined || depth > deepestModule) return 'it cannot be read'

@@ -5,7 +5,7 @@ import { CapstanError, messageOf } from '../../tool/errors.js'
 import type { RuntimeFiles } from '../../tool/runtime.js'
 import { isMissing, projectDirectories, statOf } from '../project-directories.js'
 
-/** One file of instructions that a project or a person has written for agents. */
+/** A file of instructions that a project or a user has written for agents. */
 export type InstructionFile = { readonly path: string; readonly text: string; readonly truncated: boolean }
 
 export type InstructionOptions = {
@@ -13,9 +13,9 @@ export type InstructionOptions = {
   readonly root?: string | undefined
   /** A directory with the user's own instructions for every project. */
   readonly userDir?: string | undefined
-  /** The names to look for in each directory, the first that is there counts. */
+  /** The names to look for in each directory; the first that exists is used. */
   readonly fileNames?: readonly string[] | undefined
-  /** How much text may come from all of them together. */
+  /** The maximum total size of all files, in bytes. */
   readonly maxBytes?: number | undefined
 }
 
@@ -23,9 +23,9 @@ export const defaultInstructionNames = ['AGENTS.md', 'CLAUDE.md'] as const
 const defaultInstructionBytes = 32 * 1024
 
 /**
- * Reads the user's file, then those of the project from its repository's root down to the workspace: the nearest comes
- * last. Each must be a plain file that really lies in its own directory tree, so that a link in a repository cannot put
- * another file of the machine before a model. What cannot be read is reported, and the rest counts.
+ * Reads the user's file, then those of the project from the root of its repository down to the workspace: the nearest
+ * comes last. Each must be a regular file inside its own directory tree, so that a link in a repository cannot show
+ * another file of the machine to a model. Files that cannot be read are reported, and the others are used.
  */
 export async function readInstructions(
   options: InstructionOptions,
@@ -109,7 +109,7 @@ async function readPlain(
     const buffer = Buffer.alloc(maxBytes + 4)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
     const text = new TextDecoder().decode(buffer.subarray(0, bytesRead), { stream: bytesRead > maxBytes })
-    // Bytes that are not UTF-8 take more room as text than they took in the file.
+    // Bytes that are not UTF-8 are longer as text than they were in the file.
     const cut = bytesRead > maxBytes || Buffer.byteLength(text) > maxBytes
     return { text: (cut ? headOf(text, maxBytes) : text).trim(), truncated: cut }
   } finally {
@@ -117,7 +117,7 @@ async function readPlain(
   }
 }
 
-/** The first characters that fit into so many bytes. */
+/** Returns the beginning of a text that fits into this number of bytes. */
 function headOf(text: string, maxBytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true })
 }

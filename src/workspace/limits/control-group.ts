@@ -11,9 +11,12 @@ import { defaultLimits, type ResourceLimits } from './resource-limits.js'
 /** The control groups of one command: one directory in version 2, one for each controller in version 1. */
 export type ControlGroup = {
   readonly resources: readonly GroupResource[]
-  /** The words that start a program as a member of the group. It is not started where it cannot join. */
+  /**
+   * Returns the command line that starts a program as a member of the group. The program is not started if it cannot
+   * join.
+   */
   start(argv: readonly string[]): readonly [string, ...string[]]
-  /** Called with the first process of the command, once it was started. */
+  /** Called with the first process of the command after it was started. */
   entered?(pid: number): void
   usage(): GroupUsage
   /** Kills every process of the group. */
@@ -22,18 +25,18 @@ export type ControlGroup = {
   remove(): Promise<void>
 }
 
-/** What the kernel counted for a group. What it does not count there is absent. */
+/** The kernel's counters of a group. A counter that the kernel does not have there is absent. */
 export type GroupUsage = {
-  /** Processes that the kernel killed because the group had no memory left. */
+  /** The number of processes that the kernel killed because the group had no memory left. */
   readonly memoryKills?: number | undefined
-  /** New processes that the kernel refused. */
+  /** The number of new processes that the kernel refused. */
   readonly refusedProcesses?: number | undefined
   readonly cpuSeconds?: number | undefined
 }
 
 let usable: Promise<readonly GroupPlace[]> | undefined
 
-/** The places in which this host can create groups and its commands can join them. Tried once per process. */
+/** Returns the directories in which this host can create groups that its commands can join. Tested once per process. */
 export function usableGroupPlaces(): Promise<readonly GroupPlace[]> {
   usable ??= findPlaces()
   return usable
@@ -78,7 +81,7 @@ const join0 = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 126; shift; done; s
 const prefix = 'capstan'
 let count = 0
 
-/** Creates a group with limits. Undefined where that is not possible: then nothing is left. */
+/** Creates a group with limits. Returns undefined, and leaves nothing, when that is not possible. */
 export function createControlGroup(
   places: readonly GroupPlace[],
   limits: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
@@ -113,8 +116,8 @@ export function createControlGroup(
 }
 
 /**
- * The files to write for the limits. What the machine has no swap for, or does not count, is left out. A limit below
- * the usual one holds for swap too; otherwise a large build can use the swap of the machine.
+ * Returns the files to write for the limits. Swap limits are omitted if the machine has no swap or does not count it. A
+ * limit below the default applies to swap too; otherwise a large build can use the swap of the machine.
  */
 function settings(
   { version, resources, directory }: GroupPlace,
@@ -139,7 +142,7 @@ function settings(
   return files
 }
 
-/** What the kernel counted for the group in a directory. */
+/** Returns the kernel's counters of the group in a directory. */
 export function usageIn(
   { version, resources }: Pick<GroupPlace, 'version' | 'resources'>,
   directory: string,
@@ -173,12 +176,12 @@ export function killIn({ version }: Pick<GroupPlace, 'version'>, directory: stri
     ifReadable(() => writeFileSync(join(directory, 'cgroup.kill'), '1'))
     return
   }
-  // Gone meanwhile. Never 0, which would be the processes of this host.
+  // The process may have ended in the meantime. Never 0, which would signal the processes of this host.
   for (const pid of textIfReadable(join(directory, 'cgroup.procs'))?.split('\n') ?? [])
     if (Number(pid) > 0) ifReadable(() => process.kill(Number(pid), 'SIGKILL'))
 }
 
-/** A killed process is a member until it is gone from the process table, which takes a moment. */
+/** A killed process remains a member until it has left the process table, which takes a moment. */
 async function removeGroup(directory: string): Promise<void> {
   for (let pause = 1; pause < 2_000; pause *= 2) {
     ifReadable(() => rmdirSync(directory))
@@ -187,7 +190,7 @@ async function removeGroup(directory: string): Promise<void> {
   }
 }
 
-/** Removes what hosts that were killed have left. A group with processes stays. */
+/** Removes the groups of hosts that were killed. A group with processes is not removed. */
 function sweep({ directory }: GroupPlace): void {
   for (const name of namesIfReadable(directory)) {
     const [own, pid, startTime] = name.split('-')

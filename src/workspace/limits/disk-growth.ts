@@ -3,22 +3,22 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifReadable, namesIfReadable } from '../if-readable.js'
 
-/** Measures how much a command adds to the disk. */
+/** Measures how many bytes a command adds to the disk. */
 export type DiskGrowth = {
-  /** Whether more than this was added to the directories. `pids`: the processes of the command. */
+  /** Whether more than `bytes` were added to the directories. `pids`: the processes of the command. */
   exceeds(bytes: number, pids: () => readonly number[]): Promise<boolean>
   /** Ends a walk through the directories. */
   close(): void
 }
 
 /**
- * Watches directories that a command can write to. Files that are new since the start count whole. Of files that were
- * there before and changed, as much counts as their file systems have lost meanwhile: the space that was taken by
- * others, too, but never what the files had already. To add it up, the directories are walked: at once when much space
- * is gone, and else only now and then.
+ * Watches directories that a command can write to. New files count with their full size. For files that existed before
+ * and changed, the free space that their file systems have lost counts, up to the size of these files: it can include
+ * space that other programs used, but not what the files contained before. To add this up, the directories are walked:
+ * at once when much space was used, otherwise only now and then.
  */
 export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
-  // Dates of files come from a clock that can be a few milliseconds late.
+  // File times come from a clock that can be a few milliseconds late.
   const since = Date.now() - 20
   const systems = fileSystemsOf(directories)
   let anywayAt = performance.now() + anywayMs
@@ -42,10 +42,10 @@ export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
   }
 }
 
-/** How long directories are not walked although nothing speaks for it. */
+/** The time after which directories are walked even if the free space shows no growth. */
 const anywayMs = 10_000
 
-/** What files take on the disk that were created, or changed, since a time. */
+/** The disk space of files that were created or changed since a time. */
 class Sizes {
   created = 0
   changed = 0
@@ -82,11 +82,11 @@ function freeBytes(path: string): number {
   return stat === undefined ? 0 : stat.bfree * stat.bsize
 }
 
-/** Adds the files of a tree, until it is enough. */
+/** Adds the files of a tree, until `isEnough` returns true. */
 async function addTree(sizes: Sizes, directory: string, isEnough: () => boolean): Promise<void> {
   const waiting = [directory]
   for (let next = waiting.pop(); next !== undefined && !isEnough(); next = waiting.pop()) {
-    // Removed or closed meanwhile.
+    // Removed or made unreadable in the meantime.
     const entries = await readdir(next, { withFileTypes: true }).catch(() => [])
     for (const entry of entries) {
       const path = join(next, entry.name)
@@ -97,7 +97,7 @@ async function addTree(sizes: Sizes, directory: string, isEnough: () => boolean)
   }
 }
 
-/** Files without a name take space as long as a process has them open. */
+/** Deleted files take space as long as a process has them open. */
 function addRemoved(sizes: Sizes, pids: readonly number[]): void {
   for (const pid of pids)
     for (const descriptor of namesIfReadable(`/proc/${pid}/fd`)) {

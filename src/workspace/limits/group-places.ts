@@ -1,6 +1,6 @@
 import { textIfReadable } from '../if-readable.js'
 
-/** What control groups can limit. */
+/** The resources that control groups can limit. */
 export type GroupResource = 'memory' | 'processes' | 'cpu'
 
 /** A directory of the control group file system in which groups for commands are created. */
@@ -10,7 +10,7 @@ export type GroupPlace = {
   readonly resources: readonly GroupResource[]
 }
 
-/** The controller of each resource in version 1, where each can have a tree of its own. */
+/** The controller of each resource in version 1, where each controller can have a separate tree. */
 const controllers: Readonly<Record<GroupResource, string>> = {
   memory: 'memory',
   processes: 'pids',
@@ -20,9 +20,10 @@ const controllers: Readonly<Record<GroupResource, string>> = {
 const allResources: readonly GroupResource[] = ['memory', 'processes', 'cpu']
 
 /**
- * Reads where the groups of commands belong. In version 1 they are created below the group of this process, so that its
- * own limits apply to commands too. In version 2 a group with processes can have no limited groups below it: there they
- * are created next to it, unless it is the root or has limits itself, which commands would leave with it.
+ * Finds the directories in which groups for commands are created. In version 1 they are below the group of this
+ * process, so that its limits apply to commands too. In version 2 a group with processes cannot have limited groups
+ * below it: there they are created next to it, unless it is the root or has limits itself, which would then not apply
+ * to the commands.
  */
 export function groupPlaces(read: (path: string) => string | undefined = textIfReadable): GroupPlace[] {
   const own = ownGroups(read('/proc/self/cgroup') ?? '')
@@ -40,7 +41,7 @@ export function groupPlaces(read: (path: string) => string | undefined = textIfR
   return places
 }
 
-/** Both have to be enabled for the groups below the directory; the time of processors is counted in every group. */
+/** Both controllers have to be enabled for the groups below the directory; processor time is counted in every group. */
 function unifiedPlaces(own: string, mount: string, read: (path: string) => string | undefined): GroupPlace[] {
   const isLimited = ['memory.max', 'memory.high', 'pids.max', 'cpu.max'].some(
     (name) => !(read(`${own}/${name}`) ?? 'max').startsWith('max'),
@@ -56,7 +57,7 @@ function unifiedPlaces(own: string, mount: string, read: (path: string) => strin
   return []
 }
 
-/** The directory of the group in version 2 that this process is in. */
+/** Returns the directory of the version 2 group that this process is in. */
 export function ownUnifiedGroup(
   read: (path: string) => string | undefined = textIfReadable,
 ): string | undefined {
@@ -95,7 +96,7 @@ function groupMounts(text: string): GroupMount[] {
   })
 }
 
-/** The path as it is below the mount; undefined where the mount shows another part of the tree. */
+/** Returns the path below the mount; undefined if the mount shows another part of the tree. */
 function pathBelow(root: string, path: string): string | undefined {
   if (path === root) return ''
   return path.startsWith(`${root}/`) ? path.slice(root.length) : undefined

@@ -13,32 +13,32 @@ import type { ResourceLimits } from './resource-limits.js'
 
 /** The limits of one command while it runs. */
 export type LimitHold = {
-  /** The plan with the words in front that put the command under its limits. */
+  /** Returns the plan with a prefix that starts the command under its limits. */
   wrap<P extends Pick<ConfinedLaunch, 'file' | 'args'>>(plan: P): P
-  /** Begins to watch the processes of the command. */
+  /** Starts to watch the processes of the command. */
   watch(trace: RunTrace): LimitWatch
-  /** Removes what was created. Called when all processes are gone. */
+  /** Removes everything that was created. Call it after all processes have ended. */
   release(): Promise<void>
 }
 
 export type LimitWatch = {
-  /** The limit that the command reached; never settles otherwise. */
+  /** Resolves with the limit that the command reached; never settles otherwise. */
   readonly reached: Promise<LimitReached>
-  /** Kills the processes that the kernel holds in the command's group, at once. */
+  /** Kills all processes in the command's control group at once. */
   kill(): void
-  /** The limit that ended a command which is over. */
+  /** Returns the limit that ended a command, after the command has ended. */
   after(exit: Exit): LimitReached | undefined
 }
 
 export type HoldOptions = {
   readonly limits: ResourceLimits
-  /** Where the command can write. */
+  /** The paths that the command can write to. */
   readonly writable: readonly string[]
-  /** False: nothing but measurement. */
+  /** False: limits are enforced by measurement only. */
   readonly controlGroups?: boolean | undefined
 }
 
-/** Prepares the limits of a command: by a control group where this host can create one, and by measurement. */
+/** Prepares the limits of a command: with a control group where this host can create one, and by measurement. */
 export async function holdLimits({ limits, writable, controlGroups }: HoldOptions): Promise<LimitHold> {
   const { memoryBytes, processes, cpuSeconds, diskBytes } = limits
   const wantsGroup = [memoryBytes, processes, cpuSeconds].some((limit) => limit !== undefined)
@@ -53,7 +53,7 @@ export async function holdLimits({ limits, writable, controlGroups }: HoldOption
       return { ...plan, file, args }
     },
     watch(trace) {
-      // Where memory runs out before a limit is noticed, the kernel ends this command and not its host.
+      // If memory runs out before a limit is noticed, the kernel kills this command and not its host.
       if (memoryBytes !== undefined)
         ifReadable(() => writeFileSync(`/proc/${trace.leader.pid}/oom_score_adj`, '1000'))
       group?.entered?.(trace.leader.pid)
@@ -66,7 +66,7 @@ export async function holdLimits({ limits, writable, controlGroups }: HoldOption
               (found) => {
                 if (found === undefined) next(Math.min(pauseMs * 1.5, maxPauseMs))
                 else resolve(found)
-                // Such as no free descriptors: the next look can succeed, and the kernel's limits hold meanwhile.
+                // For example no free descriptors: the next read can succeed, and the kernel's limits still apply.
               },
               () => next(maxPauseMs),
             )
@@ -81,7 +81,7 @@ export async function holdLimits({ limits, writable, controlGroups }: HoldOption
       released = true
       clearTimeout(timer)
       disk?.close()
-      // What is in the group still has hidden from the process table.
+      // Processes that are still in the group were hidden from the process table.
       group?.kill()
       await group?.remove()
     },
@@ -130,8 +130,8 @@ function pidsOf(trace: RunTrace): () => number[] {
 }
 
 /**
- * Looks at the processes of the command in the process table. That takes milliseconds on a busy machine, so it is done
- * when the state of the whole machine says that a limit can have been reached, and once in a while.
+ * Reads the processes of the command from the process table. That takes milliseconds on a busy machine, so it is done
+ * only when the state of the whole machine shows that a limit may have been reached, and once in a while.
  */
 function measuring(
   { memoryBytes, processes, cpuSeconds }: Pick<ResourceLimits, 'memoryBytes' | 'processes' | 'cpuSeconds'>,
@@ -165,7 +165,7 @@ function measuring(
 /** The maximum time between two reads of the process table. */
 const anywayMs = 2_000
 
-/** The kernel ends a process that passes its own limits, and says which by the signal. */
+/** The kernel ends a process that exceeds its own limits; the signal shows which limit it was. */
 function limitOf(
   { exitCode, signal }: Exit,
   limits: ResourceLimits,

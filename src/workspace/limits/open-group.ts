@@ -3,12 +3,12 @@ import type { GroupResource } from './group-places.js'
 import type { ResourceLimits } from './resource-limits.js'
 import { createScope, scopeManager } from './systemd-scope.js'
 
-/** What holds commands to a limit: a scope of the service manager, control groups of a version, or measurement. */
+/** The mechanism that enforces a limit: a systemd scope, control groups of version 1 or 2, or measurement. */
 export type LimitMeans = 'systemd' | 1 | 2 | 'measured'
 
 /**
- * Creates the group of a command by what this machine has proven to support: a scope of the service manager, else
- * control groups of this host's own. Undefined where there is neither.
+ * Creates the group of a command with the best mechanism that works on this machine: a systemd scope, otherwise control
+ * groups that this host creates. Undefined if neither works.
  */
 export async function openGroup(
   limits: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
@@ -19,7 +19,7 @@ export async function openGroup(
   return places.length === 0 ? undefined : createControlGroup(places, limits)
 }
 
-/** What holds commands to each limit here. */
+/** Returns the mechanism that enforces each limit on this machine. */
 export async function limitMeans(): Promise<Readonly<Record<GroupResource, LimitMeans>>> {
   if ((await scopeManager()) !== undefined) return { memory: 'systemd', processes: 'systemd', cpu: 'systemd' }
   const places = await usableGroupPlaces()
@@ -29,8 +29,9 @@ export async function limitMeans(): Promise<Readonly<Record<GroupResource, Limit
 }
 
 /**
- * How many processes and threads the guard of a sandbox must hold a command to: the kernel does not hold root to
- * `RLIMIT_NPROC`, and a fork bomb can be faster than measurement. Undefined where the kernel holds the command.
+ * Returns the number of processes and threads to which the guard of a sandbox must limit a command: the kernel does not
+ * apply `RLIMIT_NPROC` to root, and a fork bomb can be faster than measurement. Undefined where the kernel enforces the
+ * limit.
  */
 export async function guardedTasks(
   { processes }: ResourceLimits,

@@ -5,14 +5,14 @@ import { readProcess } from '../shell/process-table.js'
 import { type GroupPlace, ownUnifiedGroup } from './group-places.js'
 
 /**
- * Lets a group that was delegated to this host (a service with `Delegate=yes`, the root group of a container) have
- * limited groups below it: in version 2 a group with processes cannot, so those of the host move into a group of their
- * own. Undefined where the group is not this host's alone, or may not be changed.
+ * Prepares a group that was delegated to this host (a service with `Delegate=yes`, the root group of a container) for
+ * limited groups below it. In version 2 a group with processes cannot have any, so the processes of the host are moved
+ * into a separate group. Undefined if other processes are in the group, or if it cannot be changed.
  */
 export function splitOwnGroup(own: string | undefined = ownUnifiedGroup()): GroupPlace | undefined {
   if (own === undefined) return undefined
   const available = textIfReadable(join(own, 'cgroup.controllers'))?.trim().split(' ') ?? []
-  // The root of the machine has no type: it is the administrator's to divide.
+  // The root group of the machine has no type: only the administrator divides it.
   const isDivisible = textIfReadable(join(own, 'cgroup.type'))?.trim() === 'domain'
   if (!isDivisible || !available.includes('memory') || !available.includes('pids')) return undefined
   const members = pidsIn(own)
@@ -35,7 +35,7 @@ export function splitOwnGroup(own: string | undefined = ownUnifiedGroup()): Grou
 
 function pidsIn(group: string): number[] {
   const text = textIfReadable(join(group, 'cgroup.procs')) ?? ''
-  // 0: a process of another namespace, which is not this host's.
+  // 0: a process of another namespace, which does not belong to this host.
   return text.split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]))
 }
 

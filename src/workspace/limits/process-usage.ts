@@ -1,15 +1,15 @@
 import { textIfReadable } from '../if-readable.js'
 
-/** What a set of processes uses, as far as the process table says. */
+/** The resources that a set of processes uses, according to the process table. */
 export type ProcessUsage = {
-  /** Threads count: the kernel makes no difference. */
+  /** Includes threads, as the kernel's limit does. */
   readonly processes: number
   readonly memoryBytes: number
-  /** Of the processes and of the children that they waited for. */
+  /** Includes the children that the processes have waited for. */
   readonly cpuSeconds: number
 }
 
-/** Adds up what processes use. Memory that several share is counted once for each. */
+/** Adds up what processes use. Memory that several processes share is counted once for each of them. */
 export function usageOf(pids: readonly number[]): ProcessUsage {
   let processes = 0
   let memoryBytes = 0
@@ -33,11 +33,11 @@ function residentBytes(pid: number): number {
   return kilobytesIn(textIfReadable(`/proc/${pid}/status`), 'VmRSS') * 1024
 }
 
-/** Adds up the memory of processes with each shared page divided among those that share it. Slow. */
+/** Adds up the memory of processes, with each shared page divided among the processes that share it. Slow. */
 export function sharedOutMemory(pids: readonly number[]): number {
   return pids.reduce(
     (sum, pid) =>
-      // Not readable for a process that took other rights: then as it was counted before.
+      // Not readable for a process that changed its user: then its resident size is used.
       sum + (kilobytesIn(textIfReadable(`/proc/${pid}/smaps_rollup`), 'Pss') * 1024 || residentBytes(pid)),
     0,
   )
@@ -47,7 +47,7 @@ function kilobytesIn(text: string | undefined, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text ?? '')?.[1] ?? 0)
 }
 
-/** The state of the whole machine, which costs two small reads. */
+/** The state of the whole machine, which takes two small reads. */
 export type MachineUsage = { readonly threads: number; readonly availableBytes: number }
 
 export function machineUsage(): MachineUsage {

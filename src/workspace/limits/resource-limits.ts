@@ -15,7 +15,7 @@ export type ResourceLimits = {
   readonly openFiles?: number | undefined
 }
 
-/** The limits of a command with those that were stated; `Infinity` lifts one. */
+/** Returns the default limits with the given ones applied; `Infinity` removes one. */
 export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
   const all: ResourceLimits = { ...defaultLimits(), ...stated }
   return Object.fromEntries(
@@ -23,7 +23,7 @@ export function resourceLimits(stated: ResourceLimits = {}): ResourceLimits {
   )
 }
 
-/** Limits of a file that can only lower those of the host. What is not a number is left out. */
+/** Returns limits from a file, which can only lower those of the host. Values that are not numbers are ignored. */
 export function stricterLimits(host: ResourceLimits | undefined, stated: ResourceLimits): ResourceLimits {
   const own = { ...defaultLimits(), ...host }
   return Object.fromEntries(
@@ -44,15 +44,15 @@ const limitNames = [
 ] as const satisfies readonly (keyof ResourceLimits)[]
 
 const gibibyte = 1024 ** 3
-/** The memory that this host itself is held to; all of the machine's where it is not. */
+/** The memory limit of this host; all memory of the machine if it has none. */
 let hostMemory: number | undefined
 
 /**
- * Enough for large builds; they keep a command that runs wild from taking the machine. Processor time has no default:
- * on many cores a large build uses hours of it in minutes, and commands have a timeout.
+ * The default limits: enough for large builds, and low enough to protect the machine from a runaway command. Processor
+ * time has no default: on many cores a large build uses hours of it in minutes, and commands have a timeout.
  */
 export function defaultLimits(): Required<{ [L in Exclude<keyof ResourceLimits, 'cpuSeconds'>]: number }> {
-  // Looked up once: the system reads files to answer, and every session asks.
+  // Read once: the system reads files for this, and every session needs it.
   hostMemory ??= Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   return {
     memoryBytes: Math.floor(hostMemory * 0.75),

@@ -7,19 +7,20 @@ import { readProcess } from '../shell/process-table.js'
 import { type ControlGroup, type GroupUsage, killIn, usageIn } from './control-group.js'
 import { defaultLimits, type ResourceLimits } from './resource-limits.js'
 
-/** A service manager that starts commands in scopes: control groups that it creates, limits and removes. */
+/** A service manager (systemd) that starts commands in scopes: control groups that it creates, limits and removes. */
 export type ScopeManager = {
-  /** Options that select it, for `systemd-run` and `systemctl`. */
+  /** The options that select it, for `systemd-run` and `systemctl`. */
   readonly options: readonly string[]
-  /** Where its socket is, for the manager of a user. */
+  /** The directory of its socket, for the manager of a user. */
   readonly runtimeDir?: string | undefined
 }
 
 let answering: Promise<ScopeManager | undefined> | undefined
 
 /**
- * The service manager that holds commands to limits here: that of the machine for root, else that of the user. It must
- * prove it: a process is started in a scope, and the limits must be in the files of its group. Tried once per process.
+ * Returns the service manager that enforces limits here: that of the machine for root, otherwise that of the user. It
+ * is tested first: a process is started in a scope, and the limits must be in the files of its group. Tested once per
+ * process.
  */
 export function scopeManager(): Promise<ScopeManager | undefined> {
   answering ??= findManager()
@@ -27,7 +28,7 @@ export function scopeManager(): Promise<ScopeManager | undefined> {
 }
 
 async function findManager(): Promise<ScopeManager | undefined> {
-  // This directory is there exactly where systemd started the machine.
+  // This directory exists exactly if systemd started the machine.
   if (!existsSync('/run/systemd/system')) return undefined
   const user = process.getuid?.()
   const manager: ScopeManager =
@@ -39,7 +40,7 @@ async function findManager(): Promise<ScopeManager | undefined> {
 
 const resources = ['memory', 'processes', 'cpu'] as const
 
-/** Whether a process that is started in a scope is in a group of version 2 with the limits that were asked for. */
+/** Whether a process that is started in a scope is in a version 2 group with the requested limits. */
 async function doesHold(manager: ScopeManager): Promise<boolean> {
   const scope = createScope(manager, { memoryBytes: 2 ** 30, processes: 100 })
   const [file, ...args] = scope.start(['/bin/sh', '-c', 'echo started; read line'])
@@ -54,7 +55,7 @@ async function doesHold(manager: ScopeManager): Promise<boolean> {
       textIfReadable(`${directory}/pids.max`) === '100\n'
     )
   } catch {
-    // No such program, or no manager.
+    // The program or the manager does not exist.
     return false
   } finally {
     clearTimeout(timer)
@@ -99,7 +100,7 @@ export function createScope(
     usage() {
       const place = find()
       if (place !== undefined && existsSync(place)) last = usageIn({ version: 2, resources }, place)
-      // The manager removes an empty group at once, and says what ended it.
+      // The manager removes an empty group at once, and reports why it ended.
       else if (last.memoryKills === 0 && wasOutOfMemory(manager, unit)) last = { ...last, memoryKills: 1 }
       return last
     },
@@ -108,14 +109,14 @@ export function createScope(
       if (place !== undefined) killIn({ version: 2 }, place)
     },
     async remove() {
-      // A scope that failed is remembered until it is reset; of one that is over there is nothing to stop.
+      // systemd stores a failed scope until it is reset. For a scope that has ended, these commands do nothing.
       for (const verb of ['kill', 'reset-failed'])
         await systemctl(manager, [...(verb === 'kill' ? ['kill', '--signal=KILL'] : [verb]), unit])
     },
   }
 }
 
-/** Programs that a manager starts would pass these on; a command gets its own environment only. */
+/** `systemd-run` sets these variables; they are removed, because a command gets only its own environment. */
 const clean = ['/usr/bin/env', '-u', 'XDG_RUNTIME_DIR', '-u', 'INVOCATION_ID']
 
 function variables({ runtimeDir }: ScopeManager): string[] {
@@ -129,7 +130,7 @@ function words(
   const properties = ['MemoryAccounting=yes', 'TasksAccounting=yes', 'CPUAccounting=yes', 'TasksMax=infinity']
   if (memoryBytes !== undefined) {
     properties.push(`MemoryMax=${Math.trunc(memoryBytes)}`)
-    // A limit below the usual one holds for swap too.
+    // A limit below the default applies to swap too.
     if (memoryBytes < defaultLimits().memoryBytes) properties.push('MemorySwapMax=0')
   }
   if (processes !== undefined) properties.push(`TasksMax=${Math.trunc(processes)}`)

@@ -1,13 +1,17 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 export type AddressPolicy = {
-  /** Loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses are allowed. Metadata addresses never. */
+  /**
+   * Allows loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses. Metadata addresses are never
+   * allowed.
+   */
   readonly allowPrivate?: boolean | undefined
 }
 
 /**
- * Why this IP address may not be dialled, or undefined when it may. IPv4 is refused by list (IANA special-purpose
- * registry); IPv6 is allowed by list: only global unicast, less the parts of it that embed or tunnel other addresses.
+ * Returns why a connection to this IP address is refused, or undefined when it is allowed. IPv4 is refused by list
+ * (IANA special-purpose registry); IPv6 is allowed by list: only global unicast, except the parts of it that embed or
+ * tunnel other addresses.
  *
  * @example refuseAddress('10.0.0.1', {}) // 'is a private address'
  */
@@ -21,7 +25,7 @@ export function refuseAddress(ip: string, policy: AddressPolicy = {}): string | 
   return family === 'ipv4' || globalUnicast.check(ip, 'ipv6') ? undefined : 'is not a global unicast address'
 }
 
-/** Why this host name may not even be resolved. The name is compared without case and without trailing dots. */
+/** Returns why this host name is not even resolved. The name is compared without case and without trailing dots. */
 export function refuseName(host: string, policy: AddressPolicy = {}): string | undefined {
   const name = host.toLowerCase().replace(/\.+$/, '')
   if (name === '') return 'is empty'
@@ -53,9 +57,9 @@ type Range = {
   readonly ipv6: BlockList
 }
 
-// The first range that holds the address decides: metadata before private, loopback before IPv4-compatible. Some lie
-// outside every special range (168.63.129.16 is public space). Link-local stays refused with `allowPrivate`:
-// credentials services live there (169.254.170.2, 169.254.170.23).
+// The first range that contains the address decides: metadata before private, loopback before IPv4-compatible. Some
+// metadata addresses are outside every special range (168.63.129.16 is public space). Link-local stays refused with
+// `allowPrivate`: credential services use it (169.254.170.2, 169.254.170.23).
 const ranges: readonly Range[] = [
   range('is a cloud metadata service', false, [
     '169.254.169.254/32',
@@ -97,7 +101,8 @@ function range(why: string, isPrivate: boolean, cidrs: readonly string[]): Range
   return { why, private: isPrivate, ipv4: subnets(cidrs, 'ipv4'), ipv6: subnets(cidrs, 'ipv6') }
 }
 
-// A list per family: a BlockList lets IPv4 rules catch mapped IPv6 addresses, which would blur the reasons.
+// A list per family: in a shared BlockList, IPv4 rules also match mapped IPv6 addresses, which would give the wrong
+// reason.
 function subnets(cidrs: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
   for (const cidr of cidrs) {

@@ -2,13 +2,15 @@ import { parseHost } from '../../authority/host-pattern.js'
 import type { AddressPolicy } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/** Which private addresses may be reached: all, none (the default), or exactly these hosts, `host` or `host:port`. */
+/**
+ * The private addresses that can be reached: all, none (the default), or exactly these hosts, `host` or `host:port`.
+ */
 export type AllowPrivate = boolean | readonly string[]
 
 /**
- * Reads the option once and gives the policy for each destination. The host must be the very one that was named:
- * neither what is below it nor a name that leads to the same address. Throws `NetError` for an entry that is not a
- * host.
+ * Parses the option once and returns a function that returns the policy for each destination. The host must be exactly
+ * the one that was named: neither a name below it nor a name that resolves to the same address. Throws `NetError` for
+ * an entry that is not a host.
  *
  * @example
  * const policyFor = privateAccess(['search.lan:8888'])

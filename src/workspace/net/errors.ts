@@ -4,14 +4,14 @@ import { CapstanError, markErrorClass } from '../../tool/errors.js'
 export type NetErrorCode =
   /** The request itself is malformed: URL, method or headers. */
   | 'net_request_invalid'
-  /** The guard said no: scheme, host, address or redirect. */
+  /** The guard refused the request: scheme, host, address or redirect. */
   | 'net_refused'
   | 'net_unresolved'
   | 'net_unreachable'
   | 'net_tls'
   | 'net_timeout'
   | 'net_aborted'
-  /** The server answered, and the answer cannot be used: cut off, malformed, or in an encoding we do not read. */
+  /** The server's response cannot be used: truncated, malformed, or in an unsupported encoding. */
   | 'net_bad_response'
 
 /** Thrown when a request was refused or failed. `net_refused` is final: the same request is refused again. */

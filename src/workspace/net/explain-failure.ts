@@ -1,7 +1,7 @@
 import { messageOf } from '../../tool/errors.js'
 import { NetError, type NetErrorCode } from './errors.js'
 
-/** Turns what Node's client threw into words, without its stack and without addresses of this machine. */
+/** Converts an error of Node's client to a `NetError`, without its stack and without addresses of this machine. */
 export function explainFailure(thrown: unknown, url: string): NetError {
   if (thrown instanceof NetError) return thrown
   const host = URL.canParse(url) ? new URL(url).host : url.slice(0, 200)

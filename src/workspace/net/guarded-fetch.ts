@@ -14,25 +14,27 @@ import { startTimeLimit } from './time-limit.js'
 import type { Wire } from './wire.js'
 
 export type GuardedFetchOptions = {
-  /** The grant and the rules speak here, for every hop. */
+  /** Checks the grant and the rules, for every hop. */
   readonly permitHost: PermitHost
-  /** Loopback and private addresses may be reached, or those of the named hosts alone; metadata services never. */
+  /** Allows loopback and private addresses, or only those of the named hosts; metadata services are never allowed. */
   readonly allowPrivate?: AllowPrivate | undefined
   readonly maxRedirects?: number | undefined
-  /** The most a body may have, decoded; a request may ask for less, not for more. */
+  /** The maximum size of a decoded body, in bytes; a request can set a lower limit, not a higher one. */
   readonly maxBytes?: number | undefined
-  /** The most a fetch may take, redirects and body included; a request may ask for less, not for more. */
+  /**
+   * The maximum duration of a fetch, including redirects and body; a request can set a lower limit, not a higher one.
+   */
   readonly timeoutMs?: number | undefined
   readonly userAgent?: string | undefined
 }
 
-/** What tests replace to stand in for the internet on loopback; every check stays as it is in production. */
+/** What tests replace to simulate the internet on loopback; every check is the same as in production. */
 export type NetSeams = Wire & { readonly resolver?: Resolver }
 
 /**
- * HTTP for tools, held to hosts the grant names and to addresses of the public internet. Every hop of a redirect is
- * judged again, the checked address is the dialled one, and nothing ambient is used: no cookies, no stored credentials,
- * no proxy variables.
+ * HTTP for tools, limited to hosts that the grant names and to addresses of the public internet. Every hop of a
+ * redirect is checked again, connections go to the checked address, and nothing ambient is used: no cookies, no stored
+ * credentials, no proxy variables.
  *
  * @example
  * const net = createGuardedFetch({ permitHost: (host) => (host === 'example.com' ? undefined : 'not granted') })
@@ -118,7 +120,10 @@ function firstHop(request: NetRequest, userAgent: string): HopRequest {
   return { method, headers: checkHeaders(request.headers ?? {}, userAgent), body }
 }
 
-/** The body is decoded by now, so what described its encoding goes; cookies go because nothing here keeps any. */
+/**
+ * The body is already decoded, so the headers about its encoding are removed; cookies are removed because none are
+ * stored.
+ */
 function headersOf(response: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {}
   const encoded = response.headers['content-encoding'] !== undefined

@@ -13,21 +13,21 @@ import { sendOnce } from './send-once.js'
 export type GuardedStreamOptions = {
   readonly permitHost: PermitHost
   readonly allowPrivate?: AllowPrivate | undefined
-  /** The most that may come between two blank lines of an event stream, or in any other body. */
+  /** The maximum number of bytes between two blank lines of an event stream, or of any other body. */
   readonly maxBytes: number
   readonly userAgent?: string | undefined
 }
 
-/** `fetch` in the shape that libraries take, for conversations whose answers are streams without an end. */
+/** A `fetch` function for libraries, for protocols whose responses are streams without an end. */
 export type GuardedStream = {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
-  /** Closes connections that are kept for the next request. */
+  /** Closes connections that are kept open for the next request. */
   close(): void
 }
 
 /**
- * The guard of `createGuardedFetch` over answers that are read as they come. Redirects are not followed: the caller
- * sees them. Nothing is decoded, so an answer in an encoding is refused; it has no time limit of its own, only the
+ * Applies the checks of `createGuardedFetch` to responses that are read as they arrive. Redirects are not followed: the
+ * caller receives them. Nothing is decoded, so an encoded response is refused; there is no time limit, only the
  * caller's signal.
  */
 export function createGuardedStream(options: GuardedStreamOptions, seams: NetSeams = {}): GuardedStream {
@@ -62,7 +62,7 @@ export function createGuardedStream(options: GuardedStreamOptions, seams: NetSea
   }
 }
 
-/** A connection that was not used for this long is closed. */
+/** A connection that was idle for this long is closed. */
 const idleMs = 30_000
 
 function requestOf(
@@ -100,7 +100,7 @@ function responseOf(answer: IncomingMessage, url: URL, maxBytes: number): Respon
     headers.set(name, Array.isArray(value) ? value.join(', ') : value)
   }
   const status = answer.statusCode ?? 0
-  // Their bodies would be an error; there is none to read.
+  // `Response` does not accept a body for these statuses, and they have none.
   const empty = status === 204 || status === 205 || status === 304 || status < 200
   if (empty) answer.resume()
   const events = headers.get('content-type')?.startsWith('text/event-stream') === true
@@ -112,7 +112,7 @@ function responseOf(answer: IncomingMessage, url: URL, maxBytes: number): Respon
   return response
 }
 
-/** One event, or one other body, of bounded length. */
+/** Limits the length of each event, or of any other body. */
 function bounded(
   answer: IncomingMessage,
   url: URL,

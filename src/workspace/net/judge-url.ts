@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { type AddressPolicy, refuseAddress, refuseName } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/** Returns why a host may not be reached. The host is lower case, without trailing dot, IPv6 without brackets. */
+/** Returns why a host is refused. The host is lower case, without trailing dot, IPv6 without brackets. */
 export type PermitHost = (host: string, port: number) => string | undefined
 
-/** Where one hop goes: a URL that passed every check that needs no name resolution. */
+/** The destination of one hop: a URL that passed every check that needs no name resolution. */
 export type Destination = {
   readonly url: URL
   readonly host: string
@@ -16,7 +16,7 @@ export type Destination = {
 
 const maxUrlLength = 16_384
 
-/** Judges a URL by what the parser made of it, never by its text: `http://0x7f.1/` is `127.0.0.1` by then. */
+/** Judges a URL in its parsed form, never by its text: the parser turns `http://0x7f.1/` into `127.0.0.1`. */
 export function judgeUrl(
   text: string,
   permitHost: PermitHost,
@@ -40,7 +40,9 @@ export function judgeUrl(
   return { url, host, port, policy }
 }
 
-/** A URL for messages: without query, which may carry secrets or be endless, and without credentials. */
+/**
+ * Formats a URL for messages: without the query, which may contain secrets or be very long, and without credentials.
+ */
 export function show(url: URL): string {
   const text = `${url.protocol}//${url.host}${url.pathname}`
   return text.length > 200 ? `${text.slice(0, 200)}…` : text

@@ -6,13 +6,13 @@ export type Body = { readonly bytes: Uint8Array; readonly truncated: boolean }
 
 const emptyBody: Body = { bytes: new Uint8Array(0), truncated: false }
 
-// Compressed bytes past this over the cap cannot be an honest answer: they decode to nothing (empty gzip members, for
-// one).
+// More compressed bytes than the limit plus this cannot be a normal response: they decode to nothing (for example empty
+// gzip members).
 const wireSlack = 65_536
 
 /**
- * Reads and decodes a body up to `maxBytes` decoded bytes, then hangs up. The cap is counted after decompression, piece
- * by piece, so a compression bomb costs no more memory than an honest page.
+ * Reads and decodes a body up to `maxBytes` decoded bytes, then closes the connection. Bytes are counted after
+ * decompression, chunk by chunk, so a compression bomb needs no more memory than a normal page.
  */
 export async function readBody(response: IncomingMessage, method: string, maxBytes: number): Promise<Body> {
   if (method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304) return emptyBody
@@ -60,14 +60,15 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
   if (name === 'br') return zlib.createBrotliDecompress()
   if (name === 'deflate')
     return (await hasZlibHead(response)) ? zlib.createInflate() : zlib.createInflateRaw()
-  // Several layers as well: no honest server stacks them, and each layer multiplies what a small answer can cost.
+  // Several layers are refused too: normal servers do not use them, and each layer multiplies the cost of a small
+  // response.
   throw new NetError(
     'net_bad_response',
     `The answer is encoded as ${JSON.stringify(name)}, which is not read.`,
   )
 }
 
-// "deflate" means zlib by the standard, and bare deflate by some servers; the first byte distinguishes them.
+// "deflate" is zlib in the standard, but raw deflate on some servers; the first byte distinguishes them.
 async function hasZlibHead(response: IncomingMessage): Promise<boolean> {
   await new Promise<void>((resolve) => {
     response.once('readable', resolve)

@@ -11,11 +11,11 @@ export type HopRequest = {
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
 /**
- * Where an answer sends us, and with what: undefined when it is not a redirect. Pure; the new URL still has to be
- * judged.
+ * Returns the target and the request of a redirect; undefined when the response is not a redirect. Pure; the new URL
+ * still has to be checked.
  *
- * To another origin go no credentials and no body. A 307 or 308 that would carry a body there is refused rather than
- * sent empty, since the method would then act on nothing.
+ * Credentials and bodies are not sent to another origin. A 307 or 308 that would send a body there is refused rather
+ * than sent without it, because the method would then act on nothing.
  */
 export function followRedirect(
   from: URL,
@@ -57,7 +57,7 @@ function requestAfter(status: number, from: URL, to: URL, request: HopRequest): 
     : { method, headers: headersWithoutBody(headers), body: undefined }
 }
 
-// As the Fetch standard has it: 303 turns everything but HEAD into GET, 301 and 302 only POST, 307 and 308 nothing.
+// According to the Fetch standard: 303 turns everything but HEAD into GET, 301 and 302 only POST, 307 and 308 nothing.
 function methodAfter(status: number, method: string): string {
   if (status === 303) return method === 'HEAD' ? 'HEAD' : 'GET'
   return (status === 301 || status === 302) && method === 'POST' ? 'GET' : method

@@ -6,8 +6,8 @@ export type Headers = Readonly<Record<string, string>>
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-// They frame the message or name the destination; a caller who sets them could smuggle a second request or another
-// host.
+// These headers frame the message or name the destination; a caller that sets them could smuggle a second request or
+// another host.
 const ours = new Set([
   'connection',
   'content-length',
@@ -21,7 +21,8 @@ const ours = new Set([
   'upgrade',
 ])
 
-// What may follow a redirect to another origin. Any other header may be a credential (X-Api-Key), so it stays.
+// The headers that are sent after a redirect to another origin. Any other header may be a credential (X-Api-Key), so it
+// is dropped.
 const harmless = new Set(['accept', 'accept-language', 'user-agent'])
 
 export function checkMethod(method: string): string {
@@ -33,7 +34,7 @@ export function checkMethod(method: string): string {
   )
 }
 
-/** Lower-cased, validated headers of a request, with ours where the caller left them out. */
+/** Returns the validated headers of a request in lower case, with defaults for those that the caller omitted. */
 export function checkHeaders(given: Headers, userAgent: string): Headers {
   const headers: Record<string, string> = { accept: '*/*', 'user-agent': userAgent }
   for (const [name, value] of Object.entries(given)) {
@@ -49,7 +50,7 @@ export function checkHeaders(given: Headers, userAgent: string): Headers {
     }
     headers[lower] = value
   }
-  // After the caller's: only what we can decode, and count while decoding, may come back.
+  // Set after the caller's headers: only encodings that can be decoded and counted while decoding are accepted.
   headers['accept-encoding'] = 'gzip, deflate, br'
   return headers
 }

@@ -6,8 +6,8 @@ export type Address = { readonly address: string; readonly family: number }
 export type Resolver = (host: string) => Promise<readonly Address[]>
 
 /**
- * The addresses that may be dialled for a host. A name is resolved once, here, and every address it has must pass: a
- * name with one private address among public ones is refused, because it is not known which one a client picks.
+ * Returns the addresses that a host can be connected at. A name is resolved once, here, and all its addresses must
+ * pass: a name with one private address among public ones is refused, because it is not known which one a client uses.
  */
 export async function resolveChecked(
   host: string,
@@ -25,7 +25,7 @@ export async function resolveChecked(
   return addresses
 }
 
-/** The system's resolver, hosts file included. */
+/** The system's resolver, including the hosts file. */
 export const systemResolver: Resolver = async (host) => {
   const dns = await import('node:dns')
   return dns.promises.lookup(host, { all: true })

@@ -6,11 +6,11 @@ import type { Address } from './resolve.js'
 import type { Wire } from './wire.js'
 
 /**
- * One request and the head of its answer, over a connection of its own to one of the checked addresses.
+ * Sends one request and reads the head of its response, over a new connection to one of the checked addresses.
  *
- * Node's own client rather than a pooling one: a pool hands out connections by name, so a later request could ride on
- * one that other checks opened. Proxy variables of the environment are not read either: with a proxy the name would be
- * resolved again, by another process, after the check.
+ * Uses Node's own client rather than one with a pool: a pool selects connections by name, so a later request could use
+ * one that was opened under other checks. Proxy variables of the environment are not read either: with a proxy the name
+ * would be resolved again, by another process, after the check.
  */
 export async function sendOnce(
   { url, host, port }: Destination,
@@ -29,7 +29,7 @@ export async function sendOnce(
     autoSelectFamily: boolean
   } = {
     method,
-    // Node does not call `lookup` for a literal address; it connects to it as written, and it was checked as written.
+    // Node does not call `lookup` for a literal address; it connects to it as written, and that text was checked.
     host: literal ? (reached[0]?.address ?? host) : host,
     port,
     path: `${url.pathname}${url.search}`,
@@ -38,23 +38,23 @@ export async function sendOnce(
     autoSelectFamily: true,
     agent: (wire.agent as Agent | undefined) ?? false,
     signal,
-    // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment does not switch verification off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment does not disable verification.
     rejectUnauthorized: true,
     ...(wire.trustedCertificates === undefined ? {} : { ca: wire.trustedCertificates }),
-    // No SNI for literals; the certificate is then compared with the address.
+    // No SNI for literal addresses; the certificate is then compared with the address.
     servername: literal ? '' : host,
   }
   return new Promise<IncomingMessage>((resolve, reject) => {
     const request = client.request(options)
     request.on('response', (response) => resolve(response))
     request.on('error', reject)
-    // A 101 that was not asked for closes the connection without an error.
+    // A 101 that was not requested closes the connection without an error.
     request.on('close', () => reject(new Error('the connection was closed before an answer came')))
     request.end(body)
   })
 }
 
-/** A lookup that knows one answer: the addresses that were checked. */
+/** Returns a lookup function that always returns the checked addresses. */
 function pinned(addresses: readonly Address[]): LookupFunction {
   return (_host, options, callback) => {
     const first = addresses[0]

@@ -2,16 +2,19 @@ import { messageOf } from '../../tool/errors.js'
 import { NetError } from './errors.js'
 
 export type TimeLimit = {
-  /** Aborts when time is up or the caller gives up. */
+  /** Aborts when the time is over or the caller aborts. */
   readonly signal: AbortSignal
-  /** Settles with the work, or rejects as soon as the limit is met. Name resolution, for one, cannot be cancelled. */
+  /**
+   * Settles with the work, or rejects as soon as the limit is reached: name resolution, for example, cannot be
+   * cancelled.
+   */
   race<T>(work: Promise<T>): Promise<T>
-  /** Why it ended, once it has. */
+  /** Returns why it ended; undefined before that. */
   ended(): NetError | undefined
   stop(): void
 }
 
-/** One limit over the whole of a fetch, so that an answer of one byte a second does not outlive it. */
+/** One limit for a whole fetch, so that a response of one byte per second cannot exceed it. */
 export function startTimeLimit(timeoutMs: number, caller: AbortSignal | undefined): TimeLimit {
   const controller = new AbortController()
   let ended: NetError | undefined

@@ -3,13 +3,13 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { exclusively } from './exclusive.js'
 
-/** Changes a file of the user from its old text to a new one, while no other process changes it. */
+/** Replaces the text of a file of the user, while no other process changes it. */
 export async function changeFile(file: string, next: () => Promise<string>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await exclusively(file, async (assertMine) => replace(file, await next(), assertMine))
 }
 
-/** In one step, and for this user's eyes only. */
+/** Replaces the file in one step, readable only for this user. */
 async function replace(file: string, text: string, assertMine: () => Promise<void>): Promise<void> {
   const next = `${file}.${randomUUID()}.new`
   const handle = await open(next, 'wx', 0o600)

@@ -3,16 +3,19 @@ import { join } from 'node:path'
 import { changeFile } from './change-file.js'
 import { readIfThere } from './read-if-there.js'
 
-/** What the user has confirmed of the files that came with one workspace, by a digest of place and text. */
+/** The files of one workspace that the user has confirmed, as digests of path and text. */
 export interface Confirmations {
   /** The user's own directory for this workspace. */
   readonly directory: string
   all(): Promise<ReadonlySet<string>>
-  /** Takes only what is a digest. */
+  /** Accepts only a digest. */
   add(confirmation: string): Promise<void>
 }
 
-/** Kept in the user's directory, outside every workspace: nothing that comes with a workspace can confirm itself. */
+/**
+ * Opens the confirmations, which are saved in the user's directory, outside every workspace: no file of a workspace can
+ * confirm itself.
+ */
 export function openConfirmations({ root, userDir }: { root: string; userDir: string }): Confirmations {
   const directory = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
   const file = join(directory, 'confirmed')

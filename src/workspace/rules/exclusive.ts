@@ -4,16 +4,16 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readIfThere } from './read-if-there.js'
 
-/** How long the holder of a lock may take, and how long others wait. A rule file takes milliseconds. */
+/** How long a lock can be held, and how long others wait for it. Changing a rule file takes milliseconds. */
 export type LockTimes = { readonly staleAfterMs: number; readonly giveUpAfterMs: number }
 
 const usualTimes: LockTimes = { staleAfterMs: 10_000, giveUpAfterMs: 20_000 }
 
 /**
  * Runs work on a file exclusively: one after the other in this process, and with a lock file next to it against other
- * processes. A lock whose holder is gone, or too old, is taken over; the work must ask `assertMine` right before it
- * changes the file, since the lock of a process that slept may have been taken too. The directory of the file must
- * exist.
+ * processes. A lock that is too old, or whose holder has ended, is taken over; the work must call `assertMine` right
+ * before it changes the file, because another process may have taken over the lock of a process that was suspended. The
+ * directory of the file must exist.
  */
 export async function exclusively<Result>(
   file: string,
@@ -34,7 +34,7 @@ export async function exclusively<Result>(
 const queues = new Map<string, Promise<void>>()
 
 function nothing(): void {
-  // Whether the work before went well is for its own caller; the next in the queue only waits for its end.
+  // A failure of the previous work is reported to its own caller; the next in the queue only waits for its end.
 }
 
 async function withLock<Result>(
@@ -95,7 +95,10 @@ async function isStale(lock: string, staleAfterMs: number): Promise<boolean> {
   }
 }
 
-/** Only what this machine knows: a process of another one, or a lock that is not written yet, has to grow old. */
+/**
+ * Whether the holder of a lock has ended, as far as this machine can determine: a lock of another machine, or one that
+ * is not written yet, has to become too old.
+ */
 function isGone(content: string): boolean {
   const found = /^\{"pid":(\d{1,10}),"host":("(?:[^"\\]|\\.)*"),/.exec(content)
   if (found === null || found[2] !== JSON.stringify(hostname())) return false
@@ -107,14 +110,17 @@ function isGone(content: string): boolean {
   }
 }
 
-/** Two may find the same stale lock, and the slower must not remove the new lock of the faster: it is put back. */
+/**
+ * Two processes may find the same stale lock, and the slower one must not remove the new lock of the faster one: it is
+ * restored.
+ */
 async function takeAway(lock: string, staleAfterMs: number): Promise<void> {
   const aside = `${lock}.${randomUUID()}`
   try {
     await rename(lock, aside)
     if (!(await isStale(aside, staleAfterMs))) await link(aside, lock)
   } catch (error) {
-    // Someone else was faster, at the first step or at the second; then its holder finds out by `assertMine`.
+    // Another process was faster, at the first step or at the second; then its holder notices that in `assertMine`.
     if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error
   } finally {
     await rm(aside, { force: true })

@@ -3,13 +3,13 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The text of a file, or undefined where there is none. A link in place of the file, or of its directory, may be an
- * attack: it could lead to a file that was confirmed elsewhere. No more than `maxBytes` are ever read.
+ * Returns the text of a file, or undefined if it does not exist. A link in place of the file, or of its directory, may
+ * be an attack, because it could lead to a file that was confirmed elsewhere. Never reads more than `maxBytes`.
  */
 export async function readIfThere(file: string, maxBytes: number): Promise<string | undefined> {
   try {
     for (const part of [dirname(file), file]) {
-      // Without a trip to another thread: every session asks, and mostly nothing is there.
+      // Synchronous, without another thread: every session calls this, and usually the file does not exist.
       const stat = lstatSync(part, { throwIfNoEntry: false })
       if (stat === undefined) return undefined
       if (stat.isSymbolicLink()) throw new Error('it is a symbolic link')

@@ -114,16 +114,19 @@ export async function openRuleFiles({ root, userDir, isRemote }: RuleFilesOption
   }
 }
 
-/** Three bytes for each of the characters that a rule file may have. */
+/** Three bytes for each character that a rule file can have. */
 const maxFileBytes = 3 * 1_048_576
 
 function headerFor(root: string): string {
-  // The creator of an archive can name a directory with line breaks in it.
+  // The creator of an archive can put line breaks into the name of a directory.
   const project = isOneLine(root) ? root : 'one project'
   return `# Rules for ${project}. One a line: allow, ask or deny, then what.\n`
 }
 
-/** Every variable has a value here: whether a rule can be read must not depend on the session that adds it. */
+/**
+ * Returns a scope in which every variable has a value: whether a rule can be parsed must not depend on the session that
+ * adds it.
+ */
 function placeOf(root: string): Scope {
   return {
     variables: { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] },
@@ -131,7 +134,10 @@ function placeOf(root: string): Scope {
   }
 }
 
-/** The words of a rule may come from a model: the text is read again first, and must be the old rules and this one. */
+/**
+ * Returns the text with a rule added. The rule may come from a model: the new text is parsed, and must contain the old
+ * rules and this one.
+ */
 function withRule(text: string, rule: Rule, scope: Scope): string {
   if (rule.untrusted) throw new Error('a rule that is not confirmed does not belong there')
   const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])
@@ -146,7 +152,7 @@ function withRule(text: string, rule: Rule, scope: Scope): string {
   return next
 }
 
-/** The text without some rules and the lines about them. It is read again first, and must be the other rules. */
+/** Returns the text without some rules and their comments. The new text is parsed, and must contain the other rules. */
 function withoutRules(
   text: string,
   rules: readonly Rule[],
@@ -185,7 +191,7 @@ async function readRules<Read>(
   }
 }
 
-/** Changes the file from its old text to a new one, while no other process changes it. */
+/** Replaces the text of the file, while no other process changes it. */
 async function change(file: string, next: () => Promise<string>): Promise<void> {
   await changeFile(file, next).catch((cause: unknown) => {
     throw new RuleFileError(file, cause)

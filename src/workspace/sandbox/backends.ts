@@ -3,7 +3,7 @@ export type SandboxBackend = 'bubblewrap' | 'landlock' | 'seatbelt'
 
 export const sandboxBackends: readonly SandboxBackend[] = ['bubblewrap', 'landlock', 'seatbelt']
 
-/** Those of a system, in the order in which they are tried. */
+/** Returns the backends of a system, in the order in which they are tried. */
 export function backendsOf(platform: string): readonly SandboxBackend[] {
   if (platform === 'linux') return ['bubblewrap', 'landlock']
   return platform === 'darwin' ? ['seatbelt'] : []

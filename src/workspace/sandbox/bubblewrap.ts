@@ -3,7 +3,7 @@ import { isInside } from '../inside.js'
 import type { InsideUser } from './inside-user.js'
 import type { KernelFiles } from './kernel-files.js'
 
-/** What a sandbox lets a command see and change. All paths are real, absolute paths that exist on the host. */
+/** What a command in a sandbox can see and change. All paths are real, absolute paths that exist on the host. */
 export type SandboxProfile = {
   readonly cwd: string
   readonly user: InsideUser
@@ -14,23 +14,26 @@ export type SandboxProfile = {
   readonly home: string
   /** Directories that look empty inside, files that look like `/dev/null`. */
   readonly hidden: readonly PathOfKind[]
-  /** The workspace, and what else is shown although its surroundings are hidden. Of two for a path the later holds. */
+  /**
+   * The workspace, and other paths that are visible although their parent is hidden. For duplicate paths the later
+   * entry applies.
+   */
   readonly shown: readonly Shown[]
-  /** Places inside what is writable that are held, in this order: a directory before what is inside it. */
+  /** Paths inside writable directories that are protected, in this order: a directory before its content. */
   readonly pins: readonly Pin[]
-  /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
+  /** Paths that are hidden regardless of other entries: directories look empty, files look like `blankFile`. */
   readonly masked?: readonly PathOfKind[] | undefined
   /** Files that have other content inside: `source` is shown at `path`. */
   readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
-  /** An empty file that cannot be opened: a program notices that, and git does not take it for a change. */
+  /** An empty file that cannot be opened: a program gets an error, and git does not treat it as a change. */
   readonly blankFile: string
-  /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
+  /** Unix sockets of the host. A read-only mount does not prevent a process from connecting to them. */
   readonly sockets: readonly string[]
-  /** The only way to the network, when there is one: the proxy's socket, and the Node that relays to it. */
+  /** The only network access, if there is any: the socket of the proxy, and the Node binary that relays to it. */
   readonly network?: { readonly socket: string; readonly node: string } | undefined
-  /** The guard is the first program; bubblewrap reads it from a descriptor. */
+  /** Whether the guard is the first program; bubblewrap reads it from a descriptor. */
   readonly guarded?: boolean | undefined
-  /** Where a path of the host is seen inside; absent: at the same path. */
+  /** Maps a path of the host to its path inside; absent: the same path. */
   readonly inside?: ((path: string) => string) | undefined
 }
 
@@ -40,7 +43,7 @@ export type PathOfKind = { readonly kind: 'file' | 'directory'; readonly path: s
 
 export type Pin = {
   readonly path: string
-  /** `own-mount`: writable, but it cannot be renamed or removed. `read-only`: nor changed. */
+  /** `own-mount`: writable, but cannot be renamed or removed. `read-only`: cannot be changed either. */
   readonly how: 'own-mount' | 'read-only'
 }
 
@@ -51,9 +54,9 @@ export const insideNode = '/run/capstan/node'
 export const insideGuard = '/run/capstan/guard'
 
 /**
- * The arguments for bubblewrap up to and including `--`. Order matters, since later mounts cover earlier ones:
- * everything read-only, then what is hidden, then what is shown of it, then what is held inside that. What is hidden
- * inside something shown comes after it, and what is shown inside that again.
+ * Returns the arguments for bubblewrap up to and including `--`. Order matters, because later mounts cover earlier
+ * ones: first everything read-only, then hidden paths, then visible paths inside those, then protected paths inside the
+ * visible ones. A hidden path inside a visible one comes after it, and so does a visible path inside that.
  */
 export function bubblewrapArgs(profile: SandboxProfile): string[] {
   const inside = profile.inside ?? ((path: string) => path)
@@ -74,7 +77,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...profile.user.accounts.flatMap(({ file, shownAt }) => ['--ro-bind', file, shownAt]),
     ...['--bind', profile.tmp, insideTmp],
     ...hidden.filter((entry) => !within.includes(entry)).flatMap(hide),
-    // Hidden, and created again: the home of the command, and the ends of the proxy.
+    // `/run` is hidden and created again, with the home of the command and the sockets of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
     ...(profile.guarded === true ? guardArgs : []),
     ...waysThroughTmp(profile, inside),
@@ -96,22 +99,28 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
   ]
 }
 
-/** Where bubblewrap finds the seccomp filter. */
+/** The descriptor from which bubblewrap reads the seccomp filter. */
 export const seccompDescriptor = 3
-/** Where the guard reports what it refused. */
+/** The descriptor to which the guard reports what it refused. */
 export const reportDescriptor = 4
-/** Where bubblewrap finds the guard. Copied into the sandbox: the file on the host need not be executable. */
+/**
+ * The descriptor from which bubblewrap reads the guard. Copied into the sandbox: the file on the host need not be
+ * executable.
+ */
 export const guardDescriptor = 5
 
-/** As process 1 the guard cannot be killed from inside, and its end is the end of every process. */
+/** As process 1, the guard cannot be killed from inside, and when it ends, every other process ends. */
 const guardArgs = ['--perms', '0555', '--file', String(guardDescriptor), insideGuard, '--as-pid-1']
 
-/** What a sandbox has of its own in place of the host's. */
+/** Directories that a sandbox has its own version of. */
 const replaced = ['/tmp', '/run', '/dev', '/proc']
 
 export type Places = { readonly hidden: readonly string[]; readonly shown: readonly string[] }
 
-/** What decides whether a path is seen; without the entry itself, to ask whether hiding it is needed. */
+/**
+ * Returns the places that decide whether a path is visible; without the entry itself, to check whether it must be
+ * hidden.
+ */
 export function placesOf(
   { hidden, shown }: Pick<SandboxProfile, 'hidden' | 'shown'>,
   without?: PathOfKind,
@@ -122,7 +131,7 @@ export function placesOf(
   }
 }
 
-/** Whether the host's file at this path is seen inside: the innermost place around it decides. */
+/** Whether the host's file at this path is visible inside: the innermost place around it decides. */
 export function isVisible(path: string, { hidden, shown }: Places): boolean {
   return deepest(path, shown) >= deepest(path, hidden)
 }
@@ -132,16 +141,16 @@ function deepest(path: string, around: readonly string[]): number {
 }
 
 /**
- * The directories directly below `/tmp` that lead to something shown, now or (where it is hidden) in a later command.
- * `/tmp` is kept from command to command, and a process that replaced one of them by a link would decide where the next
- * command's mounts are made: so they are new each time.
+ * Returns the directories directly below `/tmp` that lead to a visible path, now or (if it is hidden) in a later
+ * command. `/tmp` persists between commands, and a process that replaced one of them by a link would control where the
+ * next command's mounts are created: therefore they are created again each time.
  */
 function waysThroughTmp({ shown, hidden }: SandboxProfile, inside: (path: string) => string): string[] {
   const places = shown.map(({ path }) => inside(path))
   const bases = hidden.flatMap(({ kind, path }) => (kind === 'directory' ? [`${path}/`] : [path]))
   const ways = [...places, ...bases].flatMap((path) => /^(\/tmp\/[^/]+)\//.exec(path)?.[1] ?? [])
   const fresh = [...new Set(ways)].filter((way) => !places.includes(way))
-  // Those further down are made with them, and take no writes either.
+  // Directories further down are created with them, and are not writable either.
   const below = places.flatMap((path) =>
     directoriesBetween(
       fresh.find((way) => isBelow(way, path)),
@@ -162,10 +171,10 @@ function directoriesBetween(top: string | undefined, path: string): string[] {
 /** The options for namespaces and privileges of every command. */
 export const isolation = [
   '--unshare-all',
-  // Named although `all` has it: `all` only tries, and without it the next line would not hold.
+  // Explicit although `all` includes it: `all` only tries, and without it the next line would have no effect.
   '--unshare-user',
   '--disable-userns',
-  // Root keeps every capability otherwise, and could mount the host's disk writable again.
+  // Otherwise root keeps every capability, and could mount the host's disk writable again.
   '--cap-drop',
   'ALL',
   '--new-session',
@@ -173,9 +182,9 @@ export const isolation = [
 ]
 
 /**
- * Takes no writes that would silently be lost, by its permissions: a read-only mount would be one more step for each.
- * It lives in memory, so it is small in case its owner opens it; what is meant for writing, `/tmp` and the home, is on
- * disk.
+ * Returns the options for an empty directory. Its permissions refuse writes, which would silently be lost; a read-only
+ * mount would need one more step for each directory. It is in memory, so its size is limited in case its owner changes
+ * the permissions; the writable directories, `/tmp` and the home, are on disk.
  */
 function emptyDirectory(path: string): string[] {
   return ['--perms', '0555', '--size', '1048576', '--tmpfs', path]

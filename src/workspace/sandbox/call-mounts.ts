@@ -13,7 +13,7 @@ export type MountOptions = {
   readonly scratch?: (() => string | undefined) | undefined
 }
 
-/** What one command sees and may change: the workspace, or the part of it that was granted to the call. */
+/** Returns what one command sees and can change: the workspace, or the part of it that was granted to the call. */
 export function mountsOf(
   options: MountOptions,
   call: CallConfinement | undefined,
@@ -22,7 +22,7 @@ export function mountsOf(
   const { roots } = options
   const granted = grantedDirectories(roots, call)
   const mayWrite = (path: string): boolean => granted.some((directory) => isInside(directory, path))
-  // A repository elsewhere is written to by commits in its worktree: it goes with the worktree's `.git`.
+  // Commits in a worktree write to its repository elsewhere: the repository is writable if the worktree's `.git` is.
   const repositories = protection.repositories.filter(({ worktree }) => mayWrite(worktree))
   const opened = [...granted, ...repositories.map(({ directory }) => directory)]
   const scratch = options.scratch?.()
@@ -33,7 +33,7 @@ export function mountsOf(
       ...as('writable', [...(options.writable ?? []), ...opened]),
       ...as('writable', scratch !== undefined && isRealDirectory(scratch) ? [scratch] : []),
     ],
-    // Being writable is what makes a mount of its own more than read-only: not for a call that may not write there.
+    // An own mount would be writable: it becomes read-only for a call that cannot write there.
     pins: protection.pins.map((pin) =>
       pin.how === 'own-mount' && !opened.some((directory) => isInside(directory, pin.path))
         ? { ...pin, how: 'read-only' }
@@ -42,7 +42,7 @@ export function mountsOf(
   }
 }
 
-/** The directories of the workspace that a command may write to. */
+/** Returns the directories of the workspace that a command can write to. */
 export function grantedDirectories(
   roots: readonly string[],
   call: CallConfinement | undefined,
@@ -50,7 +50,7 @@ export function grantedDirectories(
   return call?.writable?.filter((path) => isGrantable(path, roots)) ?? roots
 }
 
-/** What is to be hidden, where it is there; nothing inside something that is hidden whole. */
+/** Returns the paths to hide that exist, without those inside a directory that is hidden as a whole. */
 export function maskedPaths(paths: readonly string[] = []): PathOfKind[] {
   const found = new Map<string, PathOfKind>()
   for (const given of paths) {
@@ -69,7 +69,7 @@ function as(how: Shown['how'], paths: readonly string[]): Shown[] {
   return paths.map((path) => ({ path, how }))
 }
 
-/** Never more than the workspace, even if a command replaced the path by a link since the grant was read. */
+/** Never allows more than the workspace, even if a command replaced the path by a link since the grant was read. */
 function isGrantable(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(root, path)) && isRealDirectory(path)
 }

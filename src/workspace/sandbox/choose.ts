@@ -53,24 +53,24 @@ export type SandboxOptions = {
 
 export type Choice = {
   readonly mode: SandboxMode
-  /** The workspace; the first is where commands run. */
+  /** The directories of the workspace; commands run in the first. */
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   readonly directory: string
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   readonly limits: ResourceLimits
-  /** With the mode `off`: commands have the environment of the user. */
+  /** With the mode `off`: whether commands have the environment of the user. */
   readonly asUser?: boolean | undefined
   readonly options: SandboxOptions
   readonly onNotice?: ((text: string) => void) | undefined
 }
 
-/** Decides once per shell what confines its commands; a command never changes it (SEC-138). */
+/** Decides once per shell how its commands are confined; a command never changes it (SEC-138). */
 export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   const { env, path, limits, roots, ledger, directory, options } = choice
   if (choice.mode === 'off') return unconfined({ env, path, limits, asUser: choice.asUser })
-  // The ledger says which processes to kill: not for the eyes or hands of a command.
+  // The ledger lists the processes to kill: a command must neither read nor change it.
   const own = [ledger.directory, ...(await madeBase(options.scratchBase))]
   for (const root of roots) {
     await checkRoot(root)
@@ -107,8 +107,8 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
 
 async function madeBase(base: string | undefined): Promise<string[]> {
   if (base === undefined) return []
-  // Where it cannot be created there is nothing to hide; a caller that wants a scratch directory gets an error that
-  // says why.
+  // If it cannot be created, there is nothing to hide; a caller that needs a scratch directory gets an error with the
+  // reason.
   const made = mkdir(base, { recursive: true, mode: 0o700 }).then(() => realpath(base))
   return made.then(
     (path) => [path],

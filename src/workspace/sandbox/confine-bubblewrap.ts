@@ -36,11 +36,11 @@ import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = SandboxShell & {
   readonly bwrap: string
-  /** Keeps missing names from being made, where it works; without it placeholders are made in the workspace. */
+  /** Prevents the creation of missing names, where it works; without it, placeholders are created in the workspace. */
   readonly guard: Uint8Array | undefined
 }
 
-/** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
+/** Runs each command in separate namespaces, with the machine read-only and its secrets hidden. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   const own = ownFiles(options)
@@ -77,7 +77,7 @@ type OwnFiles = {
   readonly guard: string | undefined
 }
 
-/** What was made for one command. */
+/** What was created for one command. */
 type Held = {
   readonly protection: Protection
   readonly covers: Covers
@@ -85,7 +85,7 @@ type Held = {
   readonly guarded: GuardedGit | undefined
 }
 
-/** What every sandbox of a shell is built with, written once. */
+/** Writes the files that every sandbox of a shell needs, once. */
 function ownFiles({ directory, guard }: BubblewrapOptions): OwnFiles {
   const filter = join(directory, 'seccomp')
   const bytes = seccompFilter()
@@ -108,7 +108,7 @@ function plan(
   { protection, covers, proxy, guarded }: Held,
 ): ConfinedLaunch {
   if (protection.ignored.length > 0) describeGit(command.home, protection.ignored)
-  // From here to the start without a pause, so that little can change of what is looked at.
+  // No `await` from here to the start, so that little can change after it was checked.
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
   const inside = insidePath(options)
@@ -123,7 +123,7 @@ function plan(
     masked: [...masked, ...(guarded?.masked ?? []).filter(({ path }) => isVisible(path, places))],
     replaced: guarded?.replaced.filter(({ path }) => isVisible(path, places)),
     blankFile: own.blankFile,
-    // A socket inside a hidden directory is gone already, unless that part of it is shown again.
+    // A socket inside a hidden directory is already hidden, unless that part of it is visible again.
     sockets: covers.sockets.filter(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
@@ -140,7 +140,7 @@ function plan(
     options.limits,
     {
       streams: command.streams,
-      // Its user namespace has no other processes.
+      // The user namespace contains no other processes.
       userProcesses: options.limits.processes,
     },
   )
@@ -168,7 +168,7 @@ function plan(
   return {
     file: '/bin/sh',
     args: [...start, options.bwrap, ...args, ...argv],
-    // bubblewrap goes to the command's directory itself, once it is mounted.
+    // bubblewrap changes to the command's directory itself, after it is mounted.
     cwd: '/',
     // The whole environment of bubblewrap, not only of the command: it can be read in /proc/1/environ inside (SEC-112).
     env: childEnvironment({
@@ -198,7 +198,7 @@ function plan(
   }
 }
 
-/** Where a command sees a path of the host. */
+/** Returns a function that maps a path of the host to the path that a command sees. */
 function insidePath({ roots: [root], shownAt }: BubblewrapOptions): (path: string) => string {
   if (shownAt === undefined) return (path) => path
   return (path) => (isInside(root, path) ? `${shownAt}${path.slice(root.length)}` : path)
@@ -213,8 +213,8 @@ type GuardedGit = {
 }
 
 /**
- * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot
- * read it cannot start, in submodules too, where git takes no settings from its environment.
+ * Replaces the configuration of each repository by one with harmless settings only, and hides hooks. Git cannot start
+ * what it cannot read, also in submodules, where git ignores settings from its environment.
  */
 async function guardGit(
   options: BubblewrapOptions,
@@ -242,10 +242,10 @@ async function guardGit(
   }
 }
 
-/** Without this `git add .` would add the placeholders. It is where git looks for what a user ignores everywhere. */
+/** Writes git's global ignore file. Without it `git add .` would add the placeholders. */
 function describeGit(home: string, ignored: readonly string[]): void {
   const directory = join(home, '.config', 'git')
-  // Small and at once: by way of the thread pool it would take ten times as long.
+  // The file is small, so it is written synchronously: the thread pool would take ten times as long.
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, 'ignore'), ignored.map((line) => `${line}\n`).join(''))
 }

@@ -8,11 +8,11 @@ import { mountlessConfinement } from './mountless.js'
 
 export type LandlockOptions = SandboxShell & { readonly guard: Uint8Array }
 
-/** Each command under the guard, which confines it with Landlock and a system call filter. */
+/** Runs each command under the guard, which confines it with Landlock and a system call filter. */
 export function landlockConfinement(options: LandlockOptions): Confinement {
   const { directory } = options
   const program = placeGuard(options.guard, directory)
-  // Each command that needs the program gets the error.
+  // The error is reported by each command that needs the program.
   program.catch(() => undefined)
   return mountlessConfinement(options, {
     name: 'landlock',

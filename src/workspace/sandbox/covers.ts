@@ -7,22 +7,22 @@ import { hardLinks, linkedFiles } from './hard-links.js'
 import { hostSockets, socketsOfCommands } from './host-sockets.js'
 import { indexTree, type TreeIndex } from './tree-index.js'
 
-/** Places that one command must not reach although they lie in what it sees. */
+/** Paths that one command must not access although they are inside a visible directory. */
 export type Covers = {
   readonly masked: readonly PathOfKind[]
   readonly sockets: readonly string[]
 }
 
 export type CoversOptions = {
-  /** The directories that are searched by file type: what commands see in addition to the system. */
+  /** The directories that are searched by file type: those that commands see in addition to the system. */
   readonly trees: readonly string[]
   readonly ledger: Ledger
 }
 
-/** bubblewrap takes 9000 arguments, and each mount makes the next one slower. */
+/** bubblewrap accepts 9000 arguments, and each mount makes the next one slower. */
 const maxCovers = 1000
 
-/** Looks before each command for files that rules deny and for sockets of the host. */
+/** Before each command, finds the files that rules deny and the sockets of the host. */
 export function findCovers({
   trees,
   ledger,
@@ -42,7 +42,7 @@ export function findCovers({
     const found = await Promise.all(places.map((place) => indexOf(place)(unreadable)))
     const outside = (unreadable?.outside ?? []).filter((place) => unreadable?.denies(place) === true)
     const denied = [...(call?.masked ?? []), ...outside, ...found.flatMap((each) => each.denied)]
-    // Not what is denied outside: that may be a whole home directory.
+    // Not the denied paths outside: those can be a whole home directory.
     const hidden = found.slice(0, trees.length).flatMap((each) => each.denied)
     const linked = await linkedInside(hidden)
     const masked = maskedPaths([...denied, ...(await otherNames([...denied, ...linked]))])

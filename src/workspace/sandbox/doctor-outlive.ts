@@ -11,7 +11,7 @@ import type { DoctorCheck } from './doctor-trap.js'
 
 const check = 'processes without a sandbox'
 
-/** Tries to outlive a command that no sandbox holds: double fork, own session, no environment, no output. */
+/** Tries to outlive a command that is not in a sandbox: double fork, own session, no environment, no output. */
 export async function tryToOutlive(): Promise<DoctorCheck> {
   const host = newHostMark()
   if (host === undefined) {
@@ -33,7 +33,7 @@ export async function tryToOutlive(): Promise<DoctorCheck> {
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   await once(child, 'exit')
-  // On a busy machine a killed process waits for its turn to end, so the limit is long.
+  // On a busy machine a killed process can take long to end, so the limit is high.
   await endRun({ token: newToken(), mark, leader, contained: false }, { graceMs: 0, killMs: 60_000 })
   const left = new ProcessSnapshot().entries.filter((entry) =>
     textIfReadable(`/proc/${entry.pid}/cmdline`)?.includes(word),

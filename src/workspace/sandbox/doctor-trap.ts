@@ -27,7 +27,10 @@ export type DoctorCheck = {
   readonly unproven?: true | undefined
 }
 
-/** A world to break out of: canaries outside, listeners on the host, and a script that goes for all of them. */
+/**
+ * The environment of an escape attempt: canaries outside, listeners on the host, and a script that tries to reach all
+ * of them.
+ */
 export type Trap = {
   readonly root: string
   readonly tmp: string
@@ -35,15 +38,18 @@ export type Trap = {
   readonly script: string
   /** Files that a rule would deny; the script tries to read them. */
   readonly unreadable: UnreadablePaths
-  /** Judges by what happened to the host where that can be seen, and else by what the script could see. */
+  /** Judges by the effects on the host where they can be observed, otherwise by the output of the script. */
   judge(output: string, survivors: number): Promise<DoctorCheck[]>
   close(): Promise<void>
 }
 
 export type TrapOptions = {
-  /** Commands must not be able to make a repository anywhere. Without a guard one is found when it is there. */
+  /**
+   * Whether commands must not be able to create a repository anywhere. Without a guard, a repository is only detected
+   * after it was created.
+   */
   readonly guarded: boolean
-  /** Commands have mounts, processes, a network and a user of their own. */
+  /** Whether commands have separate mounts, processes, network and user. */
   readonly namespaces: boolean
 }
 
@@ -56,7 +62,7 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     await mkdir(directory, { recursive: true })
   await writeFile(join(git, 'config'), '[core]\n')
   await writeFile(join(place, 'secret'), secret)
-  // Readable for all: only the sandbox is to keep it from the command.
+  // Readable for all: only the sandbox must prevent the command from reading it.
   await chmod(join(place, 'secret'), 0o644)
   await utimes(join(place, 'secret'), canaryTime, canaryTime)
   const bystander = await startBystander()
@@ -104,13 +110,13 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
       bystander.kill('SIGKILL')
       for (const server of [tcp, unixOutside, unixInside, unixRenamed, unixAbstract]) server.close()
       udp.close()
-      // There only if the sandbox did not hold.
+      // These exist only if the sandbox failed.
       for (const path of outside.filter((each) => existsSync(each))) await rm(path, { force: true })
     },
   }
 }
 
-/** Names of the fixed list, which a host may well have too. */
+/** Names of the fixed list, which the host's environment can contain too. */
 const expected = new Set(
   'PATH HOME TMPDIR LANG TERM PWD SHLVL _ PAGER GIT_PAGER GIT_EDITOR GIT_ASKPASS SSH_ASKPASS GIT_TERMINAL_PROMPT GIT_CONFIG_NOSYSTEM DEBIAN_FRONTEND CAPSTAN_RUN_ID OLDPWD'.split(
     ' ',
@@ -120,7 +126,7 @@ const expected = new Set(
 /** The date of the canary file. */
 const canaryTime = 1_000_000_000
 
-/** A process of the host that the script goes for. */
+/** Starts a process of the host that the script attacks. */
 async function startBystander(): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', 'exec sleep 600'], { cwd: '/', env: {}, stdio: 'ignore' })
   await once(child, 'spawn')
@@ -206,7 +212,7 @@ function judge({
     ...(niceOf(bystander.pid ?? -1) === 19 ? ['a priority was changed'] : []),
     ...saw('traced', 'process-read', 'process-write'),
   ]
-  /** What only Perl can try. */
+  /** Checks that need Perl. */
   const withPerl = (name: string, bad: readonly string[], good: string): DoctorCheck =>
     said.includes('no-perl') && bad.length === 0
       ? apart(name, 'Perl is not installed, which is used to try')
@@ -250,8 +256,8 @@ function judge({
       'nothing can be reached',
     ),
     check('network UDP', reached.udp > 0 ? ['a datagram arrived'] : [], 'nothing can be reached'),
-    // Without an interface and a route there is no way out, for names neither: nothing has to be sent to strangers to
-    // see that.
+    // Without an interface and a route nothing can be reached, name servers included: no packet has to be sent to the
+    // internet to verify that.
     namespaces
       ? check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out')
       : apart(
@@ -278,7 +284,7 @@ function judge({
       'host Unix sockets',
       [
         ...saw('socket-connected'),
-        // Without mounts they can be seen.
+        // Without mounts, the sockets are visible.
         ...(namespaces ? saw('socket-in-workspace', 'socket-outside', 'socket-place') : []),
         ...(reached.unix > 0 ? ['a connection arrived'] : []),
       ],

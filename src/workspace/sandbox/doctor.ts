@@ -97,7 +97,7 @@ async function prove(backend: SandboxBackend, options: DetectOptions): Promise<S
   }
 }
 
-/** The confinement of a shell by a sandbox that was found. */
+/** Creates the confinement of a shell with a sandbox that was detected. */
 export async function confinementBy(found: WorkingSandbox, shell: SandboxShell): Promise<Confinement> {
   if (found.kind === 'seatbelt') return seatbeltConfinement({ ...shell, program: found.path })
   const guard = await guardProgram()
@@ -154,7 +154,7 @@ async function runTrap(
   token: string,
   place: string,
 ): Promise<{ output: string; survivors: number }> {
-  // As a host has it that inherited a descriptor without being closed on exec.
+  // Simulates a host that inherited a descriptor without the close-on-exec flag.
   const inherited = openSync(join(place, 'secret'), 'r')
   const started = startedSinceBoot()
   const child = spawn(plan.file, plan.args, {
@@ -177,8 +177,8 @@ async function runTrap(
       child.once('error', reject)
       child.once('close', () => resolve())
     })
-    // The kernel clears a dead namespace within moments, or within seconds on a busy machine. What is there after those
-    // was not in it.
+    // The kernel clears a dead namespace within moments, or within seconds on a busy machine. A process that remains
+    // after that was not in the namespace.
     for (let pause = 10; pause < 2_500 && findMembers(trace).length > 0; pause *= 2) {
       await new Promise((resolve) => setTimeout(resolve, pause))
     }

@@ -2,15 +2,15 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { keyctlNumber } from './seccomp.js'
 
-/** The content of files that no command may read. */
+/** The content of files that no command can read. */
 export const secret = 'capstan-canary-5f1c'
 export const deniedName = 'denied.secret'
 
 export type Targets = {
   readonly place: string
-  /** The name of a socket that is in no directory. Node 20 fills it up with zeros, later ones do not. */
+  /** The name of an abstract socket. Node 20 pads it with zeros, later versions do not. */
   readonly abstract: string
-  /** The number of a process of the host. */
+  /** The ID of a process of the host. */
   readonly bystander: number
   readonly outside: readonly string[]
   /** Files and directories that only root can read. */
@@ -21,9 +21,9 @@ export type Targets = {
 }
 
 /**
- * Each line reports one thing that could be done or seen; silence is what we want. On a machine whose sandbox does not
- * hold, all of this happens to the host: so nothing here may do harm or stay, and nothing but its own directory is
- * mounted over. Files are removed by `close`, the process ends by itself.
+ * Each line reports one thing that could be done or read; no output is the expected result. On a machine whose sandbox
+ * fails, all of this affects the host: therefore nothing here causes damage or remains, and mounts only cover its own
+ * directory. `close` removes the files, and the process ends by itself.
  */
 export function escapeScript({
   place,
@@ -112,7 +112,7 @@ echo finished
 `
 }
 
-/** Parts of the shell itself, because every process that runs a command waits for this script once. */
+/** Uses shell built-ins, because every host process that runs commands waits for this script once. */
 const functions = `has_bytes() { local byte; IFS= read -r -d '' -n 1 byte < "$1"; }
 shopt -s nullglob dotglob
 has_entries() { set -- "$1"/*; [ $# -gt 0 ]; }
@@ -124,7 +124,7 @@ at_most_one() {
 }
 says() { [[ $'\\n'$status$'\\n' =~ $'\\n'$1:[[:space:]]*$2$'\\n' ]]; }`
 
-/** What a process of one user can do to another of the same user. Inside a pid namespace the number is free. */
+/** What a process can do to another process of the same user. Inside a pid namespace the number is not used. */
 function attacks(pid: number): string {
   return `kill -TERM ${pid}; kill -KILL ${pid}; prlimit --pid ${pid} --nofile=77:77; renice -n 19 -p ${pid}
 perl -e 'exit(syscall(${ptraceNumber}, 16, ${pid}, 0, 0) < 0 ? 1 : 0)' && echo "traced"
@@ -133,9 +133,9 @@ for f in environ maps; do has_bytes /proc/${pid}/$f && echo "process-read"; done
 }
 
 /**
- * System calls of x64 that no command needs, by number. Strings are copied: Perl passes no constants. In this order: a
- * file that runs as its owner, input for a terminal, mounts by descriptors, a file by its handle, sockets below IP, a
- * trace of process 1, a call of the x32 table.
+ * System calls of x64 that no command needs, by number. Strings are copied, because Perl cannot pass constants. In this
+ * order: a file that runs as its owner, input for a terminal, mounts by descriptors, a file by its handle, sockets
+ * below IP, a trace of process 1, a call of the x32 table.
  */
 const callAttempts = `my ($new, $root, $fs, $handle, $id) = ("as-owner-new", "/", "tmpfs", pack("Ll", 128, 0) . "\\0" x 128, "\\0" x 8);
 syscall(85, $new, 06755);
@@ -148,7 +148,10 @@ print "other-calls\\n" if syscall(0x40000000 + 39) > 0`
 
 const isArm = process.arch === 'arm64'
 const ptraceNumber = isArm ? 117 : 101
-/** Calls that no command needs and that have broken kernels: all are refused, whatever their arguments are. */
+/**
+ * System calls that no command needs and that have had kernel vulnerabilities: all are refused, whatever their
+ * arguments are.
+ */
 const kernelCalls = {
   bpf: isArm ? 280 : 321,
   perf_event_open: isArm ? 241 : 298,
@@ -161,7 +164,7 @@ const kernelCalls = {
   finit_module: isArm ? 273 : 313,
 } as const
 
-/** Opened for writing, never written: a machine whose sandbox does not hold must not be changed. */
+/** Opened for writing, but never written: a machine whose sandbox fails must not be changed. */
 const kernelSettings = [
   '/proc/sys/kernel/core_pattern',
   '/proc/sys/kernel/modprobe',

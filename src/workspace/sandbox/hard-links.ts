@@ -6,15 +6,15 @@ import { type Listed, treeWalk } from '../tree-walk.js'
 import { TreeTooLargeError } from './errors.js'
 import { maxDirectories, settledMs } from './tree-index.js'
 
-/** Finds the other names of files in some directory trees. */
+/** Finds the other names of files in a list of directory trees. */
 export type HardLinks = (files: readonly string[]) => Promise<string[]>
 
 const sliceMs = 8
 
 /**
- * A mount covers a name, not a file: a file that is to be hidden must be covered under all its names. Looks at every
- * file, so it looks only when there is a file with several names, and again only when one of these files changed.
- * (Making or renaming a link changes the file's own change time.)
+ * A mount covers a name, not a file: a file that must be hidden has to be covered under all its names. The search reads
+ * every file, so it runs only if there is a file with several names, and again only if one of these files changed.
+ * (Creating or renaming a link changes the file's `ctime`.)
  */
 export function hardLinks(roots: readonly string[]): HardLinks {
   let known: { readonly key: string; readonly names: string[] } | undefined
@@ -54,8 +54,9 @@ async function namesOf(wanted: ReadonlyMap<string, unknown>, roots: readonly str
 }
 
 /**
- * Finds the files with several names in directories that are hidden whole. Commands cannot link what is hidden from
- * them. A link that another program makes to a file in there is seen after the next change of the file's directory.
+ * Finds the files with several names in directories that are hidden as a whole. Commands cannot link files that are
+ * hidden from them. A link that another program creates to such a file is found after the next change of the file's
+ * directory.
  */
 export function linkedFiles(): (directories: readonly string[]) => Promise<string[]> {
   const walks = new Map<string, () => Promise<ReadonlyMap<string, Linked>>>()

@@ -6,8 +6,8 @@ import type { PathOfKind } from './bubblewrap.js'
 import { SandboxRootError } from './errors.js'
 
 /**
- * Where a machine keeps what is private to people and services, and the sockets of its daemons. Some of it is readable
- * for root only, but the host may be root.
+ * Paths with private data of users and services, and the sockets of daemons. Some of it is readable for root only, but
+ * the host may run as root.
  */
 const privatePlaces = [
   '/home',
@@ -37,22 +37,25 @@ const privatePlaces = [
   '/sys/fs/pstore',
 ]
 
-/** What is hidden from every command: the private places that exist, the home of the user, and what the host adds. */
+/**
+ * Returns the paths that are hidden from every command: the private paths that exist, the home of the user, and those
+ * that the host adds.
+ */
 export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
   const hidden = new Map<string, PathOfKind>()
   for (const place of [...privatePlaces, ...homes(), ...extra]) {
     const path = await realpath(place).catch(() => undefined)
     const stat = path === undefined ? undefined : statOf(path)
     if (path === undefined || stat === undefined || path === '/' || path === '/tmp') continue
-    // What the host itself cannot read needs no mount.
+    // A file that the host itself cannot read needs no mount.
     if (!stat.isDirectory() && !(await isReadable(path))) continue
     hidden.set(path, { kind: stat.isDirectory() ? 'directory' : 'file', path })
   }
-  // Also those inside others: a workspace may be between the two.
+  // Includes paths inside others: a workspace can be between the two.
   return [...hidden.values()]
 }
 
-/** Refuses a workspace that is, or holds, a place the sandbox must hide (SEC-130). */
+/** Refuses a workspace that is or contains a path that the sandbox must hide (SEC-130). */
 export async function checkRoot(root: string): Promise<void> {
   if (root === '/') throw new SandboxRootError(root, 'it is the whole machine')
   if (/[\n\0]/.test(root)) throw new SandboxRootError(JSON.stringify(root), 'its name holds a line break')

@@ -8,13 +8,13 @@ import type { Choice, SandboxOptions } from './choose.js'
 import { refusedPaths } from './guard/guard.js'
 import { type Protection, protect, protectedNames } from './protected-paths.js'
 
-/** What holds for all commands of a shell in a sandbox. */
+/** The settings for all commands of a shell in a sandbox. */
 export type SandboxShell = Pick<Choice, 'roots' | 'directory' | 'ledger' | 'env' | 'path' | 'limits'> &
   Pick<SandboxOptions, 'readOnly' | 'writable' | 'scratch' | 'protect' | 'shownAt' | 'network'> & {
     readonly hidden: readonly PathOfKind[]
   }
 
-/** Without the places outside the workspace that no command sees anyway. */
+/** Removes the paths outside the workspace that no command sees anyway. */
 export function visiblePart(
   call: CallConfinement | undefined,
   hidden: readonly PathOfKind[],
@@ -26,7 +26,9 @@ export function visiblePart(
   return { ...call, unreadable: { ...call.unreadable, outside } }
 }
 
-/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
+/**
+ * Protects existing paths; at the end, after the placeholders were removed, what the command created is checked too.
+ */
 export async function watchedProtection(
   {
     roots,
@@ -34,7 +36,9 @@ export async function watchedProtection(
     guarded,
     protect: further = [],
   }: Pick<SandboxShell, 'roots' | 'ledger' | 'protect'> & {
-    /** Missing names are kept from being made. Otherwise placeholders are made in the workspace. */
+    /**
+     * Whether the guard prevents the creation of missing names. Otherwise placeholders are created in the workspace.
+     */
     readonly guarded: boolean
   },
   command: ConfinedCommand,
@@ -65,7 +69,7 @@ export async function watchedProtection(
 
 /** Reads the paths that the guard refused, and removes the report. */
 export async function takeReport(file: string): Promise<string[]> {
-  // Not there when the command was never started.
+  // The file does not exist when the command was never started.
   const text = await readFile(file, 'utf8').catch(() => '')
   await rm(file, { force: true })
   return refusedPaths(text)

@@ -7,10 +7,11 @@ import { ProcessSnapshot } from '../shell/process-table.js'
 export type HostSockets = () => Promise<string[]>
 
 /**
- * Reads the kernel's table of bound Unix sockets before each command, since they come and go; one that appears while a
- * command runs is not covered, which is why the usual places are hidden whole. The table has the name a socket was
- * bound to: a relative one is resolved by the working directory of a process that holds the socket, and where the file
- * is no longer at its name, every socket in that directory is taken, since it may have been renamed.
+ * Reads the kernel's table of bound Unix sockets before each command, because sockets change often. A socket that is
+ * created while a command runs is not covered, which is why the usual directories are hidden as a whole. The table
+ * contains the name that a socket was bound to: a relative name is resolved with the working directory of a process
+ * that has the socket open, and if no file exists at the name, every socket in that directory is covered, because it
+ * may have been renamed.
  */
 export function hostSockets(): HostSockets {
   const resolved = new Map<string, string | undefined>()
@@ -37,8 +38,8 @@ export function hostSockets(): HostSockets {
 }
 
 /**
- * The socket files that processes of running sandboxes are bound to, by path: commands may talk to each other.
- * `leaders` are the processes that were started for commands.
+ * Returns the socket files that processes of running sandboxes are bound to, by path: commands can connect to each
+ * other. `leaders` are the processes that were started for commands.
  */
 export function socketsOfCommands(leaders: readonly number[]): Set<string> {
   const own = new Set<string>()
@@ -69,14 +70,14 @@ type Bound = { readonly inode: string; readonly name: string }
 
 function parse(table: string): Bound[] {
   return table.split('\n').flatMap((line) => {
-    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and stays in the network
+    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and is confined to the network
     // namespace.
     const [, inode, name] = /^\S+(?: +\S+){5} +(\d+) ([^@].*)$/.exec(line) ?? []
     return inode === undefined || name === undefined ? [] : [{ inode, name }]
   })
 }
 
-/** The working directory of a process that holds each socket. Other users' processes cannot be looked at. */
+/** Returns the working directory of a process that has each socket open. Processes of other users cannot be read. */
 function workingDirectories(wanted: readonly Bound[], pids: readonly number[]): Map<string, string> {
   const links = new Map(wanted.map(({ inode }) => [`socket:[${inode}]`, inode]))
   const found = new Map<string, string>()

@@ -2,19 +2,19 @@ import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { insideHome } from './bubblewrap.js'
 
-/** Who a command is inside a sandbox. On the host its files belong to the user of the host either way. */
+/** The user of a command inside a sandbox. On the host its files belong to the user of the host in any case. */
 export type InsideUser = {
   readonly uid: number
   readonly gid: number
-  /** Files shown in place of others, so that the user has a name: programs fail for one who has none. */
+  /** Files that replace others inside, so that the user has a name: some programs fail for a user without one. */
   readonly accounts: readonly { readonly file: string; readonly shownAt: string }[]
 }
 
 const unprivileged = 1000
 
 /**
- * The host's own user, or for root an unprivileged one: programs take user 0 for one that can do everything, and inside
- * no user can. `directory` takes the lists of accounts.
+ * Returns the host's own user, or for root an unprivileged one: programs assume that user 0 can do everything, which no
+ * user can inside. The account files are written to `directory`.
  */
 export function insideUser(directory: string): InsideUser {
   const uid = process.getuid?.() ?? unprivileged
@@ -41,7 +41,7 @@ function account(
     writeFileSync(file, `${[...others, line].join('\n')}\n`, { mode: 0o644 })
     return { file, shownAt }
   } catch {
-    // A system without this list has no names to show.
+    // A system without this file has no names to show.
     return undefined
   }
 }

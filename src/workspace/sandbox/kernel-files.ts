@@ -2,12 +2,12 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import type { PathOfKind } from './bubblewrap.js'
 
 /**
- * What a sandbox covers of `/proc`. The kernel lets the host's root write to `/proc/sys` and read `/proc/kpagecount` by
- * its user number alone, without any capability, so a sandbox of root has to cover every such file.
+ * The files of `/proc` that a sandbox covers. The kernel allows the host's root to write to `/proc/sys` and read
+ * `/proc/kpagecount` by its user ID alone, without any capability, so a sandbox of root has to cover every such file.
  */
 export type KernelFiles = { readonly masked: readonly PathOfKind[]; readonly readOnly: readonly string[] }
 
-/** What container runtimes mask, and files that show the host's keys. */
+/** Files that container runtimes mask, and files that show the host's keys. */
 const alwaysMasked = new Set([
   ...['acpi', 'asound', 'interrupts', 'kcore', 'keys', 'key-users', 'kmsg', 'latency_stats', 'scsi'],
   ...['sched_debug', 'sysrq-trigger', 'timer_list', 'timer_stats', 'vmcore', 'dynamic_debug'],
@@ -38,7 +38,7 @@ function lookAt(proc: string, isRoot: boolean): KernelFiles {
   return { masked, readOnly }
 }
 
-/** Not readable for all, or writable for its owner, who is root. */
+/** Whether a file is not readable for all, or writable for its owner, which is root. */
 function isForRootOnly({ mode }: Stats): boolean {
   return (mode & 0o004) === 0 || (mode & 0o222) !== 0
 }

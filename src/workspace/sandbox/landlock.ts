@@ -6,7 +6,7 @@ import { tasksWords } from './guard/guard.js'
 import { kernelFiles } from './kernel-files.js'
 import type { MountlessProfile } from './mountless.js'
 
-/** The words in front of a command that confine it, up to and including `--`. */
+/** Returns the arguments before a command that confine it, up to and including `--`. */
 export function landlockArgs(profile: MountlessProfile, report: string): string[] {
   const writable = profile.shown.filter(({ how }) => how === 'writable').map(({ path }) => path)
   const readOnly = profile.shown.filter(({ how }) => how === 'read-only').map(({ path }) => path)
@@ -17,7 +17,7 @@ export function landlockArgs(profile: MountlessProfile, report: string): string[
   for (const { directory, name } of profile.rules.names)
     names.set(`${directory}/${name}`, { directory, name })
   for (const { path, how } of profile.pins) if (how === 'read-only') protect(path)
-  // Rules of Landlock only add: what is read-only inside something writable is for the guard to protect.
+  // Landlock rules can only add access: a read-only path inside a writable one is protected by the guard.
   for (const path of readOnly) if (writable.some((around) => isBelow(around, path))) protect(path)
   for (const path of denied) if (writable.some((around) => isBelow(around, path))) protect(path)
   return [
@@ -35,18 +35,18 @@ export function landlockArgs(profile: MountlessProfile, report: string): string[
   ]
 }
 
-/** Harmless for everyone, and few programs can do without. */
+/** Harmless devices that most programs need. */
 const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom']
 
-/** What rules deny, sockets, and what is hidden inside something that is shown. */
+/** Returns the paths that rules deny, sockets, and hidden paths inside visible ones. */
 function deniedPaths({ masked, sockets, hidden, shown }: MountlessProfile): string[] {
   const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
   return [...new Set([...masked, ...within].map(({ path }) => path)), ...sockets]
 }
 
 /**
- * The largest directories and files of the system without what is hidden. Links are left out: the place they lead to
- * is in the list, or hidden. A directory that holds something hidden cannot be listed.
+ * Returns the topmost directories and files of the system that contain nothing hidden. Links are omitted: their target
+ * is in the list, or hidden. A directory that contains something hidden cannot be listed.
  */
 function readableSystem(hidden: readonly PathOfKind[]): string[] {
   const covered = ['/tmp', '/run', '/dev', '/proc', ...hidden.map(({ path }) => path)]
@@ -66,11 +66,11 @@ function placesBelow(directory: string, covered: readonly string[]): string[] {
   })
 }
 
-/** Of `/proc`, what a sandbox with mounts shows too, and nothing of processes. */
+/** Returns the files of `/proc` that a sandbox with mounts shows too, without those of processes. */
 function readableProc(): string[] {
   const { masked } = kernelFiles()
   return placesBelow('/proc', [
-    // Shared memory and locks of the host, with the numbers of their processes.
+    // Shared memory and locks of the host, with the process IDs.
     ...['/proc/sysvipc', '/proc/locks'],
     ...masked.map(({ path }) => path),
     ...entriesOf('/proc').flatMap((name) => (/^[0-9]+$/.test(name) ? [`/proc/${name}`] : [])),
@@ -81,7 +81,7 @@ function entriesOf(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch {
-    // Not for this user: then not for its commands.
+    // Not readable for this user, and therefore not for its commands.
     return []
   }
 }

@@ -12,23 +12,23 @@ import { type SandboxShell, visiblePart, watchedProtection } from './hold-comman
 import type { Protection } from './protected-paths.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 
-/** What a command can reach where there are no mounts. All paths are real paths of the host. */
+/** What a command can access in a sandbox without mounts. All paths are real paths of the host. */
 export type MountlessProfile = Pick<SandboxProfile, 'shown' | 'hidden' | 'pins' | 'tmp' | 'home'> & {
-  /** Cannot be opened, whatever else is said of them. */
+  /** Paths that cannot be opened, regardless of other entries. */
   readonly masked: readonly PathOfKind[]
   /** Unix sockets of the host, which cannot be connected to. */
   readonly sockets: readonly string[]
   readonly rules: GuardRules
-  /** How many processes and threads the command can have, where nothing else holds it to its limit. */
+  /** The maximum number of processes and threads of the command, if no other mechanism enforces the limit. */
   readonly maxTasks?: number | undefined
   /** The port of the proxy, the only one that a command can connect to. */
   readonly proxyPort?: number | undefined
 }
 
-/** What holds a command to a profile. */
+/** The mechanism that applies a profile to a command. */
 export type MountlessBackend = {
   readonly name: 'landlock' | 'seatbelt'
-  /** No process outlives the one that is started. */
+  /** Whether no process outlives the one that is started. */
   readonly contained: boolean
   /** Prepares the start of one command. */
   start(profile: MountlessProfile): Promise<MountlessStart>
@@ -36,16 +36,16 @@ export type MountlessBackend = {
 
 export type MountlessStart = {
   readonly file: string
-  /** The words in front of the command. */
+  /** The arguments before the command. */
   readonly args: readonly string[]
-  /** Removes what was made for the start, and returns the paths that were refused, where they are known. */
+  /** Removes what was created for the start, and returns the refused paths if they are known. */
   finish(): Promise<string[]>
 }
 
-/** Each command by itself, without namespaces: paths and process numbers are those of the host. */
+/** Confines each command without namespaces: paths and process IDs are those of the host. */
 export function mountlessConfinement(given: SandboxShell, backend: MountlessBackend): Confinement {
   const { shownAt } = given
-  // The directory that the workspace is a copy of: a command that names it must not take it for the workspace.
+  // The directory that the workspace is a copy of: a command that names it must not use it instead of the workspace.
   const original: PathOfKind[] = shownAt === undefined ? [] : [{ kind: 'directory', path: shownAt }]
   const options = { ...given, hidden: [...given.hidden, ...original] }
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
@@ -73,7 +73,7 @@ export function mountlessConfinement(given: SandboxShell, backend: MountlessBack
   }
 }
 
-/** What was made for one command. */
+/** What was created for one command. */
 type Held = {
   readonly protection: Protection
   readonly covers: Covers

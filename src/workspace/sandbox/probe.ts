@@ -32,7 +32,7 @@ export type SandboxDetection =
     }
   | {
       readonly kind: 'landlock'
-      /** The version of Landlock that the kernel has. */
+      /** The Landlock ABI version of the kernel. */
       readonly abi: number
     }
   | {
@@ -42,7 +42,7 @@ export type SandboxDetection =
     }
   | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
 
-/** Fixed places: a search path could lead to a program that the workspace brought along. */
+/** Fixed paths: a search path could lead to a program in the workspace. */
 const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap']
 
 const install =
@@ -53,7 +53,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   return firstWorking(options, (backend) => detectBackend(backend, options))
 }
 
-/** Asks for one backend after the other, and returns the first that works, or why each of them does not. */
+/** Tries one backend after the other, and returns the first that works, or why each of them does not. */
 export async function firstWorking(
   { backend, platform = process.platform }: DetectOptions,
   ask: (backend: SandboxBackend) => Promise<SandboxDetection>,
@@ -78,7 +78,7 @@ export async function firstWorking(
   return { kind: 'none', reason: reasons.join('; '), advice: advice[0] ?? '' }
 }
 
-/** Finds out whether one sandbox works on this machine. */
+/** Checks whether one sandbox works on this machine. */
 export function detectBackend(
   backend: SandboxBackend,
   { bubblewrap, sandboxExec: program }: DetectOptions = {},
@@ -88,7 +88,7 @@ export function detectBackend(
   return detectBubblewrap(bubblewrap === undefined ? places : [bubblewrap])
 }
 
-/** Whether it holds is tried before it is used. */
+/** Only checks that the program exists. Whether the sandbox is effective is tested before it is used. */
 async function detectSeatbelt(program: string): Promise<SandboxDetection> {
   if ((await firstExecutable([program])) !== undefined) return { kind: 'seatbelt', path: program }
   return {
@@ -98,7 +98,7 @@ async function detectSeatbelt(program: string): Promise<SandboxDetection> {
   }
 }
 
-/** Signals and abstract sockets can be kept inside from this version on. */
+/** Since this version, Landlock can block signals and abstract sockets to the outside. */
 const neededAbi = 6
 
 async function detectLandlock(): Promise<SandboxDetection> {
@@ -233,7 +233,7 @@ function run(
     const child = execFile(file, [...args], { env, cwd: '/', timeout: 10_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : 1, output: `${stdout}${stderr}` || (error?.message ?? '') })
     })
-    // It may end without reading.
+    // The process can end without reading.
     child.stdin?.on('error', () => child.stdin?.destroy())
     child.stdin?.end(input)
   })

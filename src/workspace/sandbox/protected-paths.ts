@@ -12,17 +12,18 @@ import { holdStubs, isAbsent, stubsSettled } from './stubs.js'
 export type ProtectedName = {
   readonly name: string
   readonly kind: 'file' | 'directory'
-  /** Held only where it exists; otherwise a command may make it. */
+  /** Protected only if it exists; otherwise a command can create it. */
   readonly whenPresent?: boolean | undefined
 }
 
 /**
- * What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128).
+ * Files that programs of the host read and act on: a command can neither change them nor create them if they are
+ * missing (SEC-128).
  *
- * The last four make package managers and shells of the user outside run programs (`script-shell`, `yarnPath`).
- * Installing reads and never writes them, so it works as before; what is refused is setting up a project's registry or
- * its Yarn, and checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much
- * harm, but no one could work with it read-only.
+ * The last four make the user's package managers and shells outside the sandbox run programs (`script-shell`,
+ * `yarnPath`). An installation reads them and never writes them, so it still works. What is refused is setting up a
+ * project's registry or its Yarn, and checking out a commit in which one of these files differs, as with `.vscode`.
+ * `package.json` is just as dangerous, but a read-only `package.json` would make normal work impossible.
  */
 export const protectedNames: readonly ProtectedName[] = [
   { name: '.git', kind: 'directory' },
@@ -40,37 +41,37 @@ export const protectedNames: readonly ProtectedName[] = [
   { name: '.npmrc', kind: 'file' },
   { name: '.yarnrc', kind: 'file' },
   { name: '.yarnrc.yml', kind: 'file' },
-  // No placeholder: direnv obeys no new one before its user allows it, and would complain of an empty one.
+  // No placeholder: direnv ignores a new file until its user allows it, and would report an error for an empty one.
   { name: '.envrc', kind: 'file', whenPresent: true },
 ]
 
 export type Protection = {
   readonly pins: readonly Pin[]
-  /** What the guard keeps from being made; undefined where placeholders do. */
+  /** The names whose creation the guard prevents; undefined if placeholders are used instead. */
   readonly rules: GuardRules | undefined
-  /** Files that git would take for new ones: nothing but placeholders, named from their repository. */
+  /** Files that git would treat as new: placeholders only, with their path in the repository. */
   readonly ignored: readonly string[]
   /** Repositories outside the workspace that a worktree in it belongs to. */
   readonly repositories: readonly { readonly worktree: string; readonly directory: string }[]
-  /** Removes the placeholders if there are any, undoes what could not be prevented, and says what that was. */
+  /** Removes the placeholders if there are any, undoes what could not be prevented, and returns a description of it. */
   release(): Promise<string[]>
 }
 
 export type ProtectOptions = {
   readonly roots: readonly string[]
-  /** Every repository in the roots. */
+  /** All repositories in the roots. */
   readonly found: ScanResult
-  /** What the command may change in them; absent: nothing. */
+  /** What the command can change in them; absent: nothing. */
   readonly work?: GitWork | undefined
   readonly ledger: Ledger
   readonly names: readonly ProtectedName[]
-  /** A guard keeps missing names from being made. Without one, placeholders in the workspace do. */
+  /** Whether a guard prevents the creation of missing names. Without one, placeholders in the workspace do. */
   readonly guarded: boolean
-  /** Where the command may write. Elsewhere it can make nothing, so nothing needs a placeholder. */
+  /** The paths that the command can write to. It can create nothing elsewhere, so no placeholders are needed there. */
   readonly writable: readonly string[]
 }
 
-/** Holds the protected places of a workspace for one command. */
+/** Protects the control files of a workspace for one command. */
 export async function protect({
   roots,
   found,
@@ -81,10 +82,10 @@ export async function protect({
   writable,
 }: ProtectOptions): Promise<Protection> {
   await stubsSettled()
-  // From here to the holding without a pause: no other command may remove in between what was seen.
+  // No `await` from here until the paths are protected: no other command can remove in between what was checked.
   const nothingAt = (path: string): boolean => isAbsent(path, ledger)
   const git = gitPins({ roots, found, work, isAbsent: nothingAt })
-  // `git init` and `git clone` make the `.git` that any other command must not make.
+  // `git init` and `git clone` create the `.git` that no other command can create.
   const held = work?.opens.has('new') === true ? names.filter(({ name }) => name !== '.git') : names
   const parts = roots.map((root) => holdRoot(root, held, nothingAt))
   const absent = [...parts.flatMap((part) => part.absent), ...git.absent]
@@ -117,7 +118,7 @@ function rulesFor(
   const unique = new Set(paths.map(({ path }) => path))
   return {
     names: Array.from(unique, (path) => ({ directory: dirname(path), name: basename(path) })),
-    // Submodules and linked worktrees have a `.git` of their own too.
+    // Submodules and linked worktrees also have a `.git`.
     gitRoots: work !== undefined && work.opens.size > 0 ? [] : roots,
   }
 }
@@ -139,14 +140,12 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       pins.push({ path, how: 'read-only' })
     } else if (lstatSync(path).isSymbolicLink()) {
       links.push({ path, target: readlinkSync(path) })
-      // A mount follows the link: what it points to is held. The link itself can be removed, and is put back
-      // afterwards.
+      // A mount follows the link: its target is protected. The link itself can be removed, and is restored afterwards.
       if (existsSync(path)) pins.push({ path: realpathSync(path), how: 'read-only' })
     } else if (name !== '.git') {
-      // A repository is held with all its parts, and may be one that the command works in.
+      // A repository is protected with all its parts separately, and the command may be allowed to work in it.
       pins.push({ path, how: 'read-only' })
-      // An editor outside saves by renaming, and the mount of the old file disappears with it: the guard protects the
-      // new one.
+      // An editor outside saves by renaming, which removes the mount of the old file: the guard protects the new one.
       named.push({ path })
     }
   }

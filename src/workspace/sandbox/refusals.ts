@@ -1,4 +1,4 @@
-/** Says which control files a command tried to make. */
+/** Returns messages that name the control files that a command tried to create. */
 export function explainRefusedPaths(paths: readonly string[], roots: readonly string[]): string[] {
   const shown = (path: string): string => {
     const root = roots.find((one) => path.startsWith(`${one}/`))
@@ -27,7 +27,7 @@ function listOf(names: readonly string[]): string {
   return `${names.slice(0, 5).join(', ')}${more}`
 }
 
-/** Explains what a failed command's output says about the limits of its sandbox. */
+/** Explains which limits of the sandbox appear in the output of a failed command. */
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
   {
@@ -37,7 +37,7 @@ export function explainRefusals(
   }: {
     readonly mayChangeGit: boolean
     readonly masked?: readonly string[]
-    /** Without mounts, the error of what was refused is another. */
+    /** Whether the sandbox uses mounts: without them, a refused operation has a different error. */
     readonly mounts?: boolean
   },
 ): string[] {
@@ -69,7 +69,7 @@ export function explainRefusals(
   return found
 }
 
-/** Explains a failed command that had no network, when its output says that it needed one. */
+/** Explains a failed command that had no network, when its output shows that it needed one. */
 export function explainNoNetwork(outcome: {
   readonly exitCode: number | null
   readonly output: string

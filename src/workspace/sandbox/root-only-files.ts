@@ -12,9 +12,9 @@ const maxFilesOfDirectory = 16
 let found: Promise<readonly string[]> | undefined
 
 /**
- * Returns what only root can read in the directories of the system: old passwords, logs of sign-ins, answers to
- * installers, keys of services. A host that runs as root is the owner of these files, in a sandbox too, where its
- * commands have no other rights of root. Returns nothing inside `shown`, and nothing for other users. Searches once.
+ * Returns the files that only root can read in the directories of the system: old passwords, sign-in logs, answers to
+ * installers, keys of services. A host that runs as root owns these files, also in a sandbox, where its commands have
+ * no other privileges of root. Returns nothing inside `shown`, and nothing for other users. Searches once.
  */
 export async function rootOnlyFiles(shown: readonly string[]): Promise<readonly string[]> {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return []
@@ -23,7 +23,7 @@ export async function rootOnlyFiles(shown: readonly string[]): Promise<readonly 
   return all.filter((path) => !shown.some((directory) => isInside(directory, path)))
 }
 
-/** Searches level by level. Directories that it does not reach within its limits are not searched. */
+/** Searches level by level. Directories beyond the limits are not searched. */
 export async function searchRootOnly(directories: readonly string[]): Promise<readonly string[]> {
   const closed: string[] = []
   let entries = 0
@@ -42,7 +42,7 @@ export async function searchRootOnly(directories: readonly string[]): Promise<re
         if (stat === undefined || stat.uid !== 0) continue
         const isOpen = (stat.mode & 0o005) === 0o005
         if (stat.isDirectory()) (isOpen ? next : closed).push(path)
-        // An empty file, such as a lock, has nothing to hide.
+        // An empty file, such as a lock, contains nothing to hide.
         else if (stat.isFile() && stat.size > 0 && (stat.mode & 0o004) === 0) files.push(path)
       }
       const isSmall = files.length <= maxFilesOfDirectory || directories.includes(directory)

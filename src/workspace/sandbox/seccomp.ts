@@ -1,8 +1,8 @@
 import { endianness } from 'node:os'
 
 /**
- * The seccomp filter of a sandbox, as the bytes that bubblewrap's `--seccomp` reads; undefined for a processor it is
- * not written for. Namespaces do not separate what it refuses:
+ * Returns the seccomp filter of a sandbox, in the format of bubblewrap's `--seccomp`; undefined for an unsupported
+ * processor. It refuses what namespaces do not separate:
  *
  * - the kernel's keyrings (`keyctl`, `add_key`, `request_key`): the session keyring of the host would be readable
  *   inside;
@@ -11,7 +11,7 @@ import { endianness } from 'node:os'
  * - `bpf`, `perf_event_open`, `userfaultfd`, `io_uring`, kernel modules and kexec: kernel surface that commands do
  *   not need. `io_uring` could also open sockets that the filter does not see.
  *
- * A refused call fails as on a kernel that lacks it, so programs take their fallback.
+ * A refused call fails as on a kernel without it, so programs use their fallback.
  */
 export function seccompFilter(arch: string = process.arch): Buffer | undefined {
   const abis = abisOf[arch]
@@ -22,23 +22,23 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
       const section = sectionOf(abi)
       return [jumpIfEqual(abi.audit, 0, section.length), ...section]
     }),
-    // Another instruction set than the processor's own two: none of its calls would be recognised.
+    // An instruction set other than the processor's own two: none of its calls would be recognised.
     statement(answer, refuse(errno.ENOSYS)),
   ]
   return Buffer.concat(program)
 }
 
-/** The number of `keyctl` on this processor, to try it. */
+/** Returns the number of `keyctl` on this processor, for tests of the filter. */
 export function keyctlNumber(arch: string = process.arch): number | undefined {
   return abisOf[arch]?.[0]?.refused[2]
 }
 
 type Abi = {
-  /** AUDIT_ARCH_*, by which the kernel says whose numbers a call uses. */
+  /** AUDIT_ARCH_*: the kernel's identifier of the system call table that a call uses. */
   readonly audit: number
   readonly socket: number
   readonly refused: readonly number[]
-  /** Calls from this number on belong to yet another table (x32). */
+  /** Calls from this number on belong to another table (x32). */
   readonly foreignFrom?: number | undefined
 }
 
@@ -71,7 +71,7 @@ const arm: Abi = {
 
 const abisOf: Readonly<Record<string, readonly Abi[]>> = { x64: [x64, x86], arm64: [arm64, arm] }
 
-/** io_uring_setup, io_uring_enter, io_uring_register: one number everywhere. */
+/** io_uring_setup, io_uring_enter, io_uring_register: the same numbers on every processor. */
 const ioUring = [425, 426, 427]
 
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */

@@ -4,9 +4,9 @@ import { type Stub, stubContent } from '../shell/ledger-file.js'
 import { removeStub, stubsOfOthers } from '../shell/sweep.js'
 
 /**
- * Makes placeholders for what must not appear: a mount needs something to cover. They stay as long as any command uses
- * them, of this host or another, because removing one would lift the cover in every sandbox that has it. The ledger
- * knows them too, so they go even if the host is killed.
+ * Creates placeholders for paths that must not be created, because a mount needs an existing path. They remain as long
+ * as any command uses them, of this host or another, because removing one would remove the mount in every sandbox that
+ * has it. They are recorded in the ledger, so they are removed even if the host is killed.
  */
 export function holdStubs(stubs: readonly Stub[], ledger: Ledger): () => Promise<void> {
   const fresh = stubs.filter(({ path }) => !holders.has(path))
@@ -17,8 +17,8 @@ export function holdStubs(stubs: readonly Stub[], ledger: Ledger): () => Promise
 }
 
 /**
- * Whether there is nothing of the user's at this path: nothing at all, or only a placeholder that some command holds. A
- * caller that takes a placeholder for a real file would not hold it, and lose its cover when the others let go.
+ * Whether the user has nothing at this path: nothing exists, or only a placeholder of some command. A caller that
+ * treated a placeholder as a real file would not hold it, and would lose its mount when the other commands release it.
  */
 export function isAbsent(path: string, ledger: Ledger): boolean {
   if (holders.has(path)) return true
@@ -30,7 +30,10 @@ export function isAbsent(path: string, ledger: Ledger): boolean {
   return empty && stubsOfOthers(ledger.directory, ledger.token).has(path)
 }
 
-/** Waits until no placeholder is being removed. Call it before looking at what is there and holding it, in one go. */
+/**
+ * Waits until no placeholder is being removed. Call it right before checking which paths exist and holding them,
+ * without an `await` in between.
+ */
 export async function stubsSettled(): Promise<void> {
   for (let waited: Promise<void> | undefined; waited !== removing; ) {
     waited = removing
@@ -39,7 +42,7 @@ export async function stubsSettled(): Promise<void> {
 }
 
 /**
- * Removing takes its time, since the kernel detaches every mount that a dying sandbox still has there; so it is done
+ * Removing takes long, because the kernel detaches every mount that an ending sandbox still has there; so it is done
  * off the event loop, one after the other.
  */
 let removing: Promise<void> = Promise.resolve()
@@ -63,7 +66,7 @@ async function letGo(stubs: readonly Stub[], ledger: Ledger): Promise<void> {
 
 async function remove(stubs: readonly Stub[], ledger: Ledger): Promise<void> {
   const others = stubsOfOthers(ledger.directory, ledger.token)
-  // Backwards, since a placeholder may lie inside another.
+  // In reverse order, because a placeholder can be inside another.
   for (const stub of stubs.toReversed()) if (!others.has(stub.path)) await removeStub(stub)
   ledger.dropStubs(stubs)
 }
@@ -73,7 +76,7 @@ function make({ kind, path }: Stub): void {
     if (kind === 'directory') mkdirSync(path, { mode: 0o755 })
     else writeFileSync(path, stubContent(path), { flag: 'wx', mode: 0o644 })
   } catch (error) {
-    // Another host made the same one in the meantime; it is empty, or it is not removed by this host.
+    // Another host created the same one in the meantime; if it is not empty, this host does not remove it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
 }

@@ -5,22 +5,22 @@ import type { UnreadablePaths } from '../shell/confinement.js'
 import { treeWalk } from '../tree-walk.js'
 import { TreeTooLargeError } from './errors.js'
 
-/** What a sandbox must cover in a directory tree. */
+/** The paths in a directory tree that a sandbox must cover. */
 export type TreeFindings = {
-  /** Socket files: a read-only mount keeps no command from connecting to them. */
+  /** Socket files: a read-only mount does not prevent a command from connecting to them. */
   readonly sockets: readonly string[]
-  /** Files and directories that rules keep from being read; nothing inside such a directory. */
+  /** Files and directories that rules deny for reading; nothing inside such a directory. */
   readonly denied: readonly string[]
 }
 
 export type TreeIndex = (unreadable: UnreadablePaths | undefined) => Promise<TreeFindings>
 
-/** How many directories are looked at. Beyond, commands are refused: what was not looked at could not be covered. */
+/** The maximum number of directories. Above it, commands are refused: an unchecked directory could not be covered. */
 export const maxDirectories = 250_000
-/** On some file systems a second change this soon would show the same time. */
+/** On some file systems a second change within this time would have the same timestamp. */
 export const settledMs = 2500
 
-/** Finds what a sandbox must cover below a directory, at any depth. */
+/** Finds the paths below a directory, at any depth, that a sandbox must cover. */
 export function indexTree(root: string): TreeIndex {
   const walks = new WeakMap<object, () => Promise<ReadonlyMap<string, Found>>>()
   return async (unreadable) => {
@@ -33,7 +33,7 @@ export function indexTree(root: string): TreeIndex {
         limit: maxDirectories,
         tooLarge: (limit) => new TreeTooLargeError(root, limit),
         settledMs,
-        // Not reachable for this user, nor for its commands.
+        // Not accessible for this user, nor for its commands.
         unreachable: 'leave out',
       })
     walks.set(key, walk)
@@ -45,7 +45,7 @@ export function indexTree(root: string): TreeIndex {
   }
 }
 
-/** The key of a look for sockets alone. */
+/** The key for a search for sockets only. */
 const nothingDenied = {}
 
 type Found = TreeFindings & { readonly children: readonly string[] }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { createLocalFiles, type LocalFiles } from '../files/index.js'
 
-/** What was copied, by its path below the directory. */
+/** A copied directory; `files` has the paths below it. */
 export type CopiedTree = {
   readonly path: string
   readonly files: readonly string[]
-  /** What was left out, and why. */
+  /** Which entries were omitted, and why. */
   readonly notes: readonly string[]
 }
 
@@ -16,8 +16,8 @@ const maxFiles = 1_000
 const deepest = 8
 
 /**
- * Copies the plain files below a directory into a new one, for reading and running only. Links are left out, wherever
- * they lead, and no race with a process that changes the directory meanwhile makes anything outside of it appear in the
+ * Copies the regular files below a directory into a new one, for reading and running only. Links are omitted, wherever
+ * they lead. A process that changes the directory in the meantime cannot cause a file from outside to appear in the
  * copy.
  */
 export async function copyTree(
@@ -45,7 +45,7 @@ class Copy {
   }
 
   async directory(from: string, to: string, depth: number): Promise<void> {
-    // Not recursive: it must not exist.
+    // Not recursive: the directory must not exist.
     await mkdir(to, { mode: 0o700 })
     for (const { name, kind } of await this.#from.list(from)) {
       const inner = from === '.' ? name : `${from}/${name}`

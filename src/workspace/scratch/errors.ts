@@ -1,6 +1,9 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** The directory for scratch directories belongs to another user, or other users could change what is in it. */
+/**
+ * Thrown when the directory for scratch directories belongs to another user, or when other users could change its
+ * content.
+ */
 export class ScratchUnsafeError extends CapstanError {
   constructor(problem: string) {
     super(

@@ -2,9 +2,9 @@ import type { BackendCommand } from '../backend.js'
 import { WorkspaceBackendError } from '../errors.js'
 
 /**
- * What runs on the host for each command. It reads the program and a token from its input, starts the program in a
- * session of its own, and ends every process of it when the program or the input has ended. Processes that left the
- * session are found by the token in their environment, where there is `/proc`.
+ * The script that runs on the host for each command. It reads the program and a token from its input, starts the
+ * program in its own session (`setsid`), and ends all its processes when the program or the input has ended. Processes
+ * that left the session are found by the token in their environment, where `/proc` exists.
  */
 export const remoteCommand = `exec /bin/bash --noprofile --norc -c '${script()}'`
 
@@ -39,7 +39,7 @@ exit $code
 `.trim()
 }
 
-/** A command as one line for the input of the remote command. */
+/** Encodes a command as one line for the input of the remote command. */
 export function remoteProgram({ argv, cwd, env }: BackendCommand): string {
   const words = [...argv, cwd, ...Object.values(env)]
   if (words.some((word) => word.includes('\0')))
@@ -48,7 +48,7 @@ export function remoteProgram({ argv, cwd, env }: BackendCommand): string {
       'The command holds a NUL character, which no shell can read. Remove it.',
     )
   const variables = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}`)
-  // The program is read from a descriptor: as an argument every user of the host could see its variables.
+  // The program is read from a descriptor: if it were an argument, every user of the host could see its variables.
   const lines = [
     'exec 4<&-',
     ...variables,

@@ -10,11 +10,11 @@ export interface SftpClient {
   readLink(path: string): Promise<string>
   list(path: string, limit: number): Promise<DirectoryEntry[]>
   read(path: string, start: number, end: number): Promise<Uint8Array>
-  /** Creates a new file. Fails where there is something. */
+  /** Creates a new file. Fails if the path already exists. */
   create(path: string, bytes: Uint8Array, mode: number): Promise<void>
-  /** Replaces what is at `to` in one step. */
+  /** Replaces the entry at `to` in one step. */
   replace(from: string, to: string): Promise<void>
-  /** Fails where there is something at `to`. */
+  /** Fails if `to` already exists. */
   move(from: string, to: string): Promise<void>
   makeDirectory(path: string): Promise<void>
   removeFile(path: string): Promise<void>
@@ -22,8 +22,9 @@ export interface SftpClient {
 }
 
 /**
- * Starts to speak SFTP. Rejects when the other side does not. `lost` rejects what is pending when the streams end. A
- * server that owes an answer and sends nothing for `silenceMs` is given up: the connection itself may be alive.
+ * Starts an SFTP session. Rejects when the other side does not support SFTP. Pending requests are rejected with `lost`
+ * when the streams end. A server that owes an answer and sends nothing for `silenceMs` is treated as failed, even if
+ * the connection itself is alive.
  */
 export async function openSftp(
   input: Writable,
@@ -67,7 +68,8 @@ export async function openSftp(
       if (answer.type === reply.attributes) return readAttributes(answer.reader)
       const error = statusError(answer)
       if (error.status === statusCode.noSuchFile) return undefined
-      // OpenSSH has one code for a missing file and for a file on the way, and another for the rest.
+      // OpenSSH has one code for a missing file and for a path with a file as a parent, and another for all other
+      // errors.
       throw error
     },
     realPath: (path) => nameFrom(ask(request.realPath, path)),
@@ -76,7 +78,7 @@ export async function openSftp(
       const handle = await handleFrom(ask(request.openDirectory, path))
       return closing(handle, async () => {
         const entries: DirectoryEntry[] = []
-        // The two that are not listed count too.
+        // `.` and `..`, which are not listed, count too.
         for (let names = 0; names <= limit + 2; ) {
           const answer = await ask(request.readDirectory, handle)
           if (answer.type !== reply.name) {
@@ -85,7 +87,7 @@ export async function openSftp(
             throw error
           }
           const count = answer.reader.number()
-          // Without this, a server that sends no names would never let the list end.
+          // Without this check, the loop would never end with a server that sends no names.
           if (count === 0) throw notSftp()
           for (let left = count; left > 0; left -= 1) {
             const name = answer.reader.string().toString()
@@ -167,7 +169,7 @@ const reply = { version: 2, status: 101, handle: 102, data: 103, name: 104, attr
 const statusCode = { ok: 0, endOfFile: 1, noSuchFile: 2, denied: 3, failure: 4, unsupported: 8 } as const
 const openFlags = { read: 1, write: 2, create: 8, exclusive: 0x20 } as const
 const permissionFlag = 4
-/** Every server takes packets of this size. */
+/** Every server accepts packets of this size. */
 const chunkBytes = 32 * 1024
 const maxPacketBytes = 4 * 1024 * 1024
 
@@ -198,7 +200,7 @@ class Channel {
         this.#fail(error)
       }
     })
-    // The end of the process says why.
+    // The exit of the process provides the reason.
     input.on('error', () => undefined)
     output.on('error', () => undefined)
     lost.catch((error: unknown) => this.#fail(error))
@@ -272,7 +274,7 @@ class Channel {
   #fail(error: unknown): void {
     this.#failed ??= { error }
     this.#endWatch()
-    // Nothing more is read: what follows would be held, and has no answer. The end of its output ends ssh.
+    // Stops reading: further data would be buffered without any request for it. Closing its output ends ssh.
     this.#held = Buffer.alloc(0)
     this.#output.destroy()
     for (const { reject } of this.#waiting.values()) reject(error)
@@ -295,7 +297,7 @@ function encode(field: Field): Buffer {
   return Buffer.concat([encode(bytes.length), bytes])
 }
 
-/** Reads the fields of one packet. Throws past its end. */
+/** Reads the fields of one packet. Throws when a field ends after the packet. */
 class Reader {
   readonly #bytes: Buffer
   #at = 0

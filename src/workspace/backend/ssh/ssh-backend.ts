@@ -93,7 +93,7 @@ async function openRoot(
 function fileSystemOver(sftp: SftpClient): WorkspaceFileSystem {
   return {
     lstat: (path) => sftp.lstat(path),
-    // Where a part of the path is missing the server says nothing: then each name is looked at.
+    // When a part of the path is missing, the server returns an error: then each name is resolved separately.
     realPath: (path) => sftp.realPath(path).catch(() => undefined),
     readLink: (path) => sftp.readLink(path),
     list: (path, limit) => sftp.list(path, limit),
@@ -104,7 +104,7 @@ function fileSystemOver(sftp: SftpClient): WorkspaceFileSystem {
         await sftp.create(temporary, bytes, mode)
         await sftp.replace(temporary, path)
       } catch (error) {
-        // The first failure is the one to report.
+        // Ignored, because the first failure is the one to report.
         await sftp.removeFile(temporary).catch(() => undefined)
         throw error
       }

@@ -11,14 +11,14 @@ import { remoteCommand, remoteProgram } from './remote-command.js'
 import { openSftp, type SftpClient } from './sftp-client.js'
 import type { SshBackendOptions } from './ssh-backend.js'
 
-/** One connection to a host: SFTP, and commands over the same connection. */
+/** A connection to a host for SFTP and commands. */
 export type SshConnection = {
   readonly sftp: SftpClient
   readonly commands: WorkspaceCommands
   close(): Promise<void>
 }
 
-/** Connects with the system's ssh. Rejects with what ssh says when it cannot. */
+/** Connects with the system's ssh. Rejects with the error output of ssh when that fails. */
 export async function openConnection(options: SshBackendOptions): Promise<SshConnection> {
   const directory = await mkdtemp(join(tmpdir(), 'capstan-ssh-'))
   const common = [...fixedOptions, ...chosenOptions(options), '-o', `ControlPath=${join(directory, 's')}`]
@@ -26,7 +26,7 @@ export async function openConnection(options: SshBackendOptions): Promise<SshCon
   const lost = process.ended.then(({ words }): never => {
     throw unreachable(options.host, words)
   })
-  // Whatever is asked after the end gets the error.
+  // Requests after the end are rejected with the same error.
   lost.catch(() => undefined)
   const close = async (): Promise<void> => {
     await endProcess(process)
@@ -50,7 +50,7 @@ export async function openConnection(options: SshBackendOptions): Promise<SshCon
   }
 }
 
-/** On the command line, where they outrank every configuration file. */
+/** Options on the command line take precedence over every configuration file. */
 const fixedOptions: readonly string[] = [
   '-T',
   '-a',
@@ -58,7 +58,7 @@ const fixedOptions: readonly string[] = [
   ...[
     'BatchMode=yes',
     'StrictHostKeyChecking=yes',
-    // Neither loopback nor a record of DNS takes the place of a known key.
+    // Neither a loopback address nor a DNS record replaces a known host key.
     'NoHostAuthenticationForLocalhost=no',
     'VerifyHostKeyDNS=no',
     'UpdateHostKeys=no',
@@ -88,7 +88,7 @@ function chosenOptions({ port, identityFile, knownHostsFile, configFile }: SshBa
 
 type Started = {
   readonly child: ChildProcessWithoutNullStreams
-  /** How ssh ended, and what it said itself. */
+  /** The exit code of ssh, and its own error output. */
   readonly ended: Promise<{ readonly code: number | null; readonly words: string }>
 }
 
@@ -102,12 +102,12 @@ function start(args: readonly string[]): Started {
     child.once('error', (error) => resolve({ code: null, words: error.message }))
     child.once('close', (code) => resolve({ code, words }))
   })
-  // A side that is gone is noticed by the end of the process.
+  // A closed stream is noticed by the end of the process.
   child.stdin.on('error', () => undefined)
   return { child, ended }
 }
 
-/** What ssh needs to find the user's keys, and nothing else that it could pass on. */
+/** The variables that ssh needs to find the user's keys, and no others that it could pass on. */
 function clientEnvironment(): Record<string, string> {
   const names = ['HOME', 'USER', 'LOGNAME', 'SSH_AUTH_SOCK']
   const kept = names.flatMap((name) => {
@@ -118,8 +118,9 @@ function clientEnvironment(): Record<string, string> {
 }
 
 /**
- * The command and its variables go over the connection, so that no list of processes on this machine shows them. The
- * other side ends the command when its input ends: after `end()`, and when this process or the connection is gone.
+ * Starts a command on the host. The command and its variables are sent over the connection, so that no process list on
+ * this machine shows them. The remote script ends the command when its input ends: after `end()`, and when this process
+ * or the connection has ended.
  */
 function startCommand(args: readonly string[], host: string, command: BackendCommand): BackendProcess {
   const started = start(args)
@@ -135,7 +136,7 @@ function startCommand(args: readonly string[], host: string, command: BackendCom
   }
 }
 
-/** Longer than the other side takes to end what does not want to end. */
+/** Longer than the remote script needs to end processes that do not react to a signal. */
 const endMs = 10_000
 
 async function endProcess({ child, ended }: Started): Promise<void> {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 
-/** The guard for this processor; undefined where it is not written for it. */
+/** Returns the guard for this processor; undefined if there is none for it. */
 export async function guardProgram(arch: string = process.arch): Promise<Uint8Array | undefined> {
   const { binaries } = await import('./binaries.js')
   const binary = Object.entries(binaries).find(([name]) => name === arch)?.[1]
@@ -10,7 +10,7 @@ export async function guardProgram(arch: string = process.arch): Promise<Uint8Ar
 
 /**
  * Writes the guard as a program into a private directory and returns its path. Another process writes it: a file that
- * this one had open for writing could not be executed while a child that is being started still holds it (ETXTBSY).
+ * this process had open for writing could not be executed while a starting child process still has it open (ETXTBSY).
  */
 export function placeGuard(guard: Uint8Array, directory: string): Promise<string> {
   const path = join(directory, 'guard')
@@ -20,13 +20,13 @@ export function placeGuard(guard: Uint8Array, directory: string): Promise<string
       if (error === null) resolve(path)
       else reject(error)
     })
-    // It may end without reading: then its exit says so.
+    // The process can end without reading; then its exit code shows that.
     child.stdin?.on('error', () => child.stdin?.destroy())
     child.stdin?.end(guard)
   })
 }
 
-/** What a command can neither make nor write to. Directories are real paths that exist inside the sandbox. */
+/** What a command can neither create nor write to. Directories are real paths that exist inside the sandbox. */
 export type GuardRules = {
   /** Names that are protected in one directory, with everything below them. */
   readonly names: readonly { readonly directory: string; readonly name: string }[]
@@ -40,12 +40,12 @@ type GuardOptions = {
   readonly maxTasks?: number | undefined
 }
 
-/** The words that hold a command to a number of processes and threads. */
+/** Returns the arguments that limit a command to a number of processes and threads. */
 export function tasksWords(maxTasks: number | undefined): string[] {
   return maxTasks === undefined ? [] : ['--tasks', String(Math.trunc(maxTasks))]
 }
 
-/** The words that start a program under the guard. */
+/** Returns the command line that starts a program under the guard. */
 export function underGuard(
   argv: readonly string[],
   { names, gitRoots }: GuardRules,
@@ -62,7 +62,7 @@ export function underGuard(
   ]
 }
 
-/** Reads the report of a guard: the paths that it refused. */
+/** Parses the report of a guard: the paths that it refused. */
 export function refusedPaths(report: string): string[] {
   return [...new Set(report.split('\0').slice(0, -1))]
 }

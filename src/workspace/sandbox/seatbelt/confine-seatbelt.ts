@@ -13,20 +13,21 @@ export type SeatbeltOptions = SandboxShell & {
   readonly program: string
 }
 
-/** Each command under a Seatbelt profile of its own, which every process that it starts inherits. */
+/** Runs each command under its own Seatbelt profile, which all processes that it starts inherit. */
 export function seatbeltConfinement(options: SeatbeltOptions): Confinement {
   return mountlessConfinement(options, {
     name: 'seatbelt',
-    // It is the kernel that holds them, not a process whose end would be theirs.
+    // The kernel confines the processes; there is no parent process whose end would end them.
     contained: false,
     async start(profile) {
-      // A file, because a profile can be longer than the words of a command, which every user of the machine can see.
+      // A file, because a profile can be longer than a command line, and every user of the machine can read command
+      // lines.
       const file = join(options.directory, `profile-${randomBytes(9).toString('base64url')}.sb`)
       writeFileSync(file, seatbeltProfile(asKernel(profile, realPath)), { mode: 0o600, flag: 'wx' })
       return {
         file: options.program,
         args: ['-f', file, '--'],
-        // The kernel says to the command alone what it refused.
+        // The kernel reports a refusal only to the command.
         async finish() {
           await rm(file, { force: true })
           return []
@@ -36,7 +37,7 @@ export function seatbeltConfinement(options: SeatbeltOptions): Confinement {
   })
 }
 
-/** The profile with all paths as the kernel writes them. What does not exist is found by its directory. */
+/** Returns the profile with all paths in the kernel's form. A path that does not exist is resolved by its directory. */
 export function asKernel(profile: MountlessProfile, real: (path: string) => string): MountlessProfile {
   const placed = <Entry extends { readonly path: string }>(entries: readonly Entry[]): Entry[] =>
     entries.map((entry) => ({ ...entry, path: real(entry.path) }))
@@ -56,7 +57,10 @@ export function asKernel(profile: MountlessProfile, real: (path: string) => stri
   }
 }
 
-/** `/tmp` and `/var` are links into `/private`, case is as it was stored, and each file has one path of two volumes. */
+/**
+ * Returns the path in the kernel's form: `/tmp` and `/var` are links into `/private`, case is as stored, and a file
+ * that appears on two volumes has one path.
+ */
 export function realPath(path: string): string {
   const found = ifReadable(() => realpathSync.native(path)) ?? path
   const data = '/System/Volumes/Data'

@@ -9,9 +9,10 @@ import { type SbplFilter, type SbplRule, writeSbpl } from './sbpl.js'
 import { processRules, readOperations, systemRules } from './system-rules.js'
 
 /**
- * The text of a Seatbelt profile: what is not allowed is denied, and of two rules that apply the later one holds. First
- * the system, then what is hidden and shown, from the outside in, so that the innermost place decides; then what is
- * held inside what is writable. The text is read again before it is returned: a path cannot become a rule.
+ * Returns the text of a Seatbelt profile: everything not allowed is denied, and of two matching rules the later one
+ * applies. The order is: the system, then hidden and visible paths, outermost first, so that the innermost place
+ * decides, then protected paths inside writable ones. The text is parsed again before it is returned, so that a path
+ * cannot become a rule.
  */
 export function seatbeltProfile(profile: MountlessProfile): string {
   for (const path of pathsOf(profile)) checkPath(path)
@@ -36,7 +37,7 @@ function networkRules(proxyPort: number | undefined): SbplRule[] {
 
 type Place = { readonly path: string; readonly how: 'hidden' | 'read-only' | 'writable' }
 
-/** Each place once, those further out first. */
+/** Returns each place once, outermost first. */
 function placesOf({ hidden, shown, tmp, home }: MountlessProfile): Place[] {
   const places = new Map<string, Place>()
   for (const { path } of hidden) places.set(path, { path, how: 'hidden' })
@@ -59,13 +60,16 @@ function placeRules(profile: MountlessProfile): SbplRule[] {
         ...(isWithin ? rule('deny', ['file-write*'], place) : []),
       ]
     }),
-    // A program that asks for its own directory looks at every directory above it.
+    // A program that resolves its own directory reads the metadata of every parent directory.
     ...rule('allow', ['file-read-metadata'], literals(seen.flatMap(({ path }) => ancestorsOf(path)))),
     ...rule('deny', ['file-write-setugid'], [{ kind: 'subpath', path: '/' }]),
   ]
 }
 
-/** What cannot be changed, opened or moved inside what is writable. Nothing after these rules allows anything. */
+/**
+ * Returns the rules for paths inside writable ones that cannot be changed, opened or moved. No later rule allows
+ * anything.
+ */
 function heldRules(profile: MountlessProfile): SbplRule[] {
   const { pins, rules, masked, sockets, shown, hidden } = profile
   const opened = pins.filter(({ how }) => how === 'own-mount').map(({ path }) => path)
@@ -80,7 +84,7 @@ function heldRules(profile: MountlessProfile): SbplRule[] {
     writable.some((place) => isBelow(place, path)),
   )
   const steps = fixed.flatMap((path) => [path, ...ancestorsOf(path)])
-  // A directory that was moved away would take what is held in it along, to a place where nothing holds it.
+  // Moving a directory would also move the protected paths in it to a place where no rule protects them.
   const unmovable = steps.filter((path) => writable.some((place) => isInside(place, path)))
   const isSame = (path: string): SbplFilter => ({
     kind: 'require-any',
@@ -104,7 +108,7 @@ function heldRules(profile: MountlessProfile): SbplRule[] {
   ]
 }
 
-/** A filter that does not apply in the directories inside a place which are opened for the command. */
+/** Returns a filter that does not apply to the directories inside a place that are opened for the command. */
 function except(filter: SbplFilter, place: string, opened: readonly string[]): SbplFilter {
   const within = unique(opened).filter((path) => isBelow(place, path))
   if (within.length === 0) return filter
@@ -114,7 +118,7 @@ function except(filter: SbplFilter, place: string, opened: readonly string[]): S
   return { kind: 'require-all', filters: [filter, ...outside] }
 }
 
-/** Each name that cannot be made, once. */
+/** Returns each name that cannot be created, once. */
 function namesOf({ names }: GuardRules): { directory: string; name: string; path: string }[] {
   const found = new Map<string, { directory: string; name: string; path: string }>()
   for (const { directory, name } of names) {
@@ -124,7 +128,7 @@ function namesOf({ names }: GuardRules): { directory: string; name: string; path
   return [...found.values()]
 }
 
-/** None where nothing is named: without filters a rule would hold for everything. */
+/** Returns no rule if there are no filters: a rule without filters would apply to everything. */
 function rule(
   action: SbplRule['action'],
   operations: readonly string[],
@@ -162,7 +166,7 @@ function pathsOf({ shown, hidden, pins, tmp, home, masked, sockets, rules }: Mou
   ]
 }
 
-/** Seatbelt compares texts: a path that is written in another way than the kernel writes it would match nothing. */
+/** Seatbelt compares texts: a path that is not written in the kernel's form would match nothing. */
 function checkPath(path: string): void {
   const isPlain =
     path === '/' ||

@@ -1,9 +1,9 @@
 import type { SbplFilter, SbplRule, SbplWord } from './sbpl.js'
 
-/** A profile that was read. */
+/** A parsed profile. */
 export type SbplProfile = { readonly default: SbplRule['action']; readonly rules: readonly SbplRule[] }
 
-/** Reads the part of the Seatbelt language that profiles are written in here. Throws for everything else. */
+/** Parses the part of the Seatbelt language that is used here. Throws for everything else. */
 export function readSbpl(text: string): SbplProfile {
   const forms = readForms(text)
   const [version, ...rest] = forms
@@ -82,7 +82,7 @@ function wordOf(form: Form): SbplWord {
   return form
 }
 
-/** The lists of a text: parentheses, strings and symbols; a comment ends with its line. */
+/** Parses a text into lists of parentheses, strings and symbols; a comment ends with its line. */
 function readForms(text: string): Form[] {
   const top: Form[] = []
   const open: Form[][] = []
@@ -116,7 +116,7 @@ function readString(text: string, start: number): { text: string; end: number } 
     if (character !== '\\') found += character
     else {
       at++
-      // The language gives other letters a meaning here, such as a line break: nothing here writes them.
+      // Other escapes have a meaning in the language, such as a line break, but are never written here.
       if (text[at] !== '"' && text[at] !== '\\') throw unreadable('a backslash is followed by another letter')
       found += text.charAt(at)
     }

@@ -1,17 +1,17 @@
 /**
- * A pattern for a path and everything below it, in every spelling that a volume of macOS takes for the same: most
+ * Returns a pattern for a path and everything below it, in every spelling that a macOS volume treats as the same: most
  * ignore case, and all ignore whether a letter with an accent is one character or two.
  */
 export function samePath(path: string): string {
   return `^${anyCase(path)}(/|$)`
 }
 
-/** A pattern for a name directly in a directory, which may not exist yet, and everything below it. */
+/** Returns a pattern for a name directly in a directory, which may not exist yet, and everything below it. */
 export function sameName(directory: string, name: string): string {
   return `^${anyCase(directory === '/' ? '' : directory)}/${loose(name)}(/|$)`
 }
 
-/** A pattern for a name at any depth below a directory, and everything below it. */
+/** Returns a pattern for a name at any depth below a directory, and everything below it. */
 export function sameNameBelow(directory: string, name: string): string {
   return `^${anyCase(directory === '/' ? '' : directory)}/([^/]*/)*${loose(name)}(/|$)`
 }
@@ -28,7 +28,7 @@ function isAscii(text: string): boolean {
   return /^[ -~]*$/.test(text)
 }
 
-/** Characters outside ASCII, composed or not, in the case that they have and in the other ones. */
+/** Returns a pattern for characters outside ASCII, composed or decomposed, in their own case and in the other cases. */
 function eitherForm(text: string): string {
   const cases = [text, text.toLowerCase(), text.toUpperCase()]
   const forms = cases.flatMap((each) => [each.normalize('NFC'), each.normalize('NFD')])
@@ -38,7 +38,7 @@ function eitherForm(text: string): string {
 }
 
 /**
- * File systems ignore some characters outside ASCII, and take some for one ASCII letter or several (`ﬅ` for `st`): from
+ * File systems ignore some characters outside ASCII, and treat some as one ASCII letter or several (`ﬅ` as `st`): from
  * the first of them on, every letter of the name can be missing.
  */
 function loose(name: string): string {

@@ -1,24 +1,24 @@
-/** A rule of a Seatbelt profile. Without filters it holds for every use of its operations. */
+/** A rule of a Seatbelt profile. Without filters it applies to every use of its operations. */
 export type SbplRule = {
   readonly action: 'allow' | 'deny'
-  /** A name such as `file-write-data`; one that ends in `*` means all that begin with it. */
+  /** A name such as `file-write-data`; one that ends in `*` matches all that begin with it. */
   readonly operations: readonly string[]
-  /** The rule applies when one of them does. */
+  /** The rule applies if one of the filters matches. */
   readonly filters: readonly SbplFilter[]
 }
 
 export type SbplFilter =
-  /** A path and, with `subpath`, everything below it. */
+  /** A path; `subpath` also matches everything below it. */
   | { readonly kind: 'literal' | 'subpath'; readonly path: string }
   | { readonly kind: 'regex'; readonly pattern: string }
   | { readonly kind: 'require-all' | 'require-any'; readonly filters: readonly SbplFilter[] }
   | { readonly kind: 'require-not'; readonly filter: SbplFilter }
-  /** One that is not about paths: a name and its words, of which some are strings. */
+  /** A filter that is not about paths: a name and its words, some of which are strings. */
   | { readonly kind: 'other'; readonly name: string; readonly words: readonly SbplWord[] }
 
 export type SbplWord = { readonly symbol: string } | { readonly text: string }
 
-/** Writes a profile: version, what holds where no rule does, and the rules. Of two that apply the later one holds. */
+/** Writes a profile: version, default action, and the rules. Of two matching rules the later one applies. */
 export function writeSbpl(rules: readonly SbplRule[]): string {
   return ['(version 1)', '(deny default)', ...rules.map(ruleText), ''].join('\n')
 }
@@ -50,8 +50,8 @@ function wordText(word: SbplWord): string {
 }
 
 /**
- * A string of the language, which is Scheme: two characters have a meaning inside, every other means itself, line
- * breaks too. What cannot be written as UTF-8 could match another path than was meant.
+ * Returns a string literal of the language, which is Scheme: two characters are escaped, all others are literal,
+ * including line breaks. Text that cannot be encoded as UTF-8 is rejected, because it could match a different path.
  */
 function quoted(text: string): string {
   if (/\0|\p{Surrogate}/u.test(text))

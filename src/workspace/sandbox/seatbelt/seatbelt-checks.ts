@@ -10,12 +10,12 @@ import type { MountlessProfile } from '../mountless.js'
 import { realPath } from './confine-seatbelt.js'
 import { seatbeltProfile } from './profile.js'
 
-/** Where the program is that starts another one under a profile; a search path could lead elsewhere. */
+/** The path of the program that starts another one under a profile; a search path could lead to another program. */
 export const sandboxExec = '/usr/bin/sandbox-exec'
 
 /**
- * Tries to break out of a profile from inside, with what every Mac has, and reports what held. Files are judged by what
- * is there afterwards, by the host.
+ * Tries to escape from a profile from inside, with programs that every Mac has, and reports which attempts were
+ * blocked. Changes to files are checked by the host afterwards.
  */
 export async function seatbeltChecks(program: string = sandboxExec): Promise<DoctorCheck[]> {
   const place = realPath(await realpath(await mkdtemp(join(tmpdir(), 'capstan-seatbelt-'))))
@@ -67,8 +67,8 @@ async function makeGrant(place: string): Promise<MountlessProfile> {
 }
 
 /**
- * Each line names one thing that could be done; silence is what we want, up to `finished`. On a Mac whose sandbox does
- * not hold, all of it happens: so it changes nothing but its own directory.
+ * Each line names one thing that could be done; no output before `finished` is the expected result. On a Mac whose
+ * sandbox fails, all of it happens: therefore it changes nothing but its own directory.
  */
 const script = `
 place=$1 host=$2 tcp=$3 proxy=$4 work=$1/work

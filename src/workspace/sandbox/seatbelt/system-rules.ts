@@ -1,20 +1,23 @@
 import type { SbplFilter, SbplRule } from './sbpl.js'
 
-// What every process of macOS needs to start, and nothing that reaches outside the sandbox. None of it depends on the
-// grant. Services that act on the network or hold secrets of the user are left out: keychains (securityd), trust
+// What every macOS process needs to start, and nothing that gives access outside the sandbox. None of it depends on the
+// grant. Services that use the network or store secrets of the user are omitted: keychains (securityd), trust
 // evaluation (trustd, which fetches from hosts that a certificate names), preferences, pasteboard, launch services.
 
-/** Reading a program and executing it go together: a hidden program cannot be started either. */
+/** Reading and executing a program are allowed together: a hidden program cannot be started either. */
 export const readOperations: readonly string[] = ['file-read*', 'file-map-executable', 'process-exec*']
 
-/** Services of the system: accounts and groups by name, and notices of changed settings. */
+/** Services of the system: lookup of accounts and groups by name, and notifications of changed settings. */
 const services = [
   'com.apple.system.opendirectoryd.libinfo',
   'com.apple.system.opendirectoryd.membership',
   'com.apple.system.notification_center',
 ]
 
-/** Facts about the machine. Not all of them: some list the arguments and variables of other processes of the user. */
+/**
+ * Information about the machine (sysctl). Not all of it: some entries list the arguments and variables of the user's
+ * other processes.
+ */
 const facts = [
   ...['activecpu', 'byteorder', 'cacheconfig', 'cachelinesize', 'cachelinesize_compat', 'cachesize'],
   ...[
@@ -71,7 +74,7 @@ export const processRules: readonly SbplRule[] = [
     operations: ['ipc-posix-shm-read-data'],
     filters: [named('ipc-posix-name', 'apple.shm.notification_center')],
   },
-  // Python's multiprocessing cannot start without.
+  // Python's multiprocessing cannot start without it.
   { action: 'allow', operations: ['ipc-posix-sem'], filters: [] },
 ]
 
@@ -85,7 +88,10 @@ const programs = [
   ...['/private/var/db/dyld', '/private/var/db/xcode_select_link', '/private/var/db/icu'],
 ]
 
-/** Accounts, keys and what decides who becomes root; and the other name of the volume with all files of all users. */
+/**
+ * Accounts, keys and the configuration of who can become root; and the second path of the volume with the files of all
+ * users.
+ */
 const secrets = [
   ...['master.passwd', 'ssh', 'sudoers', 'sudoers.d', 'krb5.keytab', 'openldap', 'cups'].map(
     (name) => `/private/etc/${name}`,
@@ -95,7 +101,7 @@ const secrets = [
   '/opt/homebrew/var',
 ]
 
-/** Harmless for everyone, and few programs can do without. */
+/** Harmless devices that most programs need. */
 const devices = ['null', 'zero', 'random', 'urandom', 'dtracehelper'].map((name) => `/dev/${name}`)
 
 const subpath = (path: string): SbplFilter => ({ kind: 'subpath', path })
@@ -109,7 +115,7 @@ export const systemRules: readonly SbplRule[] = [
   },
   {
     action: 'allow',
-    // The root is listed when a program starts. The links at the top lead to /private.
+    // A program lists the root when it starts. The top-level links lead to /private.
     operations: ['file-read*'],
     filters: [literal('/'), ...devices.map(literal), subpath('/dev/fd')],
   },
