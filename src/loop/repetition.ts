@@ -44,7 +44,7 @@ export function createRepetition(threshold: number): Repetition {
   }
 }
 
-/** `inVain` counts the calls since any call had a new result; `news` is the number of new results at that time. */
+/** `inVain` counts repeats of this call since any call had a new result; `news` is the count of new results by then. */
 type Seen = {
   readonly result: string
   readonly times: number

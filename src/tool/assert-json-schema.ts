@@ -31,7 +31,10 @@ const numbers = [
   'maxContains',
 ]
 
-/** Finds what would otherwise fail, or pass unnoticed, at the first call. Throws `TypeError` with the place. */
+/**
+ * Finds errors that would otherwise appear, or stay unnoticed, at the first call. Throws `TypeError` with the
+ * location.
+ */
 export function assertJsonSchema(schema: unknown, at = '#'): void {
   if (typeof schema === 'boolean') return
   if (!isRecord(schema)) throw wrong(at, 'expected an object or a boolean')
@@ -95,8 +98,8 @@ function assertPattern(pattern: unknown, at: string): void {
 type Lookup = Readonly<Record<string, unknown>>
 
 /**
- * Checks that every `$ref` points to a place inside the schema and not only to itself: nothing is fetched, and no
- * reference loops.
+ * Checks that every `$ref` points to a location inside the schema and not only to itself: nothing is fetched, and no
+ * reference can loop.
  */
 export function assertReferences(schema: unknown, lookup: Lookup): void {
   const sound = new Set<unknown>()

@@ -4,7 +4,10 @@ export const laneNames = ['control', 'query', 'execute', 'generate'] as const
 /** A class of calls with its own concurrency limit. Earlier lanes in this list have priority. */
 export type Lane = (typeof laneNames)[number]
 
-/** Reading and searching is `query`, everything else `execute`. The other two have the tools that a host puts there. */
+/**
+ * Returns the lane of a kind: `query` for reading and searching, `execute` for everything else. Only a host puts
+ * tools into the other two lanes.
+ */
 export function laneOfKind(kind: ToolKind): Lane {
   return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
 }

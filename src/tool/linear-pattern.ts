@@ -178,7 +178,10 @@ type State =
   | { readonly type: 'start' | 'end' | 'word' | 'no-word'; next: number }
   | { readonly type: 'match' }
 
-/** Builds a Thompson automaton from its end: each part knows what follows it. The first state is last in the list. */
+/**
+ * Builds a Thompson automaton from its end, so that each part can refer to the next one. The first state is last in
+ * the list.
+ */
 function compile(node: Node): readonly State[] {
   const states: State[] = [{ type: 'match' }]
   const add = (state: State): number => {

@@ -1,7 +1,9 @@
-/** What a model must be able to read to take content of a media type. Every model reads text. */
+/** The kind of input that a model must support for content of a media type. Every model supports text. */
 export type MediaKind = 'text' | 'image' | 'audio' | 'video' | 'document'
 
-/** The kind of a media type such as `audio/mpeg`. What is neither text, image, audio nor video is a document. */
+/**
+ * Returns the kind of a media type such as `audio/mpeg`. Every type but text, image, audio and video is a document.
+ */
 export function mediaKind(mediaType: string): MediaKind {
   const type = mediaType.toLowerCase().split(';', 1)[0]?.trim() ?? ''
   const [group] = type.split('/', 1)

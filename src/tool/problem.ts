@@ -1,6 +1,6 @@
 import { quoteNames } from './nearest.js'
 
-/** One problem of a tool's arguments, in words from which a model can correct them. */
+/** One problem of a tool's arguments, described so that a model can correct it. */
 export type ArgumentProblem = {
   readonly path: readonly (string | number)[]
   /** What was expected, such as `expected integer`; the received value is added from the arguments. */
@@ -77,9 +77,9 @@ function cut(text: string, most: number): string {
 }
 
 /**
- * Chooses what to report when one of several shapes was expected and none fits: the problems of the shape that was
- * probably intended. A shape whose fixed value (a kind, a type) differs is not it; among the others it is the one
- * that got furthest, with the fewest problems. If all failed at the same place, their expectations are joined; if
+ * Chooses the problems to report when one of several shapes was expected and none fits: those of the shape that was
+ * probably intended. A shape whose fixed value (a kind, a type) differs is excluded. Of the others it chooses the one
+ * that matched furthest, with the fewest problems. If all failed at the same place, their expectations are joined; if
  * several are equally likely, each is reported.
  */
 export function closestShape(

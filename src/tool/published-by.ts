@@ -8,7 +8,7 @@ import { copyJson } from './json-text.js'
 import { jsonTextOf } from './serialize.js'
 import type { Validation } from './validation.js'
 
-/** The usable part of what a hand-written tool says about itself. */
+/** The usable part of a hand-written tool's definition. */
 type Published = {
   readonly description: string
   readonly parameters: JsonSchema

@@ -1,6 +1,9 @@
 import { isRecord, type JsonSchema } from './json.js'
 
-/** Bounds of arguments. A call that breaks one is answered with it, so models need not read them in every request. */
+/**
+ * Limits of arguments that models do not read in every request: a call that violates one gets an error that states
+ * it.
+ */
 const bounds = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'maxLength', 'minItems', 'pattern'])
 
 /**

@@ -83,8 +83,8 @@ export function readPattern(pattern: string, owner?: string): PatternPart[] {
 function readBraces(name: string, pattern: string, owner: string | undefined): PatternPart {
   if (isVariable(name)) return { text: '', variable: name }
   if (!name.includes(',')) throw new UnknownVariableError(name, pattern, owner)
-  // A choice that contains a variable's name, or nearly so, was probably meant as a choice of variables, which does
-  // not exist.
+  // A choice that contains a variable's name, or a similar one, was probably intended as a choice of variables, which
+  // does not exist.
   const meant = name.split(',').find((choice) => nearestNames(choice, variableNames).length > 0)
   if (meant !== undefined)
     throw new UnknownVariableError(meant, pattern, owner, `A choice cannot hold a variable: {${name}}`)

@@ -3,7 +3,10 @@ import { schemaMaps } from './assert-json-schema.js'
 import { isRecord } from './json.js'
 import { type LinearPattern, linearPattern } from './linear-pattern.js'
 
-/** Returns every schema inside a schema, including itself, but not the values that it lists. */
+/**
+ * Returns every schema inside a schema, including itself, but not the values in its `enum`, `const` and similar
+ * keywords.
+ */
 export function schemaNodes(schema: unknown): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = []
   const open: unknown[] = [schema]

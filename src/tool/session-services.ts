@@ -11,7 +11,7 @@ export interface RuntimeSession {
   /** Asks the user questions and waits for the answers. Absent: no user can answer. */
   readonly ask?: (questions: readonly Question[], signal?: AbortSignal) => Promise<QuestionAnswers>
   readonly tools?: RuntimeTools
-  /** Saves what this call does while it runs. Absent: the call cannot be resumed. */
+  /** Saves the steps of this call while it runs. Absent: the call cannot be resumed. */
   readonly steps?: (() => CallSteps) | undefined
 }
 

@@ -6,7 +6,7 @@ export type Validation<Value> =
   | Checked<Value>
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[]; readonly cause?: unknown }
 
-/** A checked value. `source` is what `value` was parsed from, for tools that start from that. */
+/** A checked value. `source` is the input that `value` was parsed from, for tools that parse it themselves. */
 export type Checked<Value> = { readonly ok: true; readonly value: Value; readonly source?: unknown }
 
 export type Validate<Value> = (input: unknown) => Validation<Value> | Promise<Validation<Value>>

@@ -7,18 +7,18 @@ export type AppliedHunks = {
   readonly text: string
   readonly added: number
   readonly removed: number
-  /** What was bent so that it fits. */
+  /** What had to be adjusted so that the hunks fit. */
   readonly notes: readonly string[]
 }
 
 /**
- * Applies hunks to a text; throws when one does not fit, with the line expected and the line found. Lines must be equal
- * to the byte. Where they are not, once more with what models leave out of diffs: CRs, a byte-order mark, the note that
- * the last line has no line ending. Then added lines take the ending of the lines around them, and the end of the file
- * stays as it is.
+ * Applies hunks to a text. Throws when one does not fit, with the expected line and the line found. Lines must be
+ * equal byte for byte. Otherwise a second attempt ignores what models leave out of diffs: CRs, a byte-order mark, the
+ * note that the last line has no line ending. Added lines then get the line ending of the lines around them, and the
+ * end of the file is unchanged.
  *
- * A hunk goes where its header says if both of its line numbers agree; else, or where it does not fit there, to the one
- * place where it does. Two such places are one too many.
+ * A hunk is applied at the line of its header if both of its line numbers agree; otherwise, or if it does not fit
+ * there, at the only place where it fits. Two such places are an error.
  */
 export function applyHunks(text: string, hunks: readonly Hunk[]): AppliedHunks {
   const exact = attempt(text, hunks, exactly)
@@ -33,14 +33,14 @@ type Attempt =
   | { readonly ok: true; readonly text: string; readonly moved: readonly string[] }
   | { readonly ok: false; readonly error: CapstanError }
 
-/** How lines of the diff are compared with lines of the file, and how they are put in. */
+/** How lines of the diff are compared with lines of the file, and how they are inserted. */
 type Manner = {
-  /** What lines have in common that may be the same. */
+  /** Returns a text that is equal for lines that can match. */
   key(line: string): string
   same(fileLine: string, line: DiffLine): boolean
   put(line: DiffLine, near: Neighbours): string
 }
-/** The line of the file that a new line replaces or follows, and whether the file ends with the hunk. */
+/** The line ending for a new line, whether it is the last line, and whether the file ends without a line ending. */
 type Neighbours = { readonly ending: string; readonly last: boolean; readonly fileOpen: boolean }
 
 const exactly: Manner = {
@@ -53,7 +53,7 @@ const leniently: Manner = {
   key: bare,
   same(fileLine, line) {
     const open = !fileLine.endsWith('\n')
-    // A file that ends in a line ending does not fit a diff that says it does not.
+    // A file that ends with a line ending does not match a diff that says that it has none.
     return bare(fileLine) === bare(line.text) && (open || !line.open)
   },
   put: (line, { ending, last, fileOpen }) =>
@@ -126,8 +126,8 @@ function placeOf(
 const maxPlaces = 5
 
 /**
- * The first few places where lines fit, in one walk (Knuth, Morris, Pratt): in a file of equal lines every place begins
- * like every other, and comparing each from its start would take the one's length times the other's.
+ * Returns the first few places where lines fit, in one pass (Knuth, Morris, Pratt). In a file of equal lines every
+ * place begins alike, and comparing each from its start would take time proportional to the product of both lengths.
  */
 function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, same }: Manner): number[] {
   const wanted = old.map((line) => key(lineOf(line)))
@@ -141,7 +141,7 @@ function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, sam
     if (wanted[matched] === found) matched++
     if (matched < wanted.length) continue
     const start = at + 1 - matched
-    // Equal keys are the same line, but for what a last line without an ending asks.
+    // Lines with equal keys match, except that a line marked as having no line ending needs a further check.
     const fits = open.every((index) => {
       const line = old[index]
       return line !== undefined && same(lines[start + index] ?? '', line)
@@ -152,7 +152,7 @@ function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, sam
   return places
 }
 
-/** For each beginning of a list, how long its longest beginning is that is its end as well. */
+/** Returns, for each prefix of a list, the length of its longest proper prefix that is also its suffix. */
 function fallbacks(wanted: readonly string[]): number[] {
   const back = [0]
   for (let at = 1, matched = 0; at < wanted.length; at++) {
@@ -196,7 +196,7 @@ function mismatch(
   )
 }
 
-/** A line without a line ending can only be the last of its file. */
+/** Returns an error if a line without a line ending is not the last of its file. */
 function openInside(
   lines: readonly string[],
   at: number,
@@ -214,7 +214,7 @@ function openInside(
       )
 }
 
-/** The lines of the file from a place on as the hunk leaves them; lines that stay keep their bytes. */
+/** Returns the lines that replace those of a hunk at a place; unchanged lines keep their bytes. */
 function replaced(lines: readonly string[], at: number, hunk: Hunk, manner: Manner): string {
   const end = at + hunk.oldCount
   const fileOpen = lines.at(-1)?.endsWith('\n') === false
@@ -253,7 +253,7 @@ function outcome(
   return { text, added: marked('+'), removed: marked('-'), notes: [...moved, ...bent, ...recounted] }
 }
 
-/** Lines with their endings. */
+/** Splits a text into lines, each with its line ending. */
 function linesOf(text: string): string[] {
   const lines = text.split('\n')
   const last = lines.pop() ?? ''

@@ -20,15 +20,15 @@ export type BashArgs = {
 
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
-/** Of stdout and stderr together. */
+/** The limit for stdout and stderr together. */
 const maxBytes = 200 * 1024
-/** Room for the notes after the output, and for what quoting adds to an output that was cut. */
+/** Space for the notes after the output, and for the quoting of a truncated output. */
 const extraBytes = 16 * 1024
 
 /** Runs one shell command, and manages commands that continue in the background. */
 export const bashTool = createBash('bash', maxTimeoutMs)
 
-/** The same under a name, with the longest time that may be asked for. */
+/** Creates the same tool with another name and another maximum timeout. */
 export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> {
   return builtInTool<BashArgs>({
     name,
@@ -67,7 +67,10 @@ export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> 
   })
 }
 
-/** What a schema cannot say without alternatives at its top, which providers refuse. */
+/**
+ * Checks combinations of arguments. A schema could only express them with alternatives at its top, which providers
+ * refuse.
+ */
 function checkTogether(args: BashArgs): void {
   const problem = problemOf(args)
   if (problem !== undefined) throw new CapstanError('bash_argument_invalid', problem)
@@ -147,7 +150,7 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
     ...(leftover === undefined ? {} : { job_id: leftover }),
   }
   if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })
-  // The command ran: that it failed is its result, not a failure of the call.
+  // The command ran, so a failure of the command is a result and not an error of the call.
   const data = truncated
     ? { head: fittingHead(text, maxBytes + extraBytes - 1024), total: outputBytes }
     : text
@@ -158,7 +161,10 @@ function ended(code: number, signal: string | undefined): string {
   return signal === undefined ? `Exit code: ${code}` : `Ended by ${signal}, exit code: ${code}`
 }
 
-/** An `&` at the end of a command, or what is used with one; in quotes too, where the note does no harm. */
+/**
+ * Matches an `&` at the end of a command, or a word that is used with one. It also matches in quotes, where the note
+ * does no harm.
+ */
 const leavesRunning = /(?<![&>|\\])&(?![&>\d-])|\b(?:nohup|setsid|disown)\b/
 
 const endedNote =

@@ -1,7 +1,9 @@
 import { CapstanError } from '../tool/errors.js'
 import { pathText } from './path-text.js'
 
-/** Returns the error for a file that another process changed between reading and writing; any other error as it is. */
+/**
+ * Returns the error for a file that another process changed between reading and writing; any other error unchanged.
+ */
 export function changedMeanwhile(thrown: unknown, path: string): unknown {
   if (!(thrown instanceof CapstanError) || thrown.code !== 'file_changed') return thrown
   return new CapstanError(

@@ -1,6 +1,6 @@
 import { ascii, imageType, startsWith } from './image-type.js'
 
-/** What the first bytes of a file say it is. */
+/** The kind of a file, determined from its first bytes. */
 export type ContentKind =
   | { readonly kind: 'utf8'; readonly bomBytes: 0 | 3 }
   | { readonly kind: 'utf16'; readonly label: 'utf-16le' | 'utf-16be' }
@@ -50,7 +50,7 @@ const magic: readonly (readonly [start: readonly number[], at: number, name: str
 
 const sampled = 8192
 
-/** A NUL is in no text; many control characters are in none that a person wrote. */
+/** Text contains no NUL byte, and text that a person wrote has few control characters. */
 function looksBinary(head: Uint8Array): boolean {
   const sample = head.subarray(0, sampled)
   if (sample.includes(0)) return true
@@ -59,5 +59,5 @@ function looksBinary(head: Uint8Array): boolean {
   return controls > sample.length / 10
 }
 
-/** Bell, backspace, tab, line feed, form feed, carriage return, escape: logs and terminals write them. */
+/** Bell, backspace, tab, line feed, form feed, carriage return, escape: they occur in logs and terminal output. */
 const textControls: ReadonlySet<number> = new Set([7, 8, 9, 10, 12, 13, 27])

@@ -3,19 +3,19 @@ import { CapstanError } from '../tool/errors.js'
 export type DiffLine = {
   readonly mark: ' ' | '-' | '+'
   readonly text: string
-  /** The last line of its file, without a line ending. */
+  /** Whether it is the last line of its file and has no line ending. */
   readonly open: boolean
 }
 
 export type Hunk = {
-  /** As the header states it: the first line, or for none the line before. */
+  /** The start line in the header; for a count of 0, the line before. */
   readonly oldStart: number
   readonly newStart: number
-  /** As the lines have it. */
+  /** The counts of the actual lines. */
   readonly oldCount: number
   readonly newCount: number
   readonly lines: readonly DiffLine[]
-  /** The header had other counts than the lines. */
+  /** The counts in the header differed from the lines. */
   readonly recounted: boolean
 }
 
@@ -26,8 +26,8 @@ export function isHunkHeader(line: string | undefined): boolean {
 }
 
 /**
- * Reads one hunk. The counts of its header say where it ends; where they and the lines disagree, the lines count, since
- * models miscount far more often than they forget a line, and every line is checked against the file anyway.
+ * Reads one hunk. It ends where the counts of its header say. If the counts and the lines disagree, the lines are
+ * used: models miscount far more often than they omit a line, and every line is checked against the file anyway.
  */
 export function readHunk(lines: readonly string[], at: number): { hunk: Hunk; next: number } {
   const text = lines[at] ?? ''
@@ -54,7 +54,7 @@ export function readHunk(lines: readonly string[], at: number): { hunk: Hunk; ne
 
 type Body = { readonly lines: DiffLine[]; readonly next: number }
 
-/** The lines that the header counts; undefined when there are fewer, or when more follow. */
+/** Returns the lines that the header counts; undefined when there are fewer, or when more follow. */
 function takeCounted(
   lines: readonly string[],
   start: number,
@@ -78,7 +78,7 @@ function takeCounted(
   return continues(lines, at) ? undefined : { lines: taken, next: at }
 }
 
-/** Every line up to what can be none of a hunk's, or begins something else. */
+/** Returns every line up to one that cannot belong to a hunk or begins something else. */
 function takeAll(lines: readonly string[], start: number): Body {
   const taken: DiffLine[] = []
   let at = start
@@ -87,7 +87,7 @@ function takeAll(lines: readonly string[], start: number): Body {
     if (line === undefined || (line === 'open' && !markOpen(taken))) break
     if (line !== 'open') taken.push(line)
   }
-  // Empty lines at the end are more likely to stand between two parts than to be empty lines of the file.
+  // Empty lines at the end more likely separate two parts of the diff than belong to the file.
   while (lines[at - 1] === '' && at > start) {
     taken.pop()
     at--
@@ -99,7 +99,7 @@ function continues(lines: readonly string[], at: number): boolean {
   return /^[ +-]/.test(lines[at] ?? '') && !beginsAnother(lines, at)
 }
 
-/** Another file, or the signature under a mailed patch. */
+/** Returns whether another file begins, or the signature under a mailed patch. */
 function beginsAnother(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ''
   if (line === '-- ') return true
@@ -108,14 +108,14 @@ function beginsAnother(lines: readonly string[], at: number): boolean {
 
 function readLine(line: string | undefined): DiffLine | 'open' | undefined {
   if (line === undefined) return undefined
-  // An empty line is an empty context line that lost its space on the way.
+  // An empty line is an empty context line that lost its leading space.
   if (line === '' || line === '\r') return { mark: ' ', text: line, open: false }
   const mark = line[0]
   if (mark === ' ' || mark === '-' || mark === '+') return { mark, text: line.slice(1), open: false }
   return isOpenMark(line) ? 'open' : undefined
 }
 
-/** `\ No newline at end of file`, in whatever language. */
+/** Matches `\ No newline at end of file` in any language. */
 function isOpenMark(line: string | undefined): boolean {
   return line?.startsWith('\\ ') === true
 }

@@ -1,14 +1,16 @@
 import { CapstanError } from '../tool/errors.js'
 import { pathText } from './path-text.js'
 
-/** The name on a `---` or `+++` line: unquoted, without what follows a tab. */
+/** Returns the name on a `---` or `+++` line: unquoted, without the text after a tab. */
 export function readName(rest: string): string {
   if (rest.startsWith('"')) return readQuoted(rest).name
   const tab = rest.indexOf('\t')
   return tab < 0 ? rest : rest.slice(0, tab)
 }
 
-/** The two names of a `diff --git` line; undefined where spaces leave open where one ends. */
+/**
+ * Returns the two names of a `diff --git` line; undefined where spaces make it ambiguous where the first name ends.
+ */
 export function readGitNames(rest: string): readonly [string, string] | undefined {
   if (rest.startsWith('"')) {
     const first = readQuoted(rest)
@@ -25,7 +27,7 @@ export function readGitNames(rest: string): readonly [string, string] | undefine
 
 export const nothing = '/dev/null'
 
-/** Both names without the prefixes that git puts before them (`a/` and `b/`, or `i/`, `w/`, `c/`, `o/`). */
+/** Returns both names without the prefixes that git adds (`a/` and `b/`, or `i/`, `w/`, `c/`, `o/`). */
 export function withoutPrefixes(
   from: string,
   to: string,
@@ -40,7 +42,7 @@ export function withoutPrefixes(
   return { from: first === undefined ? from : from.slice(2), to: second === undefined ? to : to.slice(2) }
 }
 
-/** Throws for a name that could mean something outside the workspace, or nothing at all. */
+/** Throws for a name that could refer to something outside the workspace, or that is invalid. */
 export function refuseUnsafe(name: string): void {
   const problem = problemOf(name)
   if (problem !== undefined)
@@ -71,7 +73,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\\': '\\',
 }
 
-/** A name in quotes as git writes it: C escapes, and every byte that is not ASCII in octal. */
+/** Parses a quoted name as git writes it: C escapes, and every byte that is not ASCII in octal. */
 function readQuoted(text: string): { readonly name: string; readonly rest: string } {
   const bytes: number[] = []
   for (let at = 1; at < text.length; at++) {

@@ -40,7 +40,7 @@ export const editTool = builtInTool<EditArgs>({
     const { body, mark } = splitMark(text)
     const map = mapEndings(body)
     const wanted = withLf(splitMark(args.old_string).body)
-    // Without a line there is no ending to keep.
+    // A file without a line break has no line endings to keep.
     const given = map.lf.includes('\n') ? withLf(args.new_string) : args.new_string
     const places = placesOf(map.lf, wanted, maxPlaces + 1)
     refuseUnclear(args, map.lf, wanted, places)
@@ -93,7 +93,7 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
       `old_string found more than ${maxPlaces} times in ${path}; the file was left untouched. Provide a more specific string, or use a command.`,
     )
   if (args.replace_all) return
-  // An occurrence that overlaps the first is a second place too, though both cannot be replaced.
+  // An occurrence that overlaps the first also makes the match ambiguous, though both cannot be replaced.
   const overlapping = text.indexOf(wanted, first + 1)
   if (overlapping < 0) return
   const all = overlapping < first + wanted.length ? [first, overlapping, ...places.slice(1)] : places
@@ -105,7 +105,7 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
 }
 
 const maxLines = 10
-/** More would block the event loop for too long. */
+/** More replacements would block the event loop for too long. */
 const maxPlaces = 1_000_000
 
 function linesOf(text: string, places: readonly number[]): string {

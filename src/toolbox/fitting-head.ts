@@ -1,6 +1,7 @@
 /**
- * Returns a text that takes at most `maxBytes` as JSON: as it is, or without a part of its middle. Quotes, line ends
- * and control characters are longer in JSON, and a text that is too long would be cut a second time, at its end.
+ * Returns a text that has at most `maxBytes` as JSON: unchanged, or without a part of its middle. Quotes, line ends
+ * and control characters are longer in JSON, and a text that is too long would be truncated a second time, at its
+ * end.
  */
 export function fittingHead(text: string, maxBytes: number): string {
   let shown = text
@@ -11,13 +12,13 @@ export function fittingHead(text: string, maxBytes: number): string {
   return shown
 }
 
-/** What comes last says how a thing ended, and is mostly shorter. */
+/** The share of the start. The end says how something ended, and is usually shorter. */
 const startShare = 0.64
 
 function withoutMiddle(text: string, kept: number): string {
   const start = Math.floor(kept * startShare)
   const mark = `\n[... ${text.length - kept} characters left out ...]\n`
-  // A pair that was cut in half is not a character.
+  // Remove half of a surrogate pair that was split.
   return `${text.slice(0, start)}${mark}${text.slice(text.length - (kept - start))}`.replace(/\p{Cs}/gu, '')
 }
 

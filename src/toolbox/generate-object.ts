@@ -36,7 +36,7 @@ export const generateObjectTool = builtInTool<GenerateObjectArgs>({
     'timeout_ms',
   ],
   kind: 'other',
-  // Cut short it would be no JSON any more; no model writes as much at once.
+  // Truncated output would not be valid JSON; no model writes this much at once.
   limits: { maxBytes: 4 * 1024 * 1024 },
   parameters: objectSchema({
     schema: { type: 'object' },

@@ -23,7 +23,7 @@ import { requireService } from './require-service.js'
 const timeoutMs = 60_000
 const maxBytes = 200 * 1024
 const diffBytes = 190 * 1024
-/** What is read by this tool and not shown as it is may be longer. */
+/** The limit for output that this tool parses and does not show unchanged. */
 const listBytes = 16 * 1024 * 1024
 const namedChanges = 100
 
@@ -65,7 +65,7 @@ export const gitTool = builtInTool<GitArgs>({
   },
 })
 
-/** A path to look at is a file that is read, whatever reads it. */
+/** A path in `log` or `diff` is a file that is read, so it is judged as such. */
 function subjectsOf(args: GitArgs): Subject[] {
   const { text: command, kind } = planGit(args)
   const looked = kind === 'log' || kind === 'diff' ? args.path : undefined
@@ -178,7 +178,7 @@ function remotesOf(output: string, wanted: string | undefined): Envelope {
   return errorEnvelope(`There is no remote "${wanted}". There are: ${known.join(', ')}`)
 }
 
-/** The changes of the files that may be read. What may not be read does not come through history either. */
+/** Returns the changes of readable files. Files that must not be read are not shown through the history either. */
 async function diffOf(
   args: GitArgs,
   plan: GitPlan & { kind: 'diff' },

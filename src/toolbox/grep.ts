@@ -23,7 +23,7 @@ export type GrepArgs = {
 const maxMatches = 200
 const maxFiles = 1_000
 const maxContext = 100
-/** The maximum number of lines in the file with the whole output. */
+/** The file with the whole output has at most this many times as many results as are shown. */
 const spillFactor = 10
 
 const lines = { type: 'integer', minimum: 0 } as const
@@ -129,7 +129,7 @@ type Listing = {
   readonly total: number
   readonly unit: 'matches' | 'files'
   readonly head: string
-  /** How many there are in `whole`. */
+  /** The number of results in `whole`. */
   readonly kept: number
   readonly whole: () => string
 }

@@ -1,4 +1,4 @@
-/** A piece of HTML that holds a line of text, as that text: titles and snippets. */
+/** Converts a fragment of HTML with one line of text, such as a title or snippet, to that text. */
 export function textOfHtml(fragment: string): string {
   return decodeEntities(fragment.slice(0, maxFragmentLength).replace(/<[^<>]*>/g, ''))
 }
@@ -17,7 +17,7 @@ const entities: Readonly<Record<string, string>> = {
   mdash: '—',
 }
 
-/** The entities that titles and snippets use; others stay as they are written. */
+/** Decodes numeric entities and the named ones that titles and snippets use; others are unchanged. */
 export function decodeEntities(text: string): string {
   return text.replace(
     /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi,

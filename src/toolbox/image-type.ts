@@ -1,4 +1,4 @@
-/** The media type of an image that models take, by its first bytes; a name can lie. */
+/** Returns the media type of an image that models accept, by its first bytes, because a file name can be wrong. */
 export function imageType(head: Uint8Array): string | undefined {
   if (startsWith(head, png)) return 'image/png'
   if (startsWith(head, jpeg)) return 'image/jpeg'

@@ -1,4 +1,4 @@
-/** The built-in tools: the whole of `capstan/toolbox`. */
+/** The entry `capstan/toolbox`: the built-in tools. */
 export { bashTool } from './bash.js'
 export { batchTool } from './batch.js'
 export { editTool } from './edit.js'

@@ -1,6 +1,6 @@
 import type { LimitReached } from '../tool/runtime.js'
 
-/** Says which limit ended a command, and how a user raises it. */
+/** Returns a sentence that says which limit ended a command, and how a user raises it. */
 export function limitText({ limit, max }: LimitReached): string {
   const { what, option, flag } = limits[limit]
   const value = limit === 'processes' ? String(max) : limit === 'cpu' ? `${max} s` : bytesText(max)

@@ -1,4 +1,4 @@
-/** Which line endings a text has. */
+/** The kind of line endings in a text. */
 export type EndingStyle = 'none' | 'lf' | 'crlf' | 'mixed'
 
 export function endingStyle(counts: { readonly lf: number; readonly crlf: number }): EndingStyle {
@@ -6,18 +6,18 @@ export function endingStyle(counts: { readonly lf: number; readonly crlf: number
   return counts.lf === 0 ? 'crlf' : 'mixed'
 }
 
-/** The text with every CRLF as LF, which is how models write. A lone CR is an ordinary character. */
+/** Returns the text with every CRLF as LF, which is how models write. A lone CR is an ordinary character. */
 export function withLf(text: string): string {
   return text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text
 }
 
-/** A text in its own line endings, the same text with LF, and the mapping of positions from one to the other. */
+/** A text with its original line endings, the same text with LF, and the mapping of positions between them. */
 export type EndingMap = {
   readonly original: string
   readonly lf: string
-  /** The position in the original of a position in the text with LF. A position never falls between CR and LF. */
+  /** Converts a position in the text with LF to one in the original. The result is never between CR and LF. */
   toOriginal(at: number): number
-  /** The line ending at a line feed of the text with LF. */
+  /** Returns the original line ending at a line feed of the text with LF. */
   endingAt(lineFeed: number): '\n' | '\r\n'
 }
 
@@ -36,7 +36,10 @@ export function mapEndings(original: string): EndingMap {
   }
 }
 
-/** The ending that belongs to a place: that of its own line, else of the line before, else LF. */
+/**
+ * Returns the line ending for a position: that of its own line, otherwise of the last line that has one, otherwise
+ * LF.
+ */
 export function endingNear(map: EndingMap, at: number): '\n' | '\r\n' {
   const next = map.lf.indexOf('\n', at)
   if (next >= 0) return map.endingAt(next)
@@ -44,7 +47,7 @@ export function endingNear(map: EndingMap, at: number): '\n' | '\r\n' {
   return last >= 0 ? map.endingAt(last) : '\n'
 }
 
-/** How many lines a text has; what follows the last line feed counts when it is not empty. */
+/** Counts the lines of a text; text after the last line feed counts as a line. */
 export function countLines(text: string): number {
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++

@@ -1,27 +1,27 @@
 import { decodeUtf8 } from './text-file.js'
 
-/** Bytes that can be asked for in pieces: a file, or what a file was decoded to. */
+/** Bytes that can be read in pieces: a file, or the decoded content of one. */
 export type ByteSource = { read(start: number, end: number): Promise<Uint8Array> }
 
 export type WindowRequest = {
-  /** Where the text begins: after a byte-order mark. */
+  /** The position where the text begins: after a byte-order mark. */
   readonly start: number
-  /** How many lines to skip. */
+  /** The number of lines to skip. */
   readonly offset: number
   readonly limit: number
-  /** How many bytes of the source are shown. A line that does not fit is left out; the first one is cut. */
+  /** The maximum number of source bytes to show. A line that does not fit is left out; the first one is cut. */
   readonly maxBytes: number
-  /** How much the lines may take with their numbers. */
+  /** The maximum size of the lines with their numbers, in bytes. */
   readonly maxShownBytes: number
 }
 
 export type WindowLine = {
   readonly text: string
-  /** Where it begins in the source. */
+  /** Its position in the source. */
   readonly at: number
   /** Its length in bytes, without its ending. */
   readonly bytes: number
-  /** How many of them are in `text`. */
+  /** The number of these bytes that are in `text`. */
   readonly shown: number
 }
 
@@ -29,13 +29,13 @@ export type LineWindow = {
   readonly lines: readonly WindowLine[]
   /** Whether anything follows the last line. */
   readonly more: boolean
-  /** How many lines there are; known only when the end was reached. */
+  /** The number of lines; known only when the end was reached. */
   readonly total?: number | undefined
   readonly endings: { readonly lf: number; readonly crlf: number }
   readonly finalNewline: boolean
   /** Some bytes were not UTF-8 and are shown as replacement characters. */
   readonly lossy: boolean
-  /** The first line with a NUL in it: no text from there on. The window ends before it. */
+  /** The first line with a NUL: from there on the content is not text. The window ends before it. */
   readonly nulAt?: number | undefined
 }
 
@@ -45,8 +45,8 @@ const carriageReturn = 13
 const numberBytes = 8
 
 /**
- * Some lines of a source, in memory that grows with what is shown and never with the source. `onChunk` is called
- * between chunks and may throw to stop.
+ * Reads some lines of a source, with memory that grows with the shown lines and never with the source. `onChunk` is
+ * called between chunks and can throw to stop.
  */
 export async function readLineWindow(
   source: ByteSource,
@@ -75,13 +75,13 @@ type State = {
   pending: { at: number; bytes: number; kept: Uint8Array[]; keptBytes: number; last: number }
   /** Bytes of the source that are shown, line ends included. */
   used: number
-  /** The same with line numbers. */
+  /** The same, with line numbers. */
   shown: number
   endings: { lf: number; crlf: number }
   finalNewline: boolean
   lossy: boolean
   nulAt?: number | undefined
-  /** Nothing more is shown; bytes were left over. */
+  /** Nothing more is shown, though bytes remain. */
   full: boolean
 }
 
@@ -110,7 +110,7 @@ function take(state: State, chunk: Uint8Array, chunkAt: number): void {
     if (state.line < state.request.offset) {
       from = skip(state, chunk, from)
       state.pending = fresh(chunkAt + from)
-      // A line that is skipped and has no ending yet still counts as a line.
+      // A skipped line without a line ending still counts as a line.
       if (!state.finalNewline) state.pending.bytes = 1
       continue
     }
@@ -146,13 +146,13 @@ function keep(state: State, part: Uint8Array): void {
   if (part.length === 0) return
   pending.bytes += part.length
   pending.last = part[part.length - 1] ?? -1
-  // A carriage return may be the one byte too many that is not part of the line.
+  // One byte more than the limit, because it may be a carriage return, which is not part of the line.
   const room = request.maxBytes + 1 - pending.keptBytes
   if (room <= 0) return
   const kept = part.slice(0, room)
   pending.kept.push(kept)
   pending.keptBytes += kept.length
-  // At once: the rest of such a line may be gigabytes of a hole.
+  // Stop here: the rest of such a line may be gigabytes of zeros in a sparse file.
   if (kept.includes(0)) {
     state.nulAt = state.line
     state.full = true
@@ -206,12 +206,12 @@ function close(state: State, more: boolean): LineWindow {
   }
 }
 
-/** At most this many bytes, never half a character. */
+/** Returns at most this many bytes, without splitting a character. */
 export function cutAtCharacter(bytes: Uint8Array, most: number): Uint8Array {
   if (bytes.length <= most) return bytes
   let end = most
   for (let back = 0; back < 3 && isContinuation(bytes[end]); back++) end--
-  // Three steps back and still inside: not UTF-8, so there is no character to save.
+  // Still inside a character after three steps back: this is not UTF-8, so cut anywhere.
   return bytes.subarray(0, isContinuation(bytes[end]) ? most : end)
 }
 

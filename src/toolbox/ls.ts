@@ -33,7 +33,7 @@ export const lsTool = builtInTool<LsArgs>({
   },
 })
 
-/** In a very large directory the sizes are not known. */
+/** The size is not known in a very large directory. */
 function detailOf({ kind, size }: DirectoryEntry): string {
   if (kind === 'file') return size === undefined ? 'file' : String(size)
   return kind === 'directory' ? 'dir' : kind

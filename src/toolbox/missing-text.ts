@@ -15,9 +15,9 @@ export function hintAtMissing(text: string, wanted: string): string {
 }
 
 const maxQuoteLength = 160
-/** How many similar lines are compared for a hint: in a file of equal lines every place begins like every other. */
+/** The limit of comparisons for a hint: in a file of equal lines every place begins alike. */
 const maxComparedCharacters = 2_000_000
-/** A share of a line's characters below which two lines are not alike. */
+/** Two lines are similar if they share more than this part of their characters. */
 const alike = 0.6
 
 function squeezed(line: string): string {
@@ -33,7 +33,7 @@ function findLines(
   if (wanted.every((line) => line === '')) return -1
   const reduced = lines.map(reduce)
   const [first = ''] = wanted
-  // One line may be a part of the line that it was taken from.
+  // A single line can be a part of a line in the file.
   if (wanted.length === 1) return reduced.findIndex((line) => line.includes(first))
   const inner = wanted.slice(1, -1)
   let compared = 0
@@ -45,7 +45,7 @@ function findLines(
   )
 }
 
-/** The place where the most lines agree before one does not. */
+/** Returns a hint at the place where the most lines match before the first difference. */
 function hintAtLongestStart(lines: readonly string[], sought: readonly string[]): string | undefined {
   let best = { at: -1, same: 0 }
   for (let at = 0, compared = 0; at < lines.length && compared < maxComparedCharacters; at++) {
@@ -74,7 +74,10 @@ function hintAtNearestLine(lines: readonly string[], sought: readonly string[]):
   return best.at < 0 ? undefined : `The nearest line is line ${best.at + 1}: ${quoted(lines[best.at])}.`
 }
 
-/** The share of characters that two lines have in common at their ends: cheap, and right for most slips of memory. */
+/**
+ * Returns the share of characters that two lines have in common at their start and end: cheap, and good enough for
+ * most mistakes of a model.
+ */
 function likeness(a: string, b: string): number {
   const most = Math.min(a.length, b.length)
   let lead = 0

@@ -4,7 +4,7 @@ import { nearestNames } from '../tool/nearest.js'
 import type { DirectoryEntry, RuntimeFiles, ToolRuntime } from '../tool/runtime.js'
 import { pathText } from './path-text.js'
 
-/** What was asked of the files; or, when nothing is at the path, an error that names what is near it. */
+/** Awaits a file operation. If the path does not exist, throws an error that names similar paths. */
 export async function orDescribeMissing<T>(
   { runtime, signal }: ToolCallContext,
   path: string,
@@ -19,7 +19,9 @@ export async function orDescribeMissing<T>(
   }
 }
 
-/** The sentences for a missing path: the nearest names, where else the name exists, or what the directory holds. */
+/**
+ * Returns the text for a missing path: the nearest names, other places of the same name, or the directory's entries.
+ */
 async function describeMissing(
   runtime: ToolRuntime & { readonly files: RuntimeFiles },
   path: string,
@@ -38,7 +40,7 @@ async function describeMissing(
   return `${gone} ${describeEntries(directory, entries)}`
 }
 
-/** `src holds a.ts, lib/ and 3 more.` */
+/** Returns a sentence such as `src holds a.ts, lib/ and 3 more.` */
 export function describeEntries(directory: string, entries: readonly DirectoryEntry[]): string {
   const where = directory === '.' ? 'The workspace root' : pathText(directory)
   if (entries.length === 0) return `${where} is empty.`
@@ -56,7 +58,7 @@ const maxElsewhere = 3
 
 type Nearest = {
   readonly directory: string
-  /** The first name on the way that is not there. */
+  /** The first name in the path that does not exist. */
   readonly name: string
   /** The rest of the path after it. */
   readonly rest: string
@@ -74,13 +76,13 @@ async function nearestDirectory(files: RuntimeFiles, path: string): Promise<Near
       const name = names[known] ?? ''
       return { directory, name, rest: names.slice(known + 1).join('/'), entries }
     }
-    // Not there either: one further up. Anything else (outside, not permitted) ends the search.
+    // This directory is missing too: try the one above. Any other error (outside, not permitted) ends the search.
     if (entries !== 'file_not_found') return undefined
   }
   return undefined
 }
 
-/** A hint that cannot be made does not fail the call. */
+/** Returns the code of an error. An error while a hint is computed must not fail the call. */
 function whyNot(thrown: unknown): string {
   return thrown instanceof CapstanError ? thrown.code : 'unknown'
 }

@@ -1,7 +1,7 @@
-/** Takes a command's output as it comes and passes it on in few pieces. */
+/** Receives a command's output as it arrives and forwards it in few pieces. */
 export type OutputDeltas = {
   take(text: string): void
-  /** Passes on what is left. Nothing is passed on after it. */
+  /** Forwards the remaining output. Nothing is forwarded afterwards. */
   end(): void
 }
 

@@ -35,7 +35,7 @@ export const patchTool = builtInTool<PatchArgs>({
     refuseTwice(patches)
     const plans: Plan[] = []
     for (const patch of patches) plans.push(await planFor(context, patch))
-    // Nothing to write is nothing to touch: a new time on an old content is a false change.
+    // Skip files that would not change: a new modification time with the same content would look like a change.
     await changeAll(
       context,
       plans.flatMap(({ change, applied, before }) =>
@@ -67,7 +67,7 @@ function subjectsOf(args: PatchArgs): Subject[] {
 
 type NamedPatch = FilePatch & ({ readonly from: string } | { readonly to: string })
 
-/** The patches with their files; `file_path` takes the place of whatever a single one names. */
+/** Returns the patches with their files; `file_path` replaces the names in a diff of one file. */
 function patchesOf({ diff, file_path }: PatchArgs): NamedPatch[] {
   const patches = parseDiff(withoutNames(diff, file_path))
   if (file_path === undefined) return patches.map(refuseNameless)
@@ -83,7 +83,10 @@ function patchesOf({ diff, file_path }: PatchArgs): NamedPatch[] {
   return [{ change, hunks, notes, from: file_path, to: file_path }]
 }
 
-/** Names that are not used are not judged either: two lines before the first hunk may say anything. */
+/**
+ * Replaces names that `file_path` overrides, so that they are not judged: the two lines before the first hunk can
+ * have any content.
+ */
 function withoutNames(diff: string, file_path: string | undefined): string {
   if (file_path === undefined || !/^--- [^\n]*\n\+\+\+ [^\n]*\n@@/.test(diff)) return diff
   const [from = '', to = ''] = diff.split('\n', 2)
@@ -105,7 +108,9 @@ function pathsOf(patches: readonly NamedPatch[]): string[] {
   return [...new Set(patches.flatMap(({ from, to }) => [from, to].filter((path) => path !== undefined)))]
 }
 
-/** Each file is worked out from what it is now; a second patch of it would not see the first. */
+/**
+ * Refuses two patches of one file: each is computed from the current file, so the second would not include the first.
+ */
 function refuseTwice(patches: readonly NamedPatch[]): void {
   const seen = new Set<string>()
   for (const { from, to } of patches) {
@@ -165,7 +170,7 @@ function ifMissing(thrown: unknown): undefined {
   throw thrown
 }
 
-/** A diff that only adds, at the beginning of nothing, also makes its file. */
+/** Reads the file before the patch. A diff that only adds lines to an empty file can also create it. */
 async function readBefore(
   context: ToolCallContext,
   path: string,

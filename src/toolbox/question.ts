@@ -58,7 +58,7 @@ async function ask(
 ): Promise<{ answers: string[][] }> {
   const put = runtime?.session?.ask
   if (put === undefined) throw new QuestionError(noUser)
-  // The dialog of a host may ignore the signal; the run still must not wait for it.
+  // A host's dialog may ignore the signal; the run must not wait for it.
   return { answers: checkAnswers(questions, await unlessAborted(put(questions, signal), signal, withdrawn)) }
 }
 
@@ -67,7 +67,10 @@ const withdrawn = (): QuestionError => new QuestionError('The question was withd
 const maxAnswers = 50
 const maxAnswerLength = 20_000
 
-/** A list of texts for each question; one at most where one was asked for. Other words than the options count too. */
+/**
+ * Checks that there is a list of texts for each question, with at most one text unless several can be chosen. Texts
+ * other than the options are valid too.
+ */
 function checkAnswers(questions: readonly Question[], given: unknown): string[][] {
   const answers = isRecord(given) ? given['answers'] : undefined
   if (!Array.isArray(answers) || answers.length !== questions.length)

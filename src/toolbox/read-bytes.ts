@@ -22,7 +22,7 @@ export async function readByteRange(
   const wanted = Math.min(end_byte ?? size, size)
   refuseOutside(path, start, end_byte, size)
   const end = Math.min(wanted, start + maxBytes)
-  // Three bytes more show whether a character continues after the end.
+  // Read three more bytes to see whether a character continues after the end.
   const read = await files.readRange(path, start, Math.min(end + 3, size))
   const from = start === 0 ? 0 : leadingPart(read)
   const slice = cutAtCharacter(read, end - start).subarray(from)
@@ -54,7 +54,7 @@ function refuseOutside(path: string, start: number, end: number | undefined, siz
     )
 }
 
-/** How many bytes at the beginning belong to a character that began before. */
+/** Returns the number of bytes at the beginning that belong to a character that began earlier. */
 function leadingPart(bytes: Uint8Array): number {
   let at = 0
   while (at < 3 && isContinuation(bytes[at])) at++

@@ -22,11 +22,11 @@ export type ReadArgs = {
 }
 
 const maxBytes = 200 * 1024
-/** What line numbers and notes may take: a file of very short lines has more numbers than text. */
+/** Space for line numbers and notes: a file of very short lines has more numbers than text. */
 const extraBytes = 200 * 1024
 const noteBytes = 4 * 1024
 const headBytes = 64 * 1024
-/** What providers take, after base64. */
+/** The maximum size of an image: 5 MB after base64, which is the limit of providers. */
 const maxImageBytes = 3_750_000
 const maxUtf16Bytes = 8 * 1024 * 1024
 
@@ -72,7 +72,9 @@ export const readTool = builtInTool<ReadArgs>({
   },
 })
 
-/** Most files are smaller than a head: they are all there after one step, and nothing needs to be asked about them. */
+/**
+ * Reads the first bytes of a file. Most files are smaller, so they are complete after one step and need no `stat`.
+ */
 async function openHead(
   files: RuntimeFiles,
   path: string,
@@ -84,7 +86,7 @@ async function openHead(
     const stat = await files.stat(path).catch(() => undefined)
     throw stat?.kind === 'directory' ? await directoryError(files, path) : error
   }
-  // Asked before what is shown is read, so that a change meanwhile can be seen.
+  // Before the content is read, so that a change during the read can be detected.
   const stat = await files.stat(path)
   return { head: await files.readRange(path, 0, headBytes), stat }
 }
@@ -129,14 +131,14 @@ async function readLines(
         ...(window.more ? { next_offset: offset + lines.length } : {}),
         ...(total === undefined ? {} : { total_lines: total }),
       },
-      // The rest is where this came from, so that it is read there and not copied to a file of its own.
+      // The rest is in the file itself, so `output_path` is its path and no copy is written.
       ...(isCut(window, limit) ? { truncated: true } : {}),
       ...(isCut(window, limit) && window.nulAt === undefined ? { output_path: path } : {}),
     },
   )
 }
 
-/** Less is shown than was asked for. */
+/** Returns whether less is shown than was requested. */
 function isCut({ more, lines }: LineWindow, limit: number): boolean {
   return (more && lines.length < limit) || lines.some(({ shown, bytes }) => shown < bytes)
 }
@@ -177,7 +179,7 @@ function emptiness({ lines, total }: LineWindow, path: string, offset: number): 
   return `(end of file: offset ${offset} equals file length)`
 }
 
-type Source = ByteSource & { /** All of it was read in one step. */ readonly whole: boolean }
+type Source = ByteSource & { /** The whole file was read in one step. */ readonly whole: boolean }
 
 function rawSource(files: RuntimeFiles, path: string, head: Uint8Array): Source {
   const whole = head.length < headBytes
@@ -187,7 +189,7 @@ function rawSource(files: RuntimeFiles, path: string, head: Uint8Array): Source 
   }
 }
 
-/** Rare, and rarely large: turned into UTF-8 as a whole. */
+/** UTF-16 files are rare and rarely large, so the whole file is converted to UTF-8. */
 async function utf16Source(
   files: RuntimeFiles,
   path: string,
@@ -198,7 +200,9 @@ async function utf16Source(
   return { whole: true, read: async (start, end) => decoded.subarray(start, end) }
 }
 
-/** Growing is what logs do, and takes nothing away from what was read. */
+/**
+ * Returns whether a file changed while it was read. Growing does not count: logs grow, and what was read stays valid.
+ */
 async function hasChanged(files: RuntimeFiles, path: string, before: Stat): Promise<boolean> {
   const now = await files.stat(path).catch(() => undefined)
   return (

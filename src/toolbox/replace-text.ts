@@ -12,7 +12,10 @@ export function placesOf(text: string, wanted: string, max = Number.POSITIVE_INF
   return places
 }
 
-/** Replaces `wanted` (with LF) by `given` (with LF), in the line endings of each place. All other bytes stay. */
+/**
+ * Replaces `wanted` (with LF) by `given` (with LF), using the line endings at each place. All other bytes are
+ * unchanged.
+ */
 export function replaceAt(map: EndingMap, places: readonly number[], wanted: string, given: string): string {
   const { lead, trail } = commonEnds(wanted, given)
   const removed = wanted.slice(lead, wanted.length - trail)
@@ -28,7 +31,7 @@ export function replaceAt(map: EndingMap, places: readonly number[], wanted: str
   return result + map.original.slice(done)
 }
 
-/** Counts the lines that are added and removed, without those at the edges of a place that do not change. */
+/** Counts added and removed lines, without unchanged lines at the edges of a place. */
 export function countChanges(
   text: string,
   places: readonly number[],
@@ -41,11 +44,11 @@ export function countChanges(
     const begin = text.lastIndexOf('\n', (places[first] ?? 0) - 1) + 1
     let end = lineEnd(text, (places[first] ?? 0) + wanted.length)
     let last = first
-    // Places that share a line are one change.
+    // Places on the same line are one change.
     while (last + 1 < places.length && (places[last + 1] ?? 0) < end) {
       last++
       const placeEnd = (places[last] ?? 0) + wanted.length
-      // Looked for only when it is another: a line may have a million places.
+      // Search for the line end only when the place ends on another line: a line may have a million places.
       if (placeEnd >= end) end = lineEnd(text, placeEnd)
     }
     let after = ''
@@ -71,7 +74,9 @@ function commonEnds(a: string, b: string): { lead: number; trail: number } {
   return { lead, trail }
 }
 
-/** The ending near each of several places, asked for from left to right: every line is walked once. */
+/**
+ * Returns a function for the line ending near a position. Called with ascending positions, it walks every line once.
+ */
 function nearestEndings(map: EndingMap): (at: number) => '\n' | '\r\n' {
   let until = -1
   let ending: '\n' | '\r\n' = '\n'
@@ -95,7 +100,7 @@ function inEndings(
   if (!added.includes('\n')) return added
   const old = placesOf(removed, '\n').map((lineFeed) => map.endingAt(at + lineFeed))
   const lines = added.split('\n')
-  // As many lines as before: each keeps its own ending. Else all take that of the place.
+  // With as many lines as before, each keeps its own ending; otherwise all get the ending at the place.
   const own = old.length === lines.length - 1
   const near = nearest(at)
   return lines.reduce((text, line, index) => text + (own ? (old[index - 1] ?? near) : near) + line)
@@ -117,7 +122,7 @@ function changedLines(before: string, after: string): { added: number; removed: 
   return { added: now.length - same - end, removed: old.length - same - end }
 }
 
-/** Lines with their endings: one that only lost its ending is another line. */
+/** Splits a text into lines with their endings: a line that lost only its ending counts as changed. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }

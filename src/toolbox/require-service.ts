@@ -2,7 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 
-/** A tool was called by a host that does not provide what the tool works with. */
+/** A tool was called by a host that does not provide a service that the tool needs. */
 export class MissingServiceError extends CapstanError {
   constructor(part: string) {
     super(
@@ -14,7 +14,7 @@ export class MissingServiceError extends CapstanError {
 
 markErrorClass(MissingServiceError, 'RuntimePartError')
 
-/** A part of the runtime that a tool cannot do without. */
+/** Returns a part of the runtime that a tool needs. Throws {@link MissingServiceError} when the host has none. */
 export function requireService<Part extends keyof ToolRuntime>(
   { runtime }: ToolCallContext,
   part: Part,

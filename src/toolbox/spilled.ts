@@ -4,20 +4,20 @@ import { messageOf } from '../tool/errors.js'
 import type { JsonValue } from '../tool/json.js'
 import { fittingHead } from './fitting-head.js'
 
-/** What did not fit: the part to show, how many there are in all, and the rest as a file's content. */
+/** An output that did not fit: the part to show, the total count, and the content of a file with more. */
 export type Overflow = {
   readonly label: string
   readonly total: number
-  /** Makes the part to show, given the path of the file with more, if there is one. */
+  /** Returns the part to show, given the path of the file with more, if there is one. */
   readonly head: (path: string | undefined) => string
   readonly whole: () => string
   readonly metadata: Readonly<Record<string, JsonValue>>
 }
 
-/** The output limit of a tool, less what surrounds the head. */
+/** The output limit of a tool, minus the text around the head. */
 const maxBytes = 199 * 1024
 
-/** Returns an output that was cut: its head, and the path of a file with more of it, which `read` takes. */
+/** Returns a truncated output: its head, and the path of a file with more of it, which `read` accepts. */
 export async function spilledOutput(
   { runtime }: ToolCallContext,
   { label, total, head, whole, metadata }: Overflow,
@@ -27,7 +27,7 @@ export async function spilledOutput(
   try {
     path = await runtime?.scratch?.write(label, whole())
   } catch (error) {
-    // What was found is worth more than the file with the rest of it.
+    // The results are still returned when the file with the rest cannot be written.
     problem = messageOf(error)
   }
   return outputEnvelope(

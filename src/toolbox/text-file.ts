@@ -3,12 +3,12 @@ import type { RuntimeFiles } from '../tool/runtime.js'
 import { contentKind } from './content-kind.js'
 import { pathText } from './path-text.js'
 
-/** A file as text that is written back as the same bytes. A byte-order mark is the first character. */
+/** A file as text that encodes to the same bytes again. A byte-order mark is the first character. */
 export type TextFile = { readonly text: string; readonly version: string; readonly bytes: Uint8Array }
 
 export const byteOrderMark = '\uFEFF'
 
-/** Reads a file that is to be changed as text. Throws, by name, when it is not UTF-8 text. */
+/** Reads a file that will be changed as text. Throws an error that names the file when it is not UTF-8 text. */
 export async function readTextFile(files: RuntimeFiles, path: string): Promise<TextFile> {
   const { bytes, version } = await files.read(path)
   const text = decodeUtf8(bytes)
@@ -25,10 +25,10 @@ export async function readTextFile(files: RuntimeFiles, path: string): Promise<T
   return { text, version, bytes }
 }
 
-// One for all: making one costs more than decoding a line.
+// Shared, because creating a decoder costs more than decoding a line.
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Undefined when the bytes are not UTF-8. */
+/** Decodes bytes; returns undefined when they are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes)

@@ -49,7 +49,7 @@ async function keepList({ todos }: { todos?: Todo[] }, context: ToolCallContext)
   return render(clean)
 }
 
-/** One line without control characters: it is drawn in terminals. */
+/** Returns one line without control characters, because terminals show it. */
 function cleanContent(content: string, at: number): string {
   const line = visibleLine(content, maxTodoLength)
   if (line === '') throw new TodoListError(`Item ${at + 1} has no visible text. Say what is to be done.`)

@@ -55,7 +55,7 @@ async function findTools(
   }
 }
 
-/** Made once for as long as the list is the same. */
+/** One index for each list of definitions. */
 const indexes = new WeakMap<readonly ToolDefinition[], Promise<DynamicToolIndex>>()
 
 function indexOf(hidden: readonly ToolDefinition[]): Promise<DynamicToolIndex> {
@@ -67,7 +67,7 @@ function indexOf(hidden: readonly ToolDefinition[]): Promise<DynamicToolIndex> {
   return made
 }
 
-/** A definition as the index takes it; nothing is run through it. */
+/** Wraps a definition as a tool for the index; it cannot be called. */
 function described(definition: ToolDefinition): AnyTool {
   return {
     name: definition.name,
@@ -80,7 +80,10 @@ function described(definition: ToolDefinition): AnyTool {
 
 const maxSchemaLength = 4_000
 
-/** Descriptions come from servers as well: one line, and no long schema. The whole is in the list that follows. */
+/**
+ * Returns a short description, because descriptions can come from servers: one line, and no long schema. The complete
+ * definition is in the list of tools from the next turn on.
+ */
 function describe({ name, description, parameters }: ToolDefinition): FoundTool {
   const size = jsonTextOf(parameters)?.length ?? Number.POSITIVE_INFINITY
   return {

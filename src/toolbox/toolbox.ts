@@ -27,7 +27,7 @@ export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
   return [...fixed, options.webSearch === undefined ? noWebSearch : createWebSearchTool(options.webSearch)]
 }
 
-/** Says what is missing, and has nothing to count. */
+/** Reports that no provider is configured. It has no state, so all sessions share it. */
 const noWebSearch = createWebSearchTool({})
 
 const fixed: readonly AnyGovernedTool[] = [

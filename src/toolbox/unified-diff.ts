@@ -2,11 +2,11 @@ import { CapstanError } from '../tool/errors.js'
 import { type Hunk, isHunkHeader, readHunk } from './diff-hunk.js'
 import { nothing, readGitNames, readName, refuseUnsafe, withoutPrefixes } from './diff-path.js'
 
-/** What a diff does to one file. */
+/** The changes of a diff to one file. */
 export type FilePatch = {
-  /** The file as it is before; absent: there is none, or the diff names no file at all. */
+  /** The file before the change; absent: there is none, or the diff names no file at all. */
   readonly from?: string | undefined
-  /** The file as it is afterwards; absent: it is removed, or the diff names no file at all. */
+  /** The file after the change; absent: it is removed, or the diff names no file at all. */
   readonly to?: string | undefined
   readonly change: 'modify' | 'create' | 'delete' | 'rename'
   readonly hunks: readonly Hunk[]
@@ -15,9 +15,9 @@ export type FilePatch = {
 }
 
 /**
- * Reads a unified diff: plain, or as git writes it with creations, deletions and renames. Without headers it is one
- * patch that names no file. Text around the parts is skipped, as git does. Throws words when it is not a diff, when a
- * path in it leads out of the workspace, or when it holds what cannot be applied as text.
+ * Parses a unified diff: plain, or as git writes it with creations, deletions and renames. Without headers it is one
+ * patch that names no file. Text around the parts is skipped, as git does. Throws with an explanation when it is not
+ * a diff, when a path in it leads out of the workspace, or when it contains changes that cannot be applied as text.
  */
 export function parseDiff(diff: string): FilePatch[] {
   const lines = linesOf(diff)
@@ -67,7 +67,8 @@ type Header = {
 function linesOf(diff: string): string[] {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  // Where even the headers end in CR the whole diff was written so, and its CRs say nothing about the files.
+  // If even the hunk headers end with CR, the whole diff was written with CRLF, and its CRs are not those of the
+  // files.
   const crlf = lines.some((line) => isHunkHeader(line) && line.endsWith('\r'))
   return crlf ? lines.map((line) => line.replace(/\r$/, '')) : lines
 }
@@ -147,7 +148,7 @@ function patchOf(header: Header | undefined, hunks: readonly Hunk[], at: number)
   return { from, to, change: 'modify', hunks, notes }
 }
 
-/** A link or a submodule is not text, though its diff looks like one: applied as text it would make something else. */
+/** Refuses links and submodules: their diffs look like text, but applying them would create ordinary files. */
 function refuseSpecial(at: number, mode: string): void {
   if (/^(120|160)000$/.test(mode))
     throw problem(at, 'a symbolic link or submodule, which cannot be patched as text')

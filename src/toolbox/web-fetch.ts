@@ -90,7 +90,7 @@ type Kind = 'html' | 'text' | 'binary'
 function kindOf(type: string, body: Uint8Array): Kind {
   if (type === 'text/html' || type === 'application/xhtml+xml') return 'html'
   if (type.startsWith('text/') || textTypes.test(type)) return looksLikeText(body) ? 'text' : 'binary'
-  // Servers that do not know call it bytes, or nothing at all.
+  // Servers that do not know the type send this one, or none.
   if (type !== '' && type !== 'application/octet-stream') return 'binary'
   if (!looksLikeText(body)) return 'binary'
   const head = new TextDecoder('latin1').decode(body.subarray(0, 512))
@@ -138,8 +138,8 @@ function notText({ url, body, truncated }: NetResponse, type: string): WebFetchE
 }
 
 /**
- * The text under a line that says whose it is. There is no closing line, which a page could write itself: all that
- * follows is the page's.
+ * Returns the text after a line that states its source. There is no closing line, because a page could write it
+ * itself: everything that follows belongs to the page.
  */
 function answer(
   { url, status, body, truncated }: NetResponse,
@@ -164,7 +164,10 @@ function answer(
   })
 }
 
-/** The final URL goes to the model, which may need it as a base; the parser percent-encoded it to one visible line. */
+/**
+ * Formats the final URL for the model, which may need it as a base. Parsing has percent-encoded it to one visible
+ * line.
+ */
 function showUrl(url: string): string {
   return url.length > 2_000 ? `${url.slice(0, 2_000)}…` : url
 }

@@ -1,4 +1,4 @@
-/** The host of a URL with its port, of which rules can then be sure. */
+/** Returns the host of a URL, always with its port, so that rules need not guess the port. */
 export function webHost({ protocol, hostname, port }: URL): string {
   return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`
 }

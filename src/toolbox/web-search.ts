@@ -23,7 +23,7 @@ export type WebSearchOptions = {
 type WebSearchArgs = { query: string; max_results?: number }
 type WebSearchOutput = { results: WebSearchResult[] }
 
-// Every session has a tool of its own, and reading a schema costs more than all else of it: it is the same for all.
+// Every session has its own tool. They share one schema, because processing it costs more than the rest of the tool.
 const parameters = frozenCopy(
   objectSchema({
     query: { type: 'string', minLength: 1, maxLength: 1_000 },
@@ -32,7 +32,7 @@ const parameters = frozenCopy(
 )
 
 /**
- * Creates the tool that searches the web. Without a provider the tool exists too, and reports what is missing.
+ * Creates the tool that searches the web. Without a provider the tool still exists, and reports what is missing.
  *
  * @example
  * const webSearch = createWebSearchTool({ providers: [searxngSearch({ baseUrl: 'https://search.example' })] })
@@ -54,7 +54,7 @@ export function createWebSearchTool(
     limits: { maxBytes: 200 * 1024 },
     parameters,
     touches() {
-      // Reported before a user is asked to allow what cannot be done.
+      // Reported here, before a user is asked to approve a search that cannot work.
       if (providers.length === 0) throw new WebSearchError(noProvider)
       return hosts.map((net) => ({ net }))
     },
@@ -62,7 +62,7 @@ export function createWebSearchTool(
       const session = context.run?.sessionId ?? ''
       const provider = providers[fnv1a(session) % Math.max(1, providers.length)]
       if (provider === undefined) throw new WebSearchError(noProvider)
-      // Counted before anything is awaited, so that calls at the same time cannot slip past the limit.
+      // Counted before the first await, so that concurrent calls cannot exceed the limit.
       const left = counter.take(session)
       const found = await searchWith(provider, { query, maxResults }, timeoutMs, context)
       return outputEnvelope(
@@ -140,7 +140,9 @@ function resultUrl(text: unknown): string | undefined {
 
 const maxSessions = 10_000
 
-/** Counts calls by session. One that has been silent while ten thousand others searched is forgotten. */
+/**
+ * Counts calls by session. The session whose last search was longest ago is removed when there are more than 10,000.
+ */
 function callCounter(maxCalls: number): { take(session: string): number } {
   const made = new Map<string, number>()
   return {

@@ -7,7 +7,7 @@ import { requireService } from './require-service.js'
 
 export type WriteArgs = { file_path: string; content: string }
 
-/** Creates a file, or replaces all of it. */
+/** Creates a file, or replaces its whole content. */
 export const writeTool = builtInTool<WriteArgs>({
   name: 'write',
   description:

@@ -2,8 +2,8 @@ import { estimateMessageTokens } from '../../model/estimate-tokens.js'
 import type { Message, ToolMessage, ToolResultPart } from '../../tool/completion.js'
 
 /**
- * Returns the view without large old outputs of tools. Calls, the newest outputs, and the outputs of tools whose
- * state the session needs (`kept`) remain. Unchanged messages are the same objects.
+ * Returns the view without large old outputs of tools. All other messages, the newest outputs, and the outputs of tools
+ * that the session depends on (`kept`) remain. Unchanged messages are the same objects.
  */
 export function prune(view: readonly Message[], keepTokens = newestTokens): Message[] {
   let kept = 0

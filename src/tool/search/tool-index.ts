@@ -44,7 +44,7 @@ export function isDynamicToolIndex(value: unknown): value is DynamicToolIndex {
 
 /** How one kind of index ranks tools for a query. */
 export interface ToolRanker {
-  /** Does everything that can fail. The function that it returns adds the tools, and does not fail. */
+  /** Does all work that can fail. The function that it returns adds the tools and cannot fail. */
   stage(tools: readonly DescribedTool[]): Promise<() => void>
   drop(toolName: string): void
   /** Returns at most `topK` tools, best first, none below the threshold, and only those that `fits` accepts. */
@@ -81,10 +81,10 @@ export async function indexTools(
       documents.set(tool.name, document)
       if (toolSet.get(tool.name) !== tool) toolSet.addTool(tool)
     }
-    // Removed while the embedding model was still working on them.
+    // These tools were removed while the embedding model was still working on them.
     for (const toolName of leaving) remove(toolName)
   }
-  // One after the other, so that staged tools still fit when they are added.
+  // One addition at a time, so that staged tools are still valid when they are added.
   let turn: Promise<void> = Promise.resolve()
   const add = async (added: readonly AnyTool[]): Promise<void> => {
     for (const { name } of added) coming.add(name)
@@ -103,7 +103,7 @@ export async function indexTools(
     toolSet.deleteTool(toolName)
     return true
   }
-  // By name, so that a tool that is listed twice has one place, as in a tool set.
+  // From the tool set, so that a tool that is listed twice is added once.
   await add(toolSet.values())
 
   const searchIds = async (request: VectorSearchRequest): Promise<VectorSearchId[]> => {

@@ -5,7 +5,7 @@ import { planExitTool, planTool } from './plan.js'
 import { repoCloneTool } from './repo-clone.js'
 import { repoOverviewTool } from './repo-overview.js'
 
-/** Creates further tools for code agents. A session has those that its option `extensionTools` names. */
+/** Further tools for code agents. A session has those that its option `extensionTools` names. */
 const tools: Readonly<Record<ExtensionToolName, AnyGovernedTool>> = {
   repo_overview: repoOverviewTool,
   repo_clone: repoCloneTool,

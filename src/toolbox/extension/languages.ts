@@ -1,4 +1,4 @@
-/** The language of a file, by the end of its name; undefined for what is not source text. */
+/** Returns the language of a file by the end of its name; undefined for files that are not source text. */
 export function languageOf(path: string): string | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const whole = byName.get(name.toLowerCase())

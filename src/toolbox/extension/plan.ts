@@ -29,7 +29,7 @@ export const planExitTool = builtInTool<{ plan: string }>({
     'Show your finished plan to the user. Approved: planning ends and you carry it out. Rejected: revise it.',
   kind: 'think',
   parameters: objectSchema({ plan: { type: 'string', minLength: 1, maxLength: 100_000 } }),
-  // Leaving a mode gives permissions back: a person decides, whatever the rules say.
+  // Leaving a mode restores permissions, so a user must decide, regardless of the rules.
   mustAsk: ({ plan }) => `the agent asks to carry out this plan:\n${plan}`,
   async execute(_args, context) {
     const mode = modeOf(context)

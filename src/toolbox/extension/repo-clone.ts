@@ -121,7 +121,7 @@ async function refuseExisting(context: ToolCallContext, target: string): Promise
     throw new CapstanError('file_exists', `${pathText(target)} exists already. Give another path.`)
 }
 
-/** Asks the server through the guarded network what git would ask it first. */
+/** Sends git's first request through the guarded network, before git runs. */
 async function lookFirst(context: ToolCallContext, url: string): Promise<void> {
   const asked = `${url.replace(/\/+$/, '')}/info/refs?service=git-upload-pack`
   const {

@@ -11,7 +11,7 @@ export type RepoOverviewArgs = { path?: string; depth?: number }
 type LanguageStat = { language: string; files: number; bytes: number; percent: number }
 
 const maxFiles = 20_000
-/** Sizes are asked for file by file. */
+/** The maximum number of files whose sizes are read, one by one. */
 const maxMeasured = 5_000
 const maxTreeLines = 400
 const defaultDepth = 3
@@ -72,7 +72,7 @@ async function languagesOf(
   for (let at = 0; at < measured.length && signal?.aborted !== true; at += 64)
     await Promise.all(
       measured.slice(at, at + 64).map(async ({ path, stat }) => {
-        // One that is gone, or may not be looked at, has no size.
+        // A file that was removed meanwhile, or must not be accessed, counts as 0 bytes.
         const size = await files.stat(path).then(
           (found) => found.size,
           () => 0,

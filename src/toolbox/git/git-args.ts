@@ -19,7 +19,7 @@ export type GitArgs = {
 const gitCommands = ['status', 'log', 'branch', 'checkout', 'diff', 'stash', 'remote', 'worktree'] as const
 export type GitCommand = (typeof gitCommands)[number]
 
-/** The arguments of a git call do not go together, or are nothing that git could take. */
+/** The arguments of a git call cannot be combined, or are not valid for git. */
 export class GitArgumentError extends CapstanError {
   constructor(message: string) {
     super('git_argument_invalid', message)
@@ -28,7 +28,7 @@ export class GitArgumentError extends CapstanError {
 
 markErrorClass(GitArgumentError, 'GitArgumentError')
 
-/** What each command takes: an argument that would have no effect is refused, not ignored. */
+/** The arguments that each command accepts: one that would have no effect is refused, not ignored. */
 const taken: Readonly<Record<GitCommand, readonly (keyof GitArgs)[]>> = {
   status: [],
   log: ['max_count', 'ref', 'path'],
@@ -40,7 +40,7 @@ const taken: Readonly<Record<GitCommand, readonly (keyof GitArgs)[]>> = {
   worktree: ['subcommand', 'name', 'path', 'new_branch', 'base', 'force'],
 }
 
-/** The command, once it is one and all its arguments are its own and harmless to put on a command line. */
+/** Returns the command. Throws when it is unknown, or has an argument that it does not accept or that is unsafe. */
 export function checkedCommand(args: GitArgs): GitCommand {
   const command = gitCommands.find((known) => known === args.command)
   if (command === undefined)

@@ -9,7 +9,7 @@ export type GitStatus = {
   readonly changes: readonly string[]
 }
 
-/** Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix of the workspace in its repository. */
+/** Parses `git status --porcelain=v2 --branch -z`. Removes the workspace's path in its repository from the paths. */
 export function parseStatus(output: string, prefix = ''): GitStatus {
   const changes: string[] = []
   let branch = ''
@@ -22,14 +22,14 @@ export function parseStatus(output: string, prefix = ''): GitStatus {
     else if (header?.[1] === 'oid') commit = header[2] ?? ''
     const change = changeOf(record, prefix)
     if (change !== undefined) changes.push(change)
-    // The old name of what was renamed is a record of its own.
+    // The old name of a renamed file is a separate record.
     if (record.startsWith('2 ')) at += 1
   }
   const detached = branch === '(detached)'
   return { branch, detached, commit: commit === '(initial)' || commit === '' ? undefined : commit, changes }
 }
 
-/** How many fields there are before the path, by kind of record. */
+/** The number of fields before the path, by kind of record. */
 const fieldsBefore: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1 }
 
 function changeOf(record: string, prefix: string): string | undefined {
@@ -43,7 +43,7 @@ function changeOf(record: string, prefix: string): string | undefined {
 
 const shownChanges = 100
 
-/** Reads five lines, and after them what has changed. */
+/** Formats a status as five lines, followed by the changes. */
 export function statusText(root: string, status: GitStatus, linked: boolean): string {
   const count = status.changes.length
   const more = count - shownChanges
@@ -58,7 +58,7 @@ export function statusText(root: string, status: GitStatus, linked: boolean): st
   ].join('\n')
 }
 
-/** Reads records of four fields, each with a NUL after it. */
+/** Formats records of four fields, each ended by a NUL. */
 export function logText(output: string): { readonly text: string; readonly count: number } {
   const fields = output.split('\0')
   const entries: string[] = []
@@ -72,7 +72,7 @@ export function logText(output: string): { readonly text: string; readonly count
   return { text, count }
 }
 
-/** Reads a status, and after it one full branch name a line. */
+/** Formats a status that is followed by one full branch name per line. */
 export function branchesText(output: string): { readonly text: string; readonly names: readonly string[] } {
   const end = output.lastIndexOf('\0') + 1
   const { branch, detached } = parseStatus(output.slice(0, end))
@@ -95,7 +95,7 @@ export function stashesText(output: string): { readonly text: string; readonly c
   }
 }
 
-/** Reads `git remote -v`: a name, a tab, a URL, and what it is for. */
+/** Parses `git remote -v`: a name, a tab, a URL, and its use (fetch or push). */
 export function parseRemotes(output: string): { readonly name: string; readonly line: string }[] {
   return output.split('\n').flatMap((line) => {
     const tab = line.indexOf('\t')
@@ -105,7 +105,7 @@ export function parseRemotes(output: string): { readonly name: string; readonly 
   })
 }
 
-/** Reads `git worktree list --porcelain`. */
+/** Formats the output of `git worktree list --porcelain`. */
 export function worktreesText(output: string): { readonly text: string; readonly count: number } {
   const entries = output
     .split('\n\n')

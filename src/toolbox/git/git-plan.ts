@@ -1,7 +1,7 @@
 import { quoteArgv } from '../../authority/quote-argv.js'
 import { checkedCommand, type GitArgs, GitArgumentError } from './git-args.js'
 
-/** What a call comes to: the exact text that is judged, approved and run, and what it is for. */
+/** The plan of a call: the exact text that is judged, approved and run, and what the output is for. */
 export type GitPlan = { readonly text: string } & (
   | { readonly kind: 'status' | 'log' | 'branches' | 'stashes' | 'remotes' | 'worktrees' }
   | { readonly kind: 'diff'; readonly names: string; readonly diff: readonly string[] }
@@ -14,8 +14,8 @@ const fieldEnd = '%x00'
 const defaultCount = 10
 
 /**
- * The command line for a call. Looking uses only `status`, `log`, `diff` and `rev-parse` where that is possible, which
- * modes and rules for reading know.
+ * Returns the command line for a call. Commands that only show something use `status`, `log`, `diff` and `rev-parse`
+ * where possible, because modes and rules for reading allow those.
  */
 export function planGit(args: GitArgs): GitPlan {
   switch (checkedCommand(args)) {
@@ -43,7 +43,7 @@ export function planGit(args: GitArgs): GitPlan {
 
 const directories = ['--path-format=absolute', '--git-dir', '--git-common-dir', '--show-prefix']
 
-/** Never looks into a submodule, whose own filters git would start there. */
+/** Never enters a submodule, because git would start the submodule's own filters. */
 function statusText(
   untracked: 'normal' | 'no',
   submodules: 'dirty' | 'all',
@@ -78,8 +78,8 @@ function logPlan({ max_count = defaultCount, ref, path }: GitArgs): GitPlan {
 }
 
 /**
- * Two commands: which files there are, each of which is judged for reading, and then the changes of those. Only below
- * the workspace, which may be a part of a repository.
+ * Plans two commands: one lists the files, each of which is judged for reading, and one shows their changes. Both are
+ * limited to the workspace, which may be only a part of a repository.
  */
 function diffPlan({ target, path }: GitArgs): GitPlan {
   const options = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--relative']
@@ -89,7 +89,7 @@ function diffPlan({ target, path }: GitArgs): GitPlan {
   return { kind: 'diff', text: `${names} && ${git(...diff)}`, names, diff }
 }
 
-/** The second command of a diff, without some files. */
+/** Returns the second command of a diff, without some files. */
 export function diffText(diff: readonly string[], without: readonly string[] = []): string {
   return git(...diff, ...without.map((path) => `:(exclude,literal)${path}`))
 }
@@ -114,7 +114,7 @@ function branchPlan({ subcommand, name, base, force }: GitArgs): GitPlan {
 
 function checkoutPlan({ ref, force }: GitArgs): GitPlan {
   if (ref === undefined) throw new GitArgumentError('ref parameter is required for checkout')
-  // The dashes at the end: what is named is a revision, never a file to be overwritten.
+  // The dashes at the end make git read the name as a revision, never as a file to overwrite.
   const text = git('checkout', ...(force === true ? ['--force'] : []), ref, '--')
   return { kind: 'done', text, says: `Checked out: ${ref}` }
 }
@@ -176,7 +176,7 @@ function git(...args: readonly string[]): string {
   return quoteArgv(['git', ...args])
 }
 
-/** Only ever this very path: no pattern, no magic. */
+/** Returns a pathspec that matches exactly this path, without patterns or magic. */
 function pathspec(path: string | undefined): string[] {
   if (path === '') throw new GitArgumentError('path is empty')
   return path === undefined ? ['--'] : ['--', `:(literal)${path}`]

@@ -1,6 +1,6 @@
 /**
- * Text with the credentials of its URLs left out: user and password of a web address (either may be a token), the
- * password of any other, and what follows a `?` or `#`.
+ * Returns a text without the credentials of its URLs: user and password of a web address (either may be a token), the
+ * password of any other, and everything after a `?` or `#`.
  */
 export function withoutCredentials(text: string): string {
   return text

@@ -6,17 +6,17 @@ export type ReadableOptions = { readonly format: 'markdown' | 'text'; readonly b
 export type ReadablePage = {
   readonly text: string
   readonly title?: string | undefined
-  /** The page had more than is converted. */
+  /** The page is longer than the part that was converted. */
   readonly cut: boolean
 }
 
-/** Converting blocks the thread: half a second for a million characters, and at most two. */
+/** Conversion blocks the thread: about half a second for a million characters, and at most two seconds. */
 const maxCharacters = 1_000_000
 
 /**
- * The readable part of a page: its main element or only article where it has one, else everything but navigation and
- * the like. No scripts, no comments, no text that is hidden by attribute or inline style; links only to http, https and
- * mailto.
+ * Returns the readable part of a page: its main element or only article if it has one, otherwise everything except
+ * navigation and similar parts. No scripts, no comments, no text that is hidden by attribute or inline style; links
+ * only to http, https and mailto.
  */
 export async function readableHtml(html: string, options: ReadableOptions): Promise<ReadablePage> {
   const { htmlToMarkdown } = await import('@mdream/js')
@@ -30,7 +30,7 @@ export async function readableHtml(html: string, options: ReadableOptions): Prom
         hooks: [reader(options.baseUrl, keep)],
       })
     } catch {
-      // A page that is malformed still has text.
+      // A malformed page still contains text.
       return withoutTags(page)
     }
   }
@@ -38,7 +38,7 @@ export async function readableHtml(html: string, options: ReadableOptions): Prom
   const text = main === undefined ? '' : visibleText(convert(main)).trim()
   const title = titleOf(page)
   return {
-    // A main element that scripts were to fill says nothing; the rest of the page may.
+    // A main element that scripts would fill can be empty; the rest of the page may have text.
     text: text.length >= minMainLength ? text : longer(text, visibleText(convert(undefined)).trim()),
     ...(title === '' ? {} : { title }),
     cut: whole.length > maxCharacters,
@@ -52,8 +52,8 @@ function longer(a: string, b: string): string {
 }
 
 /**
- * Cuts out scripts, styles and comments, which may be most of a page and are none of its text. One walk: an element
- * that is never closed ends the page, as it does in a browser.
+ * Removes scripts, styles and comments, which can be most of a page and are not part of its text. In one pass; an
+ * element that is never closed ends the page, as in a browser.
  */
 function withoutRawText(html: string): string {
   const start = /<(?:!--|(script|style)(?=[\s/>]))/gi
@@ -64,7 +64,7 @@ function withoutRawText(html: string): string {
     kept.push(html.slice(from, found.index), ' ')
     const name = found[1]?.toLowerCase()
     const end = name === 'script' || name === 'style' ? ends[name] : ends.comment
-    // `<!-->` is a whole comment.
+    // `<!-->` is a complete comment.
     end.lastIndex = name === undefined ? found.index + 2 : start.lastIndex
     const closed = end.exec(html)
     if (closed === null) return kept.join('')
@@ -75,12 +75,12 @@ function withoutRawText(html: string): string {
   return kept.join('')
 }
 
-/** Each level of quoting is rewritten with every line in it, which makes it the dearest. */
+/** Quotes have a lower limit because each level rewrites every line in it, which makes them the most expensive. */
 const deepest = { quote: 3, other: 8 } as const
 
 /**
- * Leaves out the tags of quotes, lists and code that lie deeper than any reader follows. Each level writes its mark in
- * front of every line below it, so that a small page could become a text that fills the memory.
+ * Removes the tags of quotes, lists and code that are nested deeper than any reader follows. Each level adds its mark
+ * to every line below it, so a small page could expand to a text that fills the memory.
  */
 function withoutDeepNesting(page: string): string {
   const open = { quote: { depth: 0, left: 0 }, other: { depth: 0, left: 0 } }
@@ -124,7 +124,7 @@ const neverText = new Set(
 )
 const aroundText = new Set(['nav', 'header', 'footer', 'aside', 'menu'])
 
-/** Decides element by element what is read. */
+/** Decides for each element whether its text is included. */
 function reader(baseUrl: string, keep: MainElement | undefined): TransformPlugin {
   const outside = new WeakSet<ElementNode>()
   const inside = new WeakSet<ElementNode>()
@@ -175,7 +175,7 @@ function isHidden({ attributes }: ElementNode): boolean {
 const hiddenStyle =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0+(?:\.0+)?(?:px|r?em|%|pt)?\s*(?:;|!|$))/i
 
-/** A link that another fetch could follow, complete; nothing for scripts, inline data and what is not a URL. */
+/** Returns a complete link that another fetch could follow; empty for scripts, inline data and invalid URLs. */
 function followable(link: string, baseUrl: string): string {
   if (link.length > 4_000 || !URL.canParse(link, baseUrl)) return ''
   const url = new URL(link, baseUrl)

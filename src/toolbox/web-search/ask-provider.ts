@@ -4,12 +4,14 @@ import { visibleLine } from '../untrusted-text.js'
 import { webHost } from '../web-host.js'
 import { WebSearchError, type WebSearchRequest } from './provider.js'
 
-/** The answer of a search service is small; what is larger is not one. */
+/** Answers of search services are small; a larger one is not a search result. */
 const maxAnswerBytes = 2 * 1024 * 1024
 
 export type Endpoint = { readonly name: string; readonly url: URL; readonly hosts: readonly string[] }
 
-/** The address of a service, from what the host configured. Throws `TypeError` for what is not an address of one. */
+/**
+ * Returns the address of a service from the host's configuration. Throws `TypeError` when it is not a valid address.
+ */
 export function endpoint(name: string, baseUrl: string, path: string): Endpoint {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base === undefined || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
@@ -22,14 +24,17 @@ export function endpoint(name: string, baseUrl: string, path: string): Endpoint 
   return { name, url: base, hosts: [webHost(base)] }
 }
 
-/** A key as a header can carry it; what is wrong with it is said without showing it. */
+/** Checks that a key can be sent in a header. The error does not contain the key. */
 export function checkKey(name: string, apiKey: string): string {
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))
     throw new TypeError(`The apiKey of ${name} must be a text of visible ASCII characters.`)
   return apiKey
 }
 
-/** Asks a service and returns its answer when it succeeds. Its own words are not passed on: they may repeat the key. */
+/**
+ * Sends a request to a service and returns its answer when it succeeds. Error texts of the service are not forwarded,
+ * because they may repeat the key.
+ */
 export async function askProvider(
   { name }: Endpoint,
   url: URL,
@@ -50,7 +55,7 @@ export async function askProvider(
   return response
 }
 
-/** The same for services that answer in JSON: the list at a path of it. */
+/** Calls {@link askProvider} for a service that answers in JSON, and returns the list at a path of the answer. */
 export async function askForList(
   at: Endpoint,
   url: URL,
@@ -67,7 +72,7 @@ export async function askForList(
   }
   for (const key of path) value = isRecord(value) ? value[key] : undefined
   if (Array.isArray(value)) return value.filter(isRecord)
-  // A search without results leaves its list out, with some services.
+  // Some services leave the list out when a search has no results.
   if (value === undefined || value === null) return []
   throw new WebSearchError(
     `The search provider ${at.name} answered in a form that is not known: ${path.join('.')} is not a list.`,
@@ -90,7 +95,7 @@ function explain(status: number, retryAfter: string | undefined): string {
   return 'it did not accept the request. Try a shorter or simpler query.'
 }
 
-/** The first of several fields that is a text. */
+/** Returns the first of several fields that contains text. */
 export function textIn(record: Record<string, unknown>, ...fields: readonly string[]): string {
   for (const field of fields) {
     const value = record[field]

@@ -28,7 +28,7 @@ export function duckDuckGoSearch({
       const html = new TextDecoder().decode(body)
       const results = readResults(html, at.url)
       if (results.length > 0 || html.includes('no-results')) return results
-      // A challenge comes with status 202.
+      // A challenge (bot check) has the status 202.
       const why =
         status === 202 || html.includes('anomaly') ? turnedAway : 'its page has a form that is not known.'
       throw new WebSearchError(`The search provider duckduckgo gave no results: ${why}`)
@@ -71,7 +71,9 @@ function attribute(tag: string, name: 'class' | 'href'): string {
   return decodeEntities(found?.[1] ?? '')
 }
 
-/** Where a result leads: links go through a redirect page that carries the address. Advertisements lead nowhere. */
+/**
+ * Returns the target of a result. Links use a redirect page with the target as a parameter; advertisements have none.
+ */
 function target(href: string, base: URL): string | undefined {
   if (!URL.canParse(href, base)) return undefined
   const url = new URL(href, base)

@@ -5,7 +5,7 @@ import type { WebSearchProvider, WebSearchRequest } from './provider.js'
 /** The key of a search service, and its address if it is not the usual one. */
 export type KeyedService = { readonly apiKey: string; readonly baseUrl?: string | undefined }
 
-/** The services with this limit give no more in one request. */
+/** The maximum number of results that these services return per request. */
 const maxAllowedResults = 20
 
 /** Searches with the web search API of Brave. At most 20 results per call. */
@@ -37,7 +37,7 @@ export function exaSearch({ apiKey, baseUrl = 'https://api.exa.ai' }: KeyedServi
   })
 }
 
-/** How much of each page to ask for: a snippet is made of it. */
+/** How much of each page to request for the snippet. */
 const snippetLength = { maxCharacters: 500 }
 
 /** Searches with the API of Tavily. At most 20 results per call. */
