@@ -140,7 +140,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   ): UserMessage | Promise<UserMessage>
   /** Called before the first request to the model, including side questions and generated objects. */
   beforeModel?(session: FeatureContext<Options, Setup>, signal: AbortSignal): void | Promise<void>
-  /** Returns messages for the model that arrived during the round; called between rounds. */
+  /** Returns messages for the model that arrived in the meantime; called between rounds. */
   takeMessages?(session: FeatureContext<Options, Setup>): readonly UserMessage[]
   /** Called when the model has answered. */
   afterResponse?(

@@ -9,9 +9,8 @@ import { globTool } from '../toolbox/glob.js'
 import { readTool } from '../toolbox/read.js'
 
 /**
- * Calls that only a host makes, for what it wants as data rather than as a page for a model: a file's text as it is,
- * the paths of a search as a list. They walk the gate like every other call; no model is shown them, and none can name
- * them.
+ * Tools that only a host calls, to get data instead of text for a model: a file's exact text, the paths of a search as
+ * a list. They pass the gate like every other call; the model does not see them and cannot call them.
  */
 const readText = (name: string, longest: number) =>
   builtInTool<{ file_path: string; offset?: number; limit?: number; max_bytes?: number }, string>({
@@ -42,10 +41,10 @@ const readText = (name: string, longest: number) =>
     },
   })
 
-/** As much of a file's text as fits; the rest is not read. */
+/** Returns the beginning of a file's text; the rest is not read. */
 async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
   const bytes = await files.readRange(path, 0, maxBytes)
-  // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes
+  // A character that the end of the range splits is left out. At the end of the file it is an error, like other bytes
   // that are not text.
   const stream = bytes.length === maxBytes
   try {
@@ -78,12 +77,12 @@ const globPaths = (name: string, most: number, cut: boolean) =>
     },
   })
 
-/** Commands of the host's own where the model has none, or may not have them run for as long. */
+/** Runs commands for the host when the model has no such tool, or a shorter time limit. */
 const hostBash = createBash('host_bash', 24 * 60 * 60 * 1000)
 
 const maxFileBytes = 256 * 1024 * 1024
 const maxPaths = 1_000_000
-/** What one call of a script may bring into memory; many run at once. */
+/** The maximum bytes that one call of a script can read into memory; many run at the same time. */
 const maxScriptReadBytes = 16 * 1024 * 1024 + 8
 const maxScriptPaths = 100_000
 
@@ -93,7 +92,7 @@ export const hostTools: ReadonlyMap<string, AnyGovernedTool> = new Map(
   ),
 )
 
-/** Forms of the reading tools that return data, for scripts. Each has the name and permissions of its tool. */
+/** Variants of the reading tools that return data, for scripts. Each has the name and permissions of its tool. */
 export const dataForms: ReadonlyMap<AnyTool, AnyGovernedTool> = new Map<AnyTool, AnyGovernedTool>([
   [readTool as AnyTool, readText('read', maxScriptReadBytes) as AnyGovernedTool],
   [globTool as AnyTool, globPaths('glob', maxScriptPaths, true) as AnyGovernedTool],

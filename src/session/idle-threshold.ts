@@ -1,4 +1,4 @@
-/** Throws for what is not a number of milliseconds: such a threshold would disconnect all servers, or none. */
+/** Throws for an invalid number of milliseconds: with such a threshold all servers would be disconnected, or none. */
 export function assertIdleThreshold(thresholdMs: unknown): void {
   if (typeof thresholdMs === 'number' && thresholdMs >= 0) return
   const given =

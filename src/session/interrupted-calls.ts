@@ -13,13 +13,13 @@ export class InterruptedCalls {
     this.#kernel = kernel
   }
 
-  /** What is known of them. */
+  /** The records of these calls. */
   get open(): OpenCalls {
     const { restored } = this.#kernel
     return restored === undefined || this.#closed ? { openIntents: [] } : restored
   }
 
-  /** Answers them with what is known, before anything else is added to the conversation. */
+  /** Adds a result with what is known for each of them, before anything else is added to the conversation. */
   async close(): Promise<void> {
     const { restored, confirmations } = this.#kernel
     const { conversation } = this.#kernel.log
@@ -31,7 +31,10 @@ export class InterruptedCalls {
     if (results !== undefined) await conversation.append(results.message, results)
   }
 
-  /** The last answer of these runs, when calls of it can be made now that an earlier process did not make. */
+  /**
+   * Returns the last answer of these runs, if it has calls that an earlier process did not make and that can be made
+   * now.
+   */
   unfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
     const { restored } = this.#kernel
     const { conversation } = this.#kernel.log
@@ -45,7 +48,7 @@ export class InterruptedCalls {
     return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), canResume })
   }
 
-  /** Takes the unfinished round for a run that finishes it. */
+  /** Returns the unfinished round for a run that finishes it, and marks its calls as handled. */
   takeUnfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
     const unfinished = this.unfinishedRound(family)
     if (unfinished !== undefined) this.#closed = true

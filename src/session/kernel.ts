@@ -36,20 +36,19 @@ import { withToolFacts } from './tool-facts.js'
 import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
-/** Lets sessions rest that have waited for their users for a second. */
+/** Calls `takeTurn` of sessions that have been idle for a second. */
 const resting = new Turns(1_000, { maxAtOnce: 100 })
 
 /**
- * The centre of a session: its queue of runs, its life cycle and its events. Everything else is a part with a name of
- * its own. It calls the features of `features.ts` at fixed points and knows nothing else of them. `Session` is what a
- * host sees of it.
+ * The core of a session: its queue of runs, its life cycle and its events. Everything else is a separate part. It calls
+ * the features of `features.ts` at fixed points and uses nothing else of them. `Session` is its interface for hosts.
  */
 export class SessionKernel implements FeatureContext<SessionOptions, SessionSetup> {
   readonly setup: SessionSetup
   readonly queue: RunQueue
-  /** The records of runs, also of those that have ended. */
+  /** The records of all runs, including those that have ended. */
   readonly runs: Runs
-  /** Set while the session is about to be suspended at the end of the round. */
+  /** Set while the session waits to be suspended at the end of the round. */
   passivation: Passivation | undefined
   readonly log: SessionLog
   readonly engine: SessionEngine
@@ -63,7 +62,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   readonly questions: OpenQuestions
   #tools: ToolRegistry | undefined
   readonly #states = new FeatureStates()
-  /** Made with the first use of `signal`: a run does not need it. */
+  /** Created at the first use of `signal`: a run does not need it. */
   #closing: AbortController | undefined
   #started = false
   #ending: Promise<void> | undefined
@@ -73,7 +72,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.setup = setup
     this.models = new SessionModels(this)
     this.engine = new SessionEngine(this)
-    // The host can change its list afterwards, which changes nothing here.
+    // Copies the list: later changes by the host have no effect.
     if (options.tools !== undefined) this.#tools = createToolRegistry(this)
     this.queue = new RunQueue(sessionId)
     this.runs = new Runs(options.retentionLimits, restored)
@@ -129,7 +128,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return this.queue.active?.id
   }
 
-  /** Made with its first use: a session that waits for its first prompt does without. */
+  /** Created at the first use: a session that waits for its first prompt does not need it. */
   get tools(): ToolRegistry {
     this.#tools ??= createToolRegistry(this)
     return this.#tools
@@ -143,7 +142,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
 
   // Events and features
 
-  /** Emits an event of the active run, with facts about its tool; without a run only features see it. */
+  /** Emits an event of the active run, with facts about its tool; without a run only features receive it. */
   readonly emit = (event: AgentEvent): void => {
     this.queue.active?.emit(withToolFacts(event, this))
     for (const feature of featuresWith('onEvent')) feature.onEvent(this, event)
@@ -179,7 +178,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
   get signal(): AbortSignal {
     if (this.#closing === undefined) {
       this.#closing = new AbortController()
-      // Every direct call listens, and many can be made at once.
+      // Every direct call adds a listener, and many can be active at the same time.
       setMaxListeners(0, this.#closing.signal)
       if (this.isClosed) this.#closing.abort(new SessionClosedError(this.sessionId))
     }
@@ -194,26 +193,29 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     if (this.isClosed) throw new SessionClosedError(this.sessionId)
   }
 
-  /** Changes the session itself: never while a run is active, and runs that come meanwhile wait for it. */
+  /** Changes the session itself: never while a run is active, and runs that arrive during the change wait for it. */
   async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
     this.assertOpen()
     return this.queue.alone(doing, work)
   }
 
-  /** Once, before the first run or direct call. */
+  /** Runs once, before the first run or direct call. */
   async start(signal: AbortSignal): Promise<void> {
     if (this.#started) return
     this.#started = true
     for (const feature of featuresWith('started')) await feature.started(this, signal)
   }
 
-  /** Closes the session and leaves the log: to another process this one looks killed, but for the lease. */
+  /**
+   * Closes the session and leaves the log: to another process it looks as if this one was killed, except that the lease
+   * is released.
+   */
   suspend(): Promise<void> {
     if (this.#ending === undefined) this.log.recorder?.seal()
     return this.close()
   }
 
-  /** The session takes nothing new from now on. Every call waits for the same end. */
+  /** Closes the session: new calls are refused from now on. Every call of `close` waits for the same end. */
   close(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end()
@@ -233,18 +235,18 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
       await this.#states.close()
     } finally {
       await this.engine.close()
-      // A log that cannot be written was reported before.
+      // The failure of the log was reported before.
       await this.spending.save().catch(() => undefined)
       await this.log.close()
     }
   }
 
-  /** Lets the session rest unless a run begins within a second. Called when a run has completed. */
+  /** Reduces the memory of the session unless a run begins within a second. Called when a run has completed. */
   restSoon(): void {
     resting.add(this)
   }
 
-  /** Drops what the next run makes again at little cost, since most sessions of a host wait for their users. */
+  /** Drops what the next run can create again at low cost, because most sessions of a host are idle. */
   takeTurn(): void {
     if (this.queue.isBusy || this.isClosed) return
     try {
@@ -252,14 +254,14 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
       this.runs.rest()
       this.trace.rest()
     } catch {
-      // Values of the host that cannot be read stay as they are.
+      // Values of the host that cannot be read are left as they are.
     }
     this.spending.rest()
-    // The gate of an engine has the states of features: those of an engine that stays must stay, too.
+    // The gate of an engine references the states of features: if the engine is not dropped, neither are they.
     if (this.engine.rest()) this.#states.rest()
   }
 
-  // What features ask for
+  // Members for features
 
   callTool(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult> {
     return callTool(this, name, args, signal)

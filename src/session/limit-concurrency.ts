@@ -1,5 +1,5 @@
 /**
- * Runs work with limited concurrency. Hundreds of sessions that start at the same time would otherwise take every step
+ * Runs work with limited concurrency. Hundreds of sessions that start at the same time would otherwise run each step
  * together and block the event loop. Work that takes longer than a slice no longer counts, so work that hangs does not
  * block other work.
  */
@@ -20,13 +20,13 @@ const waiting: (() => void)[] = []
 const atWork = new Set<{ seen: boolean }>()
 let patience: NodeJS.Timeout | undefined
 
-/** There is a timer only while work waits, and one for all of it. */
+/** Uses one timer for all waiting work, and only while work waits. */
 function wait(go: () => void): void {
   waiting.push(go)
   patience ??= setInterval(passOver, maxSliceMs)
 }
 
-/** Work that was already active at the last tick has had a whole slice. */
+/** Releases the slots of work that was already active at the last tick: it has had a whole slice. */
 function passOver(): void {
   for (const one of atWork) {
     if (one.seen && atWork.delete(one)) next()

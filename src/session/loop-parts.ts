@@ -10,7 +10,7 @@ import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
 import type { SessionOptions } from './options.js'
 
-/** What the loop is given for a run of this session. */
+/** Returns the parts that the loop needs for a run of this session. */
 export async function partsFor(
   kernel: SessionKernel,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function partsFor(
       ...(kernel.queue.active?.steering.splice(0) ?? []),
       ...(conversation === kernel.log.conversation ? takeMessages(kernel) : []),
     ],
-    // Messages on top of another history are not in the log, so that nothing could be resumed from them.
+    // Messages on another history are not in the log, so nothing could be resumed from them.
     ...(conversation === kernel.log.conversation && {
       callEnded: (callId, envelope) => kernel.log.recorder?.ended(callId, envelope),
       roundDone: async (done) => {
@@ -80,7 +80,7 @@ function reasoningOf({
   return thinkingBudget === undefined ? {} : { additionalParams: { thinkingBudget } }
 }
 
-/** What the features observe of a request; undefined when none does. */
+/** Combines the observers of a request from all features; undefined when there are none. */
 function watchRequest(
   kernel: SessionKernel,
   model: Model,
@@ -101,12 +101,12 @@ function watchRequest(
   }
 }
 
-/** Messages for the model from features, such as results of background tasks. */
+/** Returns messages for the model from features, such as results of background tasks. */
 export function takeMessages(kernel: SessionKernel): readonly UserMessage[] {
   return featuresWith('takeMessages').flatMap((feature) => feature.takeMessages(kernel))
 }
 
-/** The options as a model takes them, with the host's own time and randomness. */
+/** Returns the retry options for a model, with the host's own time and randomness. */
 function retryOf({ options }: SessionKernel): RetryTiming {
   const { maxRetries, ...timing } = options.retry ?? {}
   const { clock, random } = options.hostEnv ?? {}

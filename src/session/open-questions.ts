@@ -12,7 +12,7 @@ export type PendingQuestion = {
   readonly from?: QuestionSource | undefined
 }
 
-/** What the questions need of their session. */
+/** What the questions need from their session. */
 type QuestionHost = {
   readonly options: { readonly onQuestion?: QuestionHandler }
   emit(event: AgentEvent): void
@@ -29,7 +29,7 @@ export class OpenQuestions {
     this.#host = host
   }
 
-  /** Puts questions to the user, and waits. Undefined when the host has no handler: there is no user. */
+  /** Asks the user questions and waits for the answers. Undefined when the host has no handler: there is no user. */
   get ask(): AskQuestions | undefined {
     const { onQuestion } = this.#host.options
     return onQuestion && ((questions, from, call) => this.#ask(onQuestion, questions, from, call))
@@ -39,12 +39,12 @@ export class OpenQuestions {
     return [...(this.#waiting?.values() ?? [])].map(({ pending }) => pending)
   }
 
-  /** The calls of the session's own model that wait. A run that is resumed makes them again. */
+  /** Returns the waiting calls of the session's own model. A resumed run makes them again. */
   calls(): string[] {
     return [...(this.#waiting?.values() ?? [])].flatMap(({ callId }) => callId ?? [])
   }
 
-  /** Answers a question. False when none waits under this id. */
+  /** Answers a question. Returns false when none waits under this id. */
   answer(questionId: string, answers: QuestionAnswers): boolean {
     const asked = this.#waiting?.get(questionId)
     this.#waiting?.delete(questionId)
@@ -61,7 +61,7 @@ export class OpenQuestions {
     const { agent, taskId } = from ?? {}
     this.#host.emit({ type: 'user_question', questions, toolId: callId, agent, taskId })
     signal.throwIfAborted()
-    // A model can give two calls one id: an answer to one must not reach the other.
+    // A model can use the same id for two calls: an answer to one must not apply to the other.
     this.#waiting ??= new Map()
     const waiting = this.#waiting
     const isOwnId = callId !== undefined && !waiting.has(callId)
@@ -80,13 +80,13 @@ export class OpenQuestions {
             over.abort(answers)
           },
         })
-        // After an answer it rejects nothing any more.
+        // After an answer, this has no effect.
         over.signal.addEventListener('abort', () => reject(over.signal.reason), { once: true })
         const handled = async () => onQuestion(questions, from, { callId, signal: over.signal })
         handled().then(resolve, reject)
       })
     } finally {
-      // After an answer, another question can have the id already.
+      // After an answer, another question may already have the id.
       if (waiting.get(questionId)?.pending === pending) waiting.delete(questionId)
       signal.removeEventListener('abort', withdraw)
     }

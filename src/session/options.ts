@@ -43,7 +43,10 @@ export type RetentionLimits = {
   readonly maxEventsPerRun?: number | null
   readonly maxTraceEvents?: number | null
   readonly maxTerminalSubagentTasks?: number | null
-  /** The messages that no request needs any more, in a session with a store, which has all of them. */
+  /**
+   * The maximum number of messages that no request needs any more. Only in a session with a store, which has all of
+   * them.
+   */
   readonly maxMessages?: number | null
 }
 

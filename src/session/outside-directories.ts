@@ -4,12 +4,12 @@ import type { OpenPlaces } from '../workspace/open-workspace.js'
 import { SessionOptionError } from './errors.js'
 import type { SessionOptions } from './options.js'
 
-/** The directories outside the workspace that a session has open. Subagents share those of their parent. */
+/** The directories outside the workspace that a session can access. Subagents share those of their parent. */
 export class OutsideDirectories {
   readonly #root: string
   #open: OpenPlaces
 
-  /** `root` is where relative paths begin. */
+  /** `root` is the base of relative paths. */
   constructor(root: string, { adHocFiles = [], userDataDir }: SessionOptions) {
     this.#root = root
     this.#open = {
@@ -18,10 +18,10 @@ export class OutsideDirectories {
     }
   }
 
-  /** What is open now; a new object after each change. */
+  /** Returns the current directories; a new object after each change. */
   readonly current = (): OpenPlaces => this.#open
 
-  /** The files that are open now, in place of those before. */
+  /** Replaces the list of open files. */
   setAdHocFiles(paths: readonly string[]): void {
     if (!Array.isArray(paths) || paths.some((path) => typeof path !== 'string'))
       throw new SessionOptionError('adHocFiles', 'adHocFiles must be a list of paths.')
@@ -38,7 +38,7 @@ export class OutsideDirectories {
   }
 }
 
-/** The real path of a directory. The root of the disk would open everything. */
+/** Returns the real path of a directory. Refuses the root of the disk, which would open everything. */
 function directory(path: string, option: string): string {
   let real: string
   try {

@@ -8,7 +8,7 @@ export type PassivateOptions = {
   readonly deadlineMs?: number | undefined
 }
 
-/** Ends a session at the next point where nothing is lost. */
+/** Ends a session at the next point where no work is lost. */
 export type Passivation = {
   /** Called when the results of a round are in the log. */
   roundDone(): void
@@ -18,8 +18,8 @@ export type Passivation = {
 const defaultDeadlineMs = 30_000
 
 /**
- * Suspends the session when the round of its run has ended, so that another process resumes without repeating anything.
- * A run that only waits for a user is suspended at once.
+ * Suspends the session when the current round of its run has ended, so that another process can resume without
+ * repeating anything. A run that only waits for a user is suspended immediately.
  */
 export function passivate(kernel: SessionKernel, options: PassivateOptions): Promise<void> {
   kernel.passivation ??= start(kernel, options)
@@ -45,7 +45,7 @@ function start(
   })
   return {
     roundDone: () => {
-      // At once: the loop must not begin another round.
+      // Immediately: the loop must not begin another round.
       void kernel.suspend()
       end()
     },

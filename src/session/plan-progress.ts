@@ -3,7 +3,7 @@ import type { Todo } from '../store/todo.js'
 
 type Emit = (event: AgentEvent) => void
 
-/** The session's list of what there is to do: its plan. Progress is emitted as events, and is what the list says. */
+/** The session's todo list, which is its plan. Progress is emitted as events, and is derived from the list. */
 export class PlanProgress {
   #todos: readonly Todo[]
   #planned = false
@@ -18,7 +18,7 @@ export class PlanProgress {
     return this.#todos
   }
 
-  /** Takes the new list and emits what changed. */
+  /** Replaces the list and emits the changes. */
   replace(next: readonly Todo[], emit: Emit): void {
     const before = this.#todos
     this.#todos = next
@@ -35,7 +35,7 @@ export class PlanProgress {
     emit({ type: 'goal_progress', goal, progress, completedSteps, totalSteps: next.length })
   }
 
-  /** A run begins. */
+  /** Starts tracking for a run that begins. */
   begin(prompt: string, planning: boolean, goalTracking: boolean, emit: Emit): void {
     this.#planned = false
     this.#planning = planning
@@ -44,7 +44,7 @@ export class PlanProgress {
     if (planning) emit({ type: 'planning_start', prompt })
   }
 
-  /** A run has ended well. */
+  /** Emits the end of a run that succeeded. */
   finish(emit: Emit): void {
     if (this.#planning && !this.#planned) emit({ type: 'planning_end', plan: [], estimatedSteps: 0 })
     const isOpen = this.#todos.some(({ status }) => status !== 'completed')
@@ -63,7 +63,7 @@ function emitSteps(before: readonly Todo[], now: readonly Todo[], emit: Emit): v
   }
 }
 
-/** Steps may have the same words: then the first of them stays the first. */
+/** Adds keys to the steps. Steps may have the same text: they are then distinguished by their order. */
 function inOrder(todos: readonly Todo[]): (Todo & { readonly key: string })[] {
   const times = new Map<string, number>()
   return todos.map((todo) => {

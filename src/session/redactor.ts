@@ -14,21 +14,23 @@ import {
 } from './security/index.js'
 import type { SessionSetup } from './setup.js'
 
-/** Takes secrets out of the texts of a session. Without a provider, texts are passed on as they are. */
+/** Removes secrets from the texts of a session. Without a provider, texts are passed on unchanged. */
 export interface Redactor extends TextRedactor {
-  /** Takes out of tool results what a model must not see, and reports what in them is suspicious. */
+  /** Removes what the model must not see from tool results, and reports suspicious text in them. */
   readonly middleware: readonly AgentMiddleware[]
-  /** Denies writing a mark such as `[REDACTED:SECRET]` in the place of the secret. */
+  /** Denies writing a placeholder such as `[REDACTED:SECRET]` where the secret was. */
   readonly watchdogs: readonly Watchdog[]
-  /** Whether `record` would change no text inside a JSON text. False: it may. Absent: only `record` can tell. */
+  /**
+   * Whether `record` would leave every text inside a JSON text unchanged. False: it may change one. Absent: unknown.
+   */
   readonly isCleanRecord?: (json: string) => boolean
-  /** Takes these texts out from now on, everywhere. */
+  /** Redacts these texts everywhere from now on. */
   hide(texts: readonly string[]): void
 }
 
 /**
- * Hides the keys of the configuration, and what the proxy of the sandbox adds to requests, with a provider of the
- * host's own or without.
+ * Creates a redactor for the configuration's keys, and for what the sandbox proxy adds to requests, with or without a
+ * provider of the host.
  */
 export function createRedactor(
   { secrets: configured = noSecrets, options }: Pick<SessionSetup, 'secrets' | 'options'>,
@@ -36,8 +38,8 @@ export function createRedactor(
 ): Redactor {
   const { securityProvider: given, network } = options
   const ofHosts = network?.secrets ?? []
-  // `hide` is called later, so that the list must be this session's alone. Other sessions share theirs: what finds
-  // secrets is made once for each list.
+  // `hide` adds to the list later, so such a session needs its own list. Other sessions share theirs: the search for
+  // secrets is built once for each list.
   const grows = ofHosts.length > 0
   const secrets = grows
     ? [...configured, ...ofHosts.flatMap((secret) => hiddenTexts(valueNow(secret) ?? ''))]
@@ -76,7 +78,7 @@ export function createRedactor(
     },
     forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
-    // A provider of the host may be of a class that changes more than ours.
+    // The host's provider may be of a class that changes more than the default one.
     ...(given === undefined && { isCleanRecord: (json: string) => isClean(known, json, 'record') }),
     tokens: redactTokens,
     events: (pass) => redactEvents(provider, redact, pass),
@@ -86,9 +88,9 @@ export function createRedactor(
 const noSecrets: readonly string[] = []
 
 /**
- * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a
- * token out of records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds
- * secrets is larger than everything else that an idle session has.
+ * The provider for sessions without one: removes the configuration's keys everywhere, and texts that look like tokens
+ * from records and traces. The model sees tool output unchanged. Shared by all sessions of an agent, because the search
+ * for secrets is larger than everything else in an idle session.
  */
 function defaultProvider(secrets: readonly string[]): DefaultSecurityProvider {
   const known = defaultProviders.get(secrets)
@@ -99,12 +101,14 @@ function defaultProvider(secrets: readonly string[]): DefaultSecurityProvider {
   return provider
 }
 
-/** A function that makes a new token for each request must not fill the memory. */
+/**
+ * The maximum number of hidden texts: a function that creates a new token for each request must not fill the memory.
+ */
 const maxHidden = 1000
 
 const defaultProviders = new WeakMap<readonly string[], DefaultSecurityProvider>()
 
-/** A provider that returns something other than a text would let it through unredacted: that is an error. */
+/** Redacts a text. Throws if the provider does not return a string, because it could pass through unredacted. */
 function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {
   const clean: unknown = provider.redactOutput?.(text, target) ?? text
   if (typeof clean === 'string') return clean
@@ -130,7 +134,7 @@ function redactTokens(text: string, target: TextTarget): string {
   return tokens.redactOutput(text, target)
 }
 
-/** For a session without a provider and without keys: nothing but what is written down is looked at. */
+/** The redactor of a session without a provider and without keys: it checks only what is written to the log. */
 const recordsOnly: Redactor = {
   middleware: [],
   watchdogs: [],
@@ -159,8 +163,9 @@ function redactResults(provider: SecurityProvider, emit: (event: AgentEvent) => 
 }
 
 /**
- * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole,
- * since calls that run at the same time take turns.
+ * Redacts events with text that arrives in pieces. The text of an answer is one stream until another type of event
+ * comes; the input or output of a call is one stream until it is complete, because events of parallel calls are
+ * interleaved.
  */
 function redactEvents(
   provider: SecurityProvider,
@@ -173,7 +178,8 @@ function redactEvents(
     open.delete(key)
     if (one !== undefined) passDelta(one.last, one.stream.end())
   }
-  // What has a form is known in the whole piece only; tools put out larger pieces than models.
+  // Secrets with a known form can be found only in a whole piece; the pieces from tools are larger than those from
+  // models.
   const passDelta = (delta: Delta, text: string): void => {
     if (text !== '') pass({ ...delta, text: 'toolId' in delta ? redact(text) : text })
   }
@@ -186,7 +192,7 @@ function redactEvents(
   return (event) => {
     const own = isDelta(event) ? keyOf(event) : ''
     for (const key of endedBy(event)) if (key !== own) flush(key)
-    // An event that is complete in itself has no border with the next.
+    // An event that is complete in itself has no boundary with the next one.
     if (!isDelta(event) || 'whole' in event) {
       pass(withRedactedTexts(event, redact))
       return
@@ -215,7 +221,9 @@ function wholePieces(redact: (text: string) => string): TextStream {
   return { push: redact, end: () => '' }
 }
 
-/** Every text of an event, however deep: a plan, a summary, words of an agent inside a tool. Type and ids stay. */
+/**
+ * Redacts every text of an event at any depth: a plan, a summary, text of an agent inside a tool. Type and ids stay.
+ */
 function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
   const { type, ...fields } = event
   const clean = redactValue(fields, redact)

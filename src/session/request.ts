@@ -42,7 +42,7 @@ export type SendOptions = Omit<SendRequest, 'prompt'>
 
 const maxRunIdLength = 200
 
-/** Reads a prompt in each of the forms in which it can be given. */
+/** Parses a prompt in any of its accepted forms. */
 export function readRequest(
   request: string | SendRequest,
   more: readonly HistoryMessage[] | SendOptions = {},
@@ -92,7 +92,7 @@ function textOf(data: Uint8Array | string, encoding: Attachment['encoding']): st
   return decodedText(data) ?? data
 }
 
-/** The text that a string is base64 of. Undefined when it is not base64, or not of UTF-8 without control characters. */
+/** Decodes a base64 text. Undefined when it is not base64, or not UTF-8 without control characters. */
 function decodedText(data: string): string | undefined {
   if (data === '' || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined
   try {

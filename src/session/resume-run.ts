@@ -9,9 +9,9 @@ import type { SessionKernel } from './kernel.js'
 import { startRun } from './start-run.js'
 
 /**
- * Resumes a run whose process ended, as a new run: from the last finished round, or, when it was ended in its first
- * round, from its prompt. What the run did is not done again; a call that was cut off is answered with what is known of
- * it, and the model decides. A run that resumed another continues the totals of that run.
+ * Resumes a run whose process ended, as a new run: from the last finished round or, if it ended in its first round,
+ * from its prompt. Finished work is not repeated; an interrupted call gets a result with what is known about it, and
+ * the model decides. The totals of the resumed run are carried over.
  */
 export async function resumeRun(
   kernel: SessionKernel,
@@ -38,7 +38,7 @@ export async function resumeRun(
     onStart?.(active.id)
     return active.result
   }
-  // Where a feature checks the work, an answer alone is not the end.
+  // If a feature checks the work, an answer alone does not end the run.
   if (
     answer !== undefined &&
     featuresWith('checksAnswers').some((feature) => feature.checksAnswers(kernel, run))
@@ -63,8 +63,8 @@ export type ResumeRunOptions = {
 }
 
 /**
- * Where a run can be resumed: in the conversation as it is, or with its prompt, which its process did not live to write
- * into the conversation. Undefined: nowhere, because what it said was rewound.
+ * Returns where a run can be resumed: in the conversation as it is, or with its prompt, if its process ended before the
+ * prompt was in the conversation. Undefined: nowhere, because its messages were rewound.
  */
 function startOf(
   kernel: SessionKernel,
@@ -72,12 +72,12 @@ function startOf(
   family: ReadonlySet<string>,
   checkpoint: CheckpointRow | undefined,
 ): 'conversation' | 'prompt' | undefined {
-  // What was rewound is not part of the conversation any more.
+  // Rewound messages are no longer part of the conversation.
   if (checkpoint !== undefined) {
     const at = state.messages.find(({ id }) => id === checkpoint.messageId)
     return at?.hidden ? undefined : 'conversation'
   }
-  // A question that was put to a person is a place to resume from as well.
+  // A run can also be resumed at a question to a user.
   if (kernel.log.interrupted.unfinishedRound(family) !== undefined) return 'conversation'
   const own = state.messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   if (own.length > 0) return own.some(({ hidden }) => !hidden) ? 'conversation' : undefined
@@ -94,10 +94,10 @@ function noCheckpoint(runId: string): ResumeError {
 
 type Answer = { readonly runId: string; readonly text: string }
 
-/** The last word of these runs, when they had given it. */
+/** Returns the final answer of these runs, if they had completed it. */
 function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): Answer | undefined {
   const { row, message } = messages.findLast(({ hidden }) => !hidden) ?? {}
-  // An answer that was cut off has no usage.
+  // An interrupted answer has no usage.
   if (message?.role !== 'assistant' || row?.usage === undefined) return undefined
   const { runId } = row
   if (runId === undefined || !family.has(runId)) return undefined
@@ -106,7 +106,7 @@ function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): A
   return { runId, text }
 }
 
-/** Writes down the end that its process did not live to write down. */
+/** Records the end of a run whose process ended before it was recorded. */
 async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise<void> {
   const record = kernel.runs.get(runId)
   if (record === undefined || record.status === 'completed') return
@@ -115,7 +115,10 @@ async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise
   await kernel.log.recorder?.run(record.snapshot())
 }
 
-/** A model cannot continue its own answer: if the last one was cut off, or is another run's, the task is repeated. */
+/**
+ * Returns a reminder of the task. A model cannot continue its own answer: if the last one was interrupted, or belongs
+ * to another run, the task is repeated.
+ */
 function reminder({ log: { conversation } }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}

@@ -1,6 +1,9 @@
 import type { RetentionLimits } from './options.js'
 
-/** What a process that is not the host's own keeps of each session: enough to look back, and no leak over days. */
+/**
+ * The history limits for each session in a process that is not the host's own: enough to look back, without a leak over
+ * days.
+ */
 export const retentionCaps = {
   maxRuns: 100,
   maxEventsPerRun: 10_000,

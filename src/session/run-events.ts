@@ -8,34 +8,34 @@ import { type FlatValue, flatten, unflatten } from './flat-value.js'
  */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 
-/** A method of what `watch` returns: the events before the place where watching begins, if still in memory. */
+/** A method of the object that `watch` returns: the events before its start, if they are still in memory. */
 export const earlierEvents = Symbol('earlier events')
 
 const maxPieces = 1_000
-/** Longer lists are mostly pieces of text, which are small or shared already. */
+/** Longer lists are mostly pieces of text, which are small or already shared. */
 const maxFlattened = 256
 
-/** What a list is as long as it has no events of its own. */
+/** The shared empty list of runs without events. */
 const noEvents: AgentEvent[] = []
 
-/** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
+/** The events of one run, in memory up to a maximum number; the oldest are dropped first and counted. */
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = noEvents
-  /** The same in a smaller form, while the session waits. The objects are made again for each reader. */
+  /** The events in a smaller form, while the session waits. The objects are created again for each reader. */
   #flat: FlatValue | undefined
-  /** When each came, in an array of its own: most events are a few letters of text, and few are read again. */
+  /** The time of each event, in a separate array: most events are a few letters of text, and few are read again. */
   #times: number[] = []
   /**
-   * Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as
-   * one object.
+   * Pieces of one or two characters, by their text: a model can send a million of them, and equal ones share one
+   * object.
    */
   #pieces: Map<string, AgentEvent> | undefined
-  /** The highest number that is not in memory any more. */
+  /** The highest sequence number that is no longer in memory. */
   #dropped = 0
-  /** The number of each, where they have gaps. */
+  /** The sequence number of each event, if there are gaps. */
   #numbers: number[] | undefined
-  /** Reads the events of a run of an earlier process, with the first look at them. */
+  /** Reads the events of a run from an earlier process, when they are first needed. */
   #load: (() => readonly RunEvent[]) | undefined
   #lastLoaded = 0
   #watchers: Set<() => void> | undefined
@@ -45,7 +45,7 @@ export class RunEvents {
     this.#most = most
   }
 
-  /** How many there were, those that are no longer kept included. */
+  /** The number of events, including dropped ones. */
   get count(): number {
     if (this.#load !== undefined) return this.#lastLoaded
     return this.#numbers?.at(-1) ?? this.#dropped + this.#times.length
@@ -55,7 +55,7 @@ export class RunEvents {
     if (this.#kept === noEvents) this.#kept = []
     this.#kept.push(this.#shared(event))
     this.#times.push(timestampMs)
-    // In bulk, since every single shift would move all the others.
+    // In bulk, because each single shift would move all other elements.
     if (this.#kept.length > this.#most + Math.max(16, this.#most >> 2)) this.#trim()
     if (isTerminal(event)) this.#end()
     for (const wake of this.#watchers ?? []) wake()
@@ -73,12 +73,12 @@ export class RunEvents {
     return event
   }
 
-  /** The events of a run that is over, as its log has them. They are read when they are first asked for. */
+  /** Sets the events of an ended run from its log. They are read when they are first needed. */
   restore(
     rows: { readonly first?: number | undefined; readonly last?: number | undefined },
     load: () => readonly RunEvent[],
   ): void {
-    // What was taken out of the log still counts.
+    // Events that were removed from the log still count.
     this.#dropped = Math.max(0, Math.floor(rows.first ?? 1) - 1)
     this.#lastLoaded = rows.last ?? 0
     this.#load = load
@@ -107,12 +107,12 @@ export class RunEvents {
   }
 
   /**
-   * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not
-   * owning: a reader that stops cancels nothing, and a slow reader delays nothing. Dropped events are reported as
+   * Follows the run after a sequence number: first the events in memory, then new ones, until the run ends. A reader
+   * that stops does not cancel the run, and a slow reader does not delay it. Dropped events are reported as
    * `events_missed`.
    */
   watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
-    // Whatever is not a place in a run means its beginning.
+    // Any value that is not a position in a run means its beginning.
     const start = from > 0 ? Math.floor(from) : 0
     const earlier = (): RunEvent[] => this.list().filter(({ sequence }) => sequence <= start)
     return Object.assign(this.#follow(start, signal), { [earlierEvents]: earlier })
@@ -128,7 +128,7 @@ export class RunEvents {
         last = this.#dropped
         const timestampMs = this.#times[0] ?? 0
         yield { sequence: last, timestampMs, event: { type: 'events_missed', count } }
-        // More may have been dropped while the reader looked at that.
+        // More events may have been dropped while the reader processed this one.
         continue
       }
       const at = this.#numbers?.findIndex((number) => number > last) ?? last - this.#dropped
@@ -154,7 +154,7 @@ export class RunEvents {
     this.#numbers = this.#numbers?.slice(over)
   }
 
-  /** Nothing comes any more: the lists need no room to grow. */
+  /** No more events come: releases the spare capacity of the lists. */
   #end(): void {
     this.#ended = true
     this.#pieces = undefined
@@ -162,14 +162,14 @@ export class RunEvents {
     this.#times = this.#times.slice()
   }
 
-  /** Keeps the events in a smaller form, once no more come. */
+  /** Stores the events in a smaller form, after the run has ended. */
   rest(): void {
     if (!this.#ended || this.#load !== undefined || this.#kept.length > maxFlattened) return
     this.#flat ??= flatten(this.#kept)
     this.#release()
   }
 
-  /** Releases the objects that were made for a reader. */
+  /** Releases the objects that were created for a reader. */
   #release(): void {
     if (this.#flat !== undefined) this.#kept = noEvents
   }

@@ -1,13 +1,13 @@
 import type { ActiveRun } from './active-run.js'
 import { SessionBusyError } from './errors.js'
 
-/** The runs of a session that are queued or active: one at a time, in the order in which they came. */
+/** The queued and active runs of a session: one at a time, in the order of arrival. */
 export class RunQueue {
   /** The active run. */
   active: ActiveRun | undefined
   readonly #sessionId: string
   readonly #open = new Map<string, ActiveRun>()
-  /** Settles when all runs so far have ended, and never fails. */
+  /** Settles when all runs so far have ended, and never rejects. */
   #settled: Promise<unknown> = Promise.resolve()
   #exclusive = false
 
@@ -25,7 +25,7 @@ export class RunQueue {
     return this.#exclusive || [...this.#open.values()].some((run) => !run.ended)
   }
 
-  /** Settles when all runs so far have ended, and never fails. */
+  /** Settles when all runs so far have ended, and never rejects. */
   get settled(): Promise<unknown> {
     return this.#settled
   }
@@ -34,7 +34,7 @@ export class RunQueue {
     return this.#open.has(runId)
   }
 
-  /** Adds a run. Returns what it has to wait for before it starts, undefined when nothing is before it. */
+  /** Adds a run. Returns a promise that it must await before it starts; undefined when no run is before it. */
   add(run: ActiveRun): Promise<unknown> | undefined {
     const others = this.isBusy ? this.#settled : undefined
     this.#open.set(run.id, run)
@@ -44,16 +44,16 @@ export class RunQueue {
   /** Removes a run as soon as its result has settled. Call it once the run has started. */
   removeAtEnd(run: ActiveRun): void {
     run.result = run.result.finally(() => this.#open.delete(run.id))
-    // A run that was cancelled while it waited ends before those in front of it. Results are not kept here: each would
-    // hold all before it.
+    // A run that was cancelled while it was queued ends before the runs ahead of it. Results are not stored here: each
+    // would reference all earlier ones.
     this.#after(run.result)
   }
 
-  /** Changes the session itself: never while a run is active, and runs that come meanwhile wait for it. */
+  /** Changes the session itself: never while a run is active, and runs that arrive during the change wait for it. */
   async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
     if (this.hasUnended) throw new SessionBusyError(this.#sessionId, doing)
     this.#exclusive = true
-    // A caller that has just seen the end of a run waits for its last steps.
+    // A caller that has just received the end of a run waits for the run's last steps.
     const ended = this.#settled.then(work).finally(() => {
       this.#exclusive = false
     })
@@ -61,7 +61,7 @@ export class RunQueue {
     return ended
   }
 
-  /** False when no such run is queued or active. */
+  /** Returns false when no such run is queued or active. */
   cancel(runId: string, reason: string): boolean {
     return this.#open.get(runId)?.cancel(reason) ?? false
   }

@@ -60,7 +60,7 @@ export class RunRecord {
     this.events = new RunEvents(maxEvents)
   }
 
-  /** A run of an earlier process. If it was active then, it ended with that process. */
+  /** Restores a run of an earlier process. If it was active then, it ended with that process. */
   static restored(row: RunRow, state: RunsOfLog, maxEvents: number): RunRecord {
     const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error, usage, costUsd } = row
     const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents, row.resumedFrom)
@@ -92,7 +92,7 @@ export class RunRecord {
     this.#updatedAt = now
   }
 
-  /** An end is final: what comes after it is not kept. */
+  /** Adds an event. The end is final: later events are not recorded. */
   add(event: AgentEvent, now: number): void {
     if (this.ended) return
     this.#updatedAt = now
@@ -111,7 +111,7 @@ export class RunRecord {
     }
   }
 
-  /** It had given its answer, and its process did not live to say that this was its end. */
+  /** Completes a run that had its final answer when its process ended without recording the end. */
   complete(resultText: string, now: number): void {
     this.#updatedAt = now
     this.#status = 'completed'
@@ -175,7 +175,7 @@ export class Runs {
     return this.#runs.get(id)?.events.list() ?? []
   }
 
-  /** Keeps the events of runs that have ended in a smaller form. */
+  /** Stores the events of ended runs in a smaller form. */
   rest(): void {
     for (const { events } of this.#runs.values()) events.rest()
   }

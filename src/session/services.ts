@@ -17,7 +17,7 @@ import { featuresWith } from './features-with.js'
 import { dataForms } from './host-tools.js'
 import type { SessionKernel } from './kernel.js'
 
-/** What a tool can use of its session, with the authority of the call that uses it. */
+/** Returns what a tool can use of its session, with the authority of its call. */
 export function sessionServices(
   kernel: SessionKernel,
   request: RuntimeRequest,
@@ -50,7 +50,7 @@ export function sessionServices(
 
 type CreateService = (kernel: SessionKernel, call: ServiceCall) => unknown
 
-/** The services of features by name. Most calls use none of them, so each is created when it is read. */
+/** The services of features by name. Each is created when it is read, because most calls use none of them. */
 function featureServices(): readonly (readonly [string, CreateService])[] {
   known ??= featuresWith('services').flatMap(({ services }) => Object.entries(services))
   return known
@@ -76,7 +76,7 @@ function dataFormOf({ tools }: SessionKernel, name: string): AnyGovernedTool | u
   return tool && dataForms.get(tool)
 }
 
-/** How a call is named inside the call that makes it. */
+/** Returns the id and the data form of a call that another call makes. */
 function insideOf(
   kernel: SessionKernel,
   outer: RuntimeRequest,
@@ -91,7 +91,7 @@ function insideOf(
 }
 
 /**
- * Puts questions to the user. A call of the model has a step in the log before: a run that is resumed makes the call
+ * Asks the user questions. For a call of the model, a step is written to the log first: a resumed run makes the call
  * again, so the questions outlive the process.
  */
 async function askUser(
@@ -109,12 +109,12 @@ async function askUser(
   return ask(questions, undefined, { callId, signal })
 }
 
-/** The step of a call that has put questions to the user. */
+/** The step of a call that has asked the user questions. */
 export type AskedStep = { readonly questions: readonly Question[]; readonly askedAtMs: number }
 
 type Resumable = { readonly steps?: () => CallSteps; readonly toolCallId?: string }
 
-/** Only a call of the model can be resumed: it is in the log. */
+/** Only a call of the model can be resumed, because it is in the log. */
 function stepServices({ log: { recorder } }: SessionKernel, { request }: RuntimeRequest): Resumable {
   const { toolCallId, origin } = request
   if (recorder === undefined || toolCallId === undefined || origin !== 'model') return {}

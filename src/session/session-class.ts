@@ -1,14 +1,17 @@
 import type { SessionKernel } from './kernel.js'
 import type { Session as OpenSession } from './session.js'
 
-/** The kernel of a session, for the code of this package. */
+/** Returns the kernel of a session, for code of this package. */
 export function kernelOf(session: SessionHandle): SessionKernel {
   return readKernel(session)
 }
 
 let readKernel: (session: SessionHandle) => SessionKernel
 
-/** Holds the kernel of a session where hosts cannot reach it. Apart from `Session`: `instanceof` loads nothing else. */
+/**
+ * Holds the kernel of a session where hosts cannot access it. Separate from `Session`, so that `instanceof` loads
+ * nothing else.
+ */
 export abstract class SessionHandle {
   readonly #kernel: SessionKernel
 
@@ -23,7 +26,7 @@ export abstract class SessionHandle {
   }
 }
 
-// What a host imports as `Session` is this class.
+// Hosts import this class as `Session`.
 Object.defineProperty(SessionHandle, 'name', { value: 'Session' })
 
 /** A conversation on a workspace. Opened with `agent.session(workspace, options)`. */

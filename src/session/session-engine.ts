@@ -6,20 +6,20 @@ import type { SessionKernel } from './kernel.js'
 import { OutsideDirectories } from './outside-directories.js'
 
 /**
- * The engine of a session: opened with the first use, closed with the session, and dropped between runs where nothing
- * but runs uses it. What must outlive a dropped engine is here, too.
+ * The engine of a session: opened at the first use, closed with the session, and dropped between runs if only runs use
+ * it. Also holds what must outlive a dropped engine.
  */
 export class SessionEngine {
   readonly #kernel: SessionKernel
   readonly places: OutsideDirectories
-  /** What the model has seen of files. */
+  /** The file versions that the model has seen. */
   readonly seen: SeenFiles
-  /** The rules that the session began with; absent until its engine was first opened. */
+  /** The rules from the session's start; absent until its engine was first opened. */
   rules: FoundRules | undefined
   #opening: Promise<Engine> | undefined
   /** The engine once it is open. */
   #opened: Engine | undefined
-  /** Whether more than runs uses the engine. It then stays open until the session is closed. */
+  /** Whether anything other than runs uses the engine. It then stays open until the session is closed. */
   #isHeld = false
 
   constructor(kernel: SessionKernel) {
@@ -29,13 +29,13 @@ export class SessionEngine {
     this.seen = new SeenFiles(restored)
   }
 
-  /** Starts with the first call; a failed start is tried again at the next. */
+  /** Opens the engine at the first call; after a failure the next call tries again. */
   open(): Promise<Engine> {
     this.#isHeld = true
     return this.openForRun()
   }
 
-  /** The same for a run, which keeps nothing of it beyond its end. */
+  /** Opens the engine for a run, which does not use it after its end. */
   openForRun(): Promise<Engine> {
     this.#opening ??= startEngine(this.#kernel).then(
       (engine) => {
@@ -50,15 +50,15 @@ export class SessionEngine {
     return this.#opening
   }
 
-  /** The mode at this moment. */
+  /** Returns the current mode. */
   async mode(): Promise<ModeName | undefined> {
     const engine = await this.#opening
     return engine === undefined ? this.#kernel.options.mode : engine.authority.mode
   }
 
   /**
-   * Drops the engine between runs and returns whether it did. An engine stays that more than runs uses, that something
-   * was started in, or whose rules or mode have changed.
+   * Drops the engine between runs and returns whether it did. Does not drop an engine that is used by anything other
+   * than runs, in which something was started, or whose rules or mode have changed.
    */
   rest(): boolean {
     if (this.#isHeld || this.#opened === undefined) return false

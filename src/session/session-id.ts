@@ -1,7 +1,7 @@
-/** Whether a value can be the id of a session: it is part of file names and of paths of URLs. */
+/** Whether a value is a valid session id: it is used in file names and in URL paths. */
 export function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && /^[^\0/\\]{1,200}$/.test(value) && value !== '.' && value !== '..'
 }
 
-/** What an id must be, for messages. */
+/** The rule for ids, for error messages. */
 export const sessionIdRule = '1 to 200 characters without "/", "\\" or a zero byte'

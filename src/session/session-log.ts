@@ -10,13 +10,13 @@ import type { SessionKernel } from './kernel.js'
 import { backendOf, childRow } from './setup.js'
 import { SessionTitle } from './title.js'
 
-/** What a session has on record: in its store, or in memory only when it has none. */
+/** The log of a session: in its store, or only in memory if it has none. */
 export class SessionLog {
   readonly #kernel: SessionKernel
   /** Writes the log; absent without a store. */
   readonly recorder: SessionRecorder | undefined
   readonly conversation: RecordedConversation
-  /** What tools did to files, run by run. */
+  /** The changes that tools made to files, by run. */
   readonly changes: FileChanges
   readonly title: SessionTitle
   readonly interrupted: InterruptedCalls
@@ -33,19 +33,19 @@ export class SessionLog {
     this.interrupted = new InterruptedCalls(kernel)
   }
 
-  /** The run that file changes of the work at this moment belong to. */
+  /** Returns the run that file changes made now are attributed to. */
   changesOwner(): string {
     return this.#kernel.parent?.changesOf ?? this.#kernel.activeRunId ?? hostCalls
   }
 
-  /** Names a session that has no messages yet after its first prompt. */
+  /** Sets the title from the first prompt, if the session has no messages yet. */
   titleAfter(prompt: string): void {
     if (this.title.current !== undefined || !this.conversation.isEmpty) return
     const title = this.title.takeFrom(this.#kernel.redactor.withoutKeys?.(prompt) ?? prompt)
     if (title !== undefined) this.recorder?.title(title)
   }
 
-  /** Drops what can be made again from what is left. Called between runs. */
+  /** Drops what can be rebuilt from the rest. Called between runs. */
   rest(): void {
     const { view } = this.conversation
     if (view.length <= maxForgottenMessages) forgetHistory(view)
@@ -60,10 +60,10 @@ export class SessionLog {
   }
 }
 
-/** Reading more messages again with each run would take longer than what is saved is worth. */
+/** Rebuilding more messages at each run would cost more than the saved memory is worth. */
 const maxForgottenMessages = 64
 
-/** The workspace as the log has it: a directory of this machine, or the address of a backend. */
+/** Returns the workspace as recorded in the log: a directory of this machine, or the address of a backend. */
 export function addressOf({ setup }: SessionKernel): string {
   const backend = backendOf(setup)
   return backend === undefined ? setup.root : backendAddress(backend)
@@ -97,7 +97,10 @@ function createRecorder(kernel: SessionKernel, title: SessionTitle): SessionReco
   })
 }
 
-/** The conversation of a session without a store. Its ids count the messages; those of the host are not used. */
+/**
+ * Creates the conversation of a session without a store. Its ids count the messages; the host's id generator is not
+ * used.
+ */
 function unsavedConversation(kernel: SessionKernel): RecordedConversation {
   const { sessionId, restored } = kernel
   let count = restored?.order.length ?? 0
@@ -111,7 +114,7 @@ function unsavedConversation(kernel: SessionKernel): RecordedConversation {
   })
 }
 
-/** What tools do to files, with what is needed to undo it. */
+/** Records the changes that tools make to files, with what is needed to undo them. */
 function watchChanges(kernel: SessionKernel, recorder: SessionRecorder | undefined): FileChanges {
   const redact = kernel.redactor.record
   return new FileChanges({
@@ -121,7 +124,7 @@ function watchChanges(kernel: SessionKernel, recorder: SessionRecorder | undefin
       writeImage: (bytes) => recorder.writeImage(bytes),
       readImage: (digest) => recorder.readImage(digest),
     },
-    // A file can only be restored as it was, so one with a secret in it is not saved at all.
+    // A file can only be restored unchanged, so a file with a secret is not saved at all.
     mayKeep:
       redact &&
       ((bytes) => {

@@ -2,7 +2,7 @@ import type { Model } from '../model/model.js'
 import { optionsToKeep } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
 
-/** The model of a session and its fallbacks, resolved with the first use. */
+/** The model of a session and its fallbacks, resolved at the first use. */
 export class SessionModels {
   readonly #kernel: SessionKernel
   #current: Model | undefined
@@ -16,7 +16,7 @@ export class SessionModels {
     return this.#current
   }
 
-  /** The models that are asked when the current one cannot answer. */
+  /** Returns the models that are used when the current one cannot answer. */
   fallbacks(): readonly Model[] {
     const current = this.current()
     const given = this.#kernel.options.fallbackModels ?? []

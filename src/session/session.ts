@@ -160,7 +160,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).isClosed
   }
 
-  /** Resolves when everything so far is on disk, also without messages. Does nothing without a store. */
+  /** Resolves when everything so far is on disk, even without messages. Does nothing without a store. */
   async save(): Promise<void> {
     await kernelOf(this).log.recorder?.flush()
   }
@@ -205,12 +205,12 @@ export class Session extends SessionHandle {
     more?: readonly HistoryMessage[] | SendOptions,
   ): Promise<AgentResult> {
     const { stream, result } = startRun(kernelOf(this), readRequest(request, more))
-    // Nothing reads the stream, so its events must not pile up.
+    // Nothing reads the stream, so its events must not accumulate.
     stream.end()
     return result
   }
 
-  /** Sends a prompt and returns the events of the run. The stream owns its run: leaving its loop early cancels it. */
+  /** Sends a prompt and returns the events of the run. Leaving the loop over the stream early cancels the run. */
   async stream(
     request: string | SendRequest,
     more?: readonly HistoryMessage[] | SendOptions,
@@ -241,7 +241,7 @@ export class Session extends SessionHandle {
     return cancelTasks(kernel, reason) || cancelled
   }
 
-  /** Continues a run whose process ended, from its last finished round, as a new run with the totals of the first. */
+  /** Resumes a run whose process ended, from its last finished round, as a new run that carries over the totals. */
   async resumeRun(runId: string, options?: ResumeRunOptions): Promise<AgentResult> {
     return resumeRun(kernelOf(this), runId, options)
   }
@@ -259,7 +259,7 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Returns the events of a run from a sequence number on. Leaving the loop does not cancel the run. The iteration ends
+   * Returns the events of a run after a sequence number. Leaving the loop does not cancel the run. The iteration ends
    * with the run, and immediately when the run is unknown.
    */
   watch(
@@ -304,7 +304,7 @@ export class Session extends SessionHandle {
     return historyOf(kernelOf(this).log.conversation.readAllNow())
   }
 
-  /** Returns the messages with their ids, roles and first words. `rewind` and forks take these ids. */
+  /** Returns the messages with their ids, roles and first words. `rewind` and forks accept these ids. */
   messages(): MessageInfo[] {
     return listMessages(kernelOf(this).log.conversation.readAllNow())
   }
@@ -330,7 +330,7 @@ export class Session extends SessionHandle {
 
   /**
    * Restores the files that a run changed to their earlier content. A file that was changed again since then is not
-   * restored, and is named in the outcome. Without an id, the last run with restorable changes is undone. An undo has
+   * restored, and is listed in the outcome. Without an id, the last run with restorable changes is undone. An undo has
    * an id and can be undone too; the id `host` means direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
@@ -364,8 +364,9 @@ export class Session extends SessionHandle {
   }
 
   /**
-   * Replaces what the model sees of the conversation by a summary; the history stays. Null when a summary
-   * would not be shorter, or a hook refused it. Rejects when the model gives no summary, and while a run works.
+   * Replaces what the model sees of the conversation by a summary; the history does not change. Returns null when a
+   * summary would not be shorter, or a hook refused it. Rejects when the model returns no summary, and while a run is
+   * active.
    *
    * @example
    * await session.compact({ focus: 'the failing test in src/parser' })
@@ -400,13 +401,13 @@ export class Session extends SessionHandle {
     return kernelOf(this).tools.names()
   }
 
-  /** The definition of each tool as the model reads it, with its kind and title for clients. */
+  /** Returns the definition of each tool as the model reads it, with its kind and title for clients. */
   toolDefinitions(): ToolInfo[] {
     const { tools } = kernelOf(this)
     return tools.known().map((definition) => toolInfo(definition, tools.get(definition.name)))
   }
 
-  /** Adds a tool, or replaces the one with its name. The model sees it from the next round on. */
+  /** Adds a tool, or replaces the one with its name. The model sees it from the next round. */
   registerTool(tool: AnyTool): void {
     kernelOf(this).assertOpen()
     assertTool(tool)
@@ -417,27 +418,27 @@ export class Session extends SessionHandle {
     return kernelOf(this).tools.remove(name)
   }
 
-  /** Sets the mode: a set of permissions that binds from the next call on. */
+  /** Sets the mode: a set of permissions that applies from the next call. */
   async setMode(mode: ModeName | undefined): Promise<void> {
     kernelOf(this).assertOpen()
-    // An unknown name would be no mode at all, and restrict nothing.
+    // With an unknown name there would be no mode, and no restriction.
     if (mode !== undefined) checkOptions({ mode })
     const { authority } = await kernelOf(this).engine.open()
     await changeMode(kernelOf(this), authority, mode)
   }
 
-  /** The mode that applies now; undefined when there is none. */
+  /** Returns the current mode; undefined when there is none. */
   async mode(): Promise<ModeName | undefined> {
     return kernelOf(this).engine.mode()
   }
 
-  /** The model of the next round, as `provider/model`. */
+  /** Returns the model of the next round, as `provider/model`. */
   modelName(): string {
     const { provider, id } = kernelOf(this).models.current()
     return `${provider}/${id}`
   }
 
-  /** Changes the model from the next round on, in the store too: a configured `provider/model`, or a model object. */
+  /** Changes the model from the next round, in the store too: a configured `provider/model`, or a model object. */
   async setModel(model: string | Model): Promise<void> {
     kernelOf(this).assertOpen()
     await kernelOf(this).models.set(model)
@@ -469,14 +470,14 @@ export class Session extends SessionHandle {
     return confirmations.cancelAll(reason) + confirmations.refuseSaved(reason)
   }
 
-  /** Returns the questions of the model that wait for an answer of the user. */
+  /** Returns the questions of the model that wait for the user's answer. */
   pendingQuestions(): PendingQuestion[] {
     return kernelOf(this).questions.pending()
   }
 
   /**
-   * Answers a question in place of `onQuestion`, with one list of answers for each part of the question. Aborts the
-   * signal that `onQuestion` got. Returns false when no question with this id waits.
+   * Answers a question instead of `onQuestion`, with one list of answers for each part of the question. Aborts the
+   * signal that `onQuestion` received. Returns false when no question with this id waits.
    */
   async answerQuestion(questionId: string, answers: QuestionAnswers): Promise<boolean> {
     return kernelOf(this).questions.answer(questionId, answers)
@@ -614,7 +615,7 @@ export class Session extends SessionHandle {
     return kernel.use(verifyFeature).verify(subject, commands, hostVerifier(kernel, options.signal))
   }
 
-  /** Every report of this session so far, those from before it was resumed too. */
+  /** Returns every report of this session so far, including those from before it was resumed. */
   verificationReports(): VerificationReport[] {
     return kernelOf(this).use(verifyFeature).reports.list()
   }
@@ -624,7 +625,7 @@ export class Session extends SessionHandle {
     await kernelOf(this).use(verifyFeature).record(reports)
   }
 
-  /** The state of the session by its reports, the last about each subject. */
+  /** Summarizes the state of the session from the last report about each subject. */
   verificationSummary(): VerificationSummary {
     return kernelOf(this).use(verifyFeature).reports.summary()
   }
@@ -633,14 +634,14 @@ export class Session extends SessionHandle {
     return formatVerificationSummary(this.verificationSummary())
   }
 
-  /** The checks that the workspace offers: those of its package managers, languages and makefiles. */
+  /** Returns the checks that the workspace offers: those of its package managers, languages and makefiles. */
   verificationPresets(): VerificationPreset[] {
     return kernelOf(this).use(verifyFeature).presets()
   }
 
   /**
-   * Asks the session's model for data: a value of a Zod schema, or of any Standard Schema, or one that fits a JSON
-   * Schema. The conversation stays as it is. Throws `ObjectGenerationError` when no answer fits.
+   * Asks the session's model for data: a value that matches a Zod schema, any other Standard Schema, or a JSON Schema.
+   * The conversation does not change. Throws `ObjectGenerationError` when no answer matches.
    *
    * @example
    * const schema = z.object({ mood: z.enum(['good', 'bad']) })
@@ -660,14 +661,14 @@ export class Session extends SessionHandle {
 
   // Subagents
 
-  /** Returns the agents that can be given tasks, with their configuration. */
+  /** Returns the agents that can run tasks, with their configuration. */
   agents(): AgentInfo[] {
     return listAgents(kernelOf(this))
   }
 
   /**
-   * Reads the agents of a directory: YAML files, and Markdown with fields at its head. Returns how many there were;
-   * problems with other files are reported as notices and by `agentProblems()`.
+   * Reads the agents of a directory: YAML files, and Markdown files with front matter. Returns their number; problems
+   * with other files are reported as notices and by `agentProblems()`.
    */
   registerAgentDir(path: string): number {
     return addAgentDirectory(kernelOf(this), path)
@@ -682,7 +683,7 @@ export class Session extends SessionHandle {
     return specs.map((spec) => this.registerWorkerAgent(spec))
   }
 
-  /** Problems with files that should be agents: a sentence each. */
+  /** Returns problems with files that should be agents, one sentence each. */
   agentProblems(): readonly string[] {
     return kernelOf(this).use(subagentsFeature).agents.problems
   }
@@ -724,7 +725,7 @@ export class Session extends SessionHandle {
 
   /** Runs steps concurrently. Outcomes have the order of the steps; the outcome of a failed step has its error. */
   async parallel(specs: readonly StepSpec[]): Promise<StepOutcome[]>
-  /** Runs steps with a number of tokens for all of them: once they are used up, no further request is sent. */
+  /** Runs steps with one token budget for all of them: once it is used up, no further request is sent. */
   async parallel(specs: readonly StepSpec[], budgetTokens: number): Promise<ParallelOutcome>
   async parallel(
     specs: readonly StepSpec[],
@@ -733,15 +734,17 @@ export class Session extends SessionHandle {
     return parallel(kernelOf(this), specs, budgetTokens)
   }
 
-  /** Runs steps and remembers them by the id: after a crash, only steps that did not succeed run. Needs a store. */
+  /**
+   * Runs steps and records them under the id: after a crash, only steps that did not succeed run again. Needs a store.
+   */
   async parallelResumable(specs: readonly StepSpec[], workflowId: string): Promise<StepOutcome[]> {
     return parallelResumable(kernelOf(this), specs, workflowId)
   }
 
   /**
-   * Passes each item through all stages, independently of the others. A stage creates the next step from the outcome
-   * before it, or null to end there. Returns the last outcome of each item; null where a stage failed or created no
-   * first step.
+   * Passes each item through all stages, independently of the others. A stage creates the next step from the previous
+   * outcome, or null to end there. Returns the last outcome of each item; null if a stage failed or created no first
+   * step.
    */
   async pipeline<Item>(
     items: readonly Item[],
@@ -758,7 +761,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(skillsFeature).list()
   }
 
-  /** Problems with files that should be skills, and names that were taken: a sentence each. */
+  /** Returns problems with files that should be skills, and names that were already taken, one sentence each. */
   async skillProblems(): Promise<readonly string[]> {
     return (await kernelOf(this).use(skillsFeature).library()).problems
   }
@@ -778,22 +781,22 @@ export class Session extends SessionHandle {
     return (await memoryOf(kernelOf(this))).rememberFailure(prompt, error, tools)
   }
 
-  /** The memories that fit a text best: by its words, and by meaning where the session has an embedder. */
+  /** Returns the memories that match a text best: by its words, and by meaning if the session has an embedder. */
   async recallSimilar(query: string, limit = 5): Promise<RecalledMemory[]> {
     return (await memoryOf(kernelOf(this))).recallSimilar(query, limit)
   }
 
-  /** The memories that have any of the tags. Names of tools are tags. */
+  /** Returns the memories that have any of the tags. Names of tools are tags. */
   async recallByTags(tags: readonly string[], limit = 10): Promise<RecalledMemory[]> {
     return (await memoryOf(kernelOf(this))).recallByTags(tags, limit)
   }
 
-  /** The newest memories of the store, of all sessions that share it. */
+  /** Returns the newest memories of the store, from all sessions that share it. */
   async memoryRecent(limit = 10): Promise<MemoryItem[]> {
     return (await memoryOf(kernelOf(this))).recent(limit)
   }
 
-  /** Deletes a memory of the store by its id. False when there is none. */
+  /** Deletes a memory from the store by its id. Returns false when there is none. */
   async forgetMemory(id: string): Promise<boolean> {
     return (await memoryOf(kernelOf(this))).forget(id, 'host')
   }
@@ -807,24 +810,24 @@ export class Session extends SessionHandle {
     return (await memoryOf(kernelOf(this))).shortTerm()
   }
 
-  /** Empties the short-term list. Returns how many there were. What is in the store stays. */
+  /** Empties the short-term list and returns the number of its items. The store does not change. */
   async clearShortTerm(): Promise<number> {
     return (await memoryOf(kernelOf(this))).clearShortTerm()
   }
 
-  /** The memories that the model was last shown, the newest first. */
+  /** Returns the memories that the model was last shown, newest first. */
   async getWorking(): Promise<readonly MemoryItem[]> {
     return (await memoryOf(kernelOf(this))).working()
   }
 
-  /** Empties the working list. Returns how many there were. */
+  /** Empties the working list and returns the number of its items. */
   async clearWorking(): Promise<number> {
     return (await memoryOf(kernelOf(this))).clearWorking()
   }
 
   // MCP servers and the supervisor
 
-  /** Starts or connects to an MCP server. Its tools are called `mcp__<name>__<tool>`; returns how many there are. */
+  /** Starts or connects to an MCP server. Its tools are named `mcp__<name>__<tool>`; returns their number. */
   async addMcpServer(server: McpServerOptions): Promise<number>
   /** Starts or connects to an MCP server, with its options by position. */
   async addMcpServer(
@@ -857,7 +860,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(mcpFeature).add(server)
   }
 
-  /** Ends an MCP server and removes its tools. False when there is none of that name. */
+  /** Stops an MCP server and removes its tools. Returns false when there is none with that name. */
   async removeMcpServer(name: string): Promise<boolean> {
     return kernelOf(this).use(mcpFeature).remove(name)
   }
@@ -867,7 +870,7 @@ export class Session extends SessionHandle {
     return this.removeMcpServer(name)
   }
 
-  /** Every MCP server of the session with its state. */
+  /** Returns every MCP server of the session with its state. */
   async mcpStatus(): Promise<McpServerStatus[]> {
     return kernelOf(this).use(mcpFeature).list()
   }
@@ -877,7 +880,7 @@ export class Session extends SessionHandle {
     return this.mcpStatus()
   }
 
-  /** Reads again what one server or all servers offer, and connects lost ones at once. */
+  /** Reads the offered tools of one server or all servers again, and reconnects lost servers immediately. */
   async refreshMcpTools(name?: string): Promise<void> {
     return kernelOf(this).use(mcpFeature).refresh(name)
   }
@@ -898,7 +901,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(mcpFeature).touch(name)
   }
 
-  /** The `.mcp.json` of the workspace, and whether the user has confirmed it. */
+  /** Returns the `.mcp.json` of the workspace, and whether the user has confirmed it. */
   async mcpFile(): Promise<McpFile | undefined> {
     return kernelOf(this).use(mcpFeature).file()
   }
@@ -908,7 +911,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(mcpFeature).confirmFile(confirmation)
   }
 
-  /** Returns the state of the supervisor and how often it was asked. Null without a supervisor. */
+  /** Returns the state of the supervisor and the number of its requests. Null without a supervisor. */
   supervisorStatus(): SupervisorStatus | null {
     return supervisorStatus(kernelOf(this))
   }
@@ -920,7 +923,7 @@ export class Session extends SessionHandle {
     return hasQueue(kernelOf(this))
   }
 
-  /** Sets the handler of a lane, from the next call on. */
+  /** Sets the handler of a lane, from the next call. */
   async setLaneHandler(lane: Lane, handler: LaneHandler): Promise<void> {
     return queueOf(kernelOf(this)).setHandler(lane, handler)
   }
@@ -945,12 +948,12 @@ export class Session extends SessionHandle {
     return this.hasQueue() ? queueOf(kernelOf(this)).metrics() : null
   }
 
-  /** The calls that failed in all their attempts; none without `enableDlq`. */
+  /** Returns the calls that failed in all their attempts; none without `enableDlq`. */
   async deadLetters(): Promise<DeadLetter[]> {
     return this.hasQueue() ? queueOf(kernelOf(this)).deadLetters() : []
   }
 
-  /** Makes the call of a dead letter again, as a direct call of the host, and removes the letter. */
+  /** Repeats the call of a dead letter, as a direct call of the host, and removes the dead letter. */
   async retryDeadLetter(commandId: string, options: RetryDeadLetterOptions = {}): Promise<ToolResult> {
     return retryDeadLetter(kernelOf(this), commandId, options)
   }

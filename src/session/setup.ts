@@ -15,7 +15,7 @@ import type { RestoredSession } from './journal/restore.js'
 import type { SessionKernel } from './kernel.js'
 import type { SessionOptions } from './options.js'
 
-/** What an agent hands to each of its sessions. */
+/** What an agent passes to each of its sessions. */
 export type SessionSetup = McpSetup &
   SubagentSetup &
   TelemetrySetup & {
@@ -27,54 +27,54 @@ export type SessionSetup = McpSetup &
     readonly userDir: string
     readonly options: SessionOptions
     readonly warnings: readonly string[]
-    /** Where instruction files are looked for, and how much of them is read. */
+    /** The locations of instruction files, and how much of them is read. */
     readonly instructions?: Pick<InstructionOptions, 'fileNames' | 'maxBytes' | 'userDir'> | undefined
     /** Values that must not leave the process: keys of the configuration. */
     readonly secrets?: readonly string[] | undefined
-    /** What the store has of this session from before. */
+    /** The state of this session that the store had when the session was opened. */
     readonly restored?: RestoredSession | undefined
-    /** Returns built-in tools that need something of the agent. */
+    /** Returns built-in tools that need access to the agent. */
     readonly agentTools?: (() => readonly AnyTool[]) | undefined
     /** Set in the session of a subagent. */
     readonly parent?: ParentLink | undefined
-    /** The model of this name, or the default one. */
+    /** Returns the model with this name, or the default one. */
     resolveModel(name?: string): Model
     /** The circuit breakers of the agent's models. */
     readonly circuits?: Circuits | undefined
-    /** The session takes no more calls; `ended` settles when nothing of it is left. */
+    /** Called when the session accepts no more calls; `ended` settles when it has released everything. */
     closed(ended: Promise<void>): void
   }
 
-/** What the session of a subagent has of its parent. Features find the state of the parent through `session`. */
+/** The link of a subagent's session to its parent. Features access the state of the parent through `session`. */
 export type ParentLink = {
   readonly session: SessionKernel
-  /** The message that the parent worked on when it started the task. */
+  /** The message that the parent was processing when it started the task. */
   readonly messageId?: string | undefined
   readonly taskId: string
   readonly inspectable: boolean
   /** 1 for the child of a session that has no parent. */
   readonly depth: number
   readonly budget: Budget
-  /** The authority of the parent at this moment. */
+  /** Returns the current authority of the parent. */
   authority(child: Delegation): Authority
-  /** The run that changes to files belong to: undoing it undoes what its subagents did. */
+  /** The run that file changes are attributed to: undoing it also undoes what its subagents did. */
   readonly changesOf: string
-  /** It works in a directory of its own: what it does to files there is not the parent's. */
+  /** Whether the child works in a separate directory: its file changes there are not the parent's. */
   readonly isolated?: boolean | undefined
   /**
-   * What the log says in place of the child's own rules: opened by itself, it has the denies of all above it and the
-   * allows of none.
+   * The options that the log has instead of the child's own rules: if the child is opened by itself, it has the deny
+   * rules of all its ancestors and none of their allow rules.
    */
   readonly savedOptions: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
 }
 
-/** Where a session works, if not in a directory of this machine. */
+/** Returns the workspace backend of a session; undefined for a directory of this machine. */
 export function backendOf({ options, parent }: SessionSetup): WorkspaceBackend | undefined {
   const { workspaceBackend } = options
   return isBackend(workspaceBackend) && parent?.isolated !== true ? workspaceBackend : undefined
 }
 
-/** The parent in the log of a subagent's session. */
+/** Returns the parent for the log of a subagent's session. */
 export function childRow(
   parent: ParentLink | undefined,
 ): Pick<SessionRow, 'parentId' | 'parentMessageId' | 'task'> {

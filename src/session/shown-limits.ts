@@ -5,26 +5,26 @@ import { type AnyTool, isGovernedTool } from '../tool/contract.js'
 /** How tools of MCP servers are offered: directly while they are few, always by search, or always directly. */
 export type ToolSearchMode = 'auto' | 'always' | 'never'
 
-/** Decides which tools a model is shown directly. */
+/** Decides which tools the model sees directly. */
 export type ShownLimits = {
-  /** Whether these tools can be shown in addition to those that are. */
+  /** Whether these tools can be shown in addition to those already shown. */
   fit(added: readonly AnyTool[], shown: () => readonly AnyTool[]): boolean
-  /** Whether all of these are shown, whatever the model is. */
+  /** Whether all of these are shown with any model. */
   isSure(tools: readonly AnyTool[]): boolean
 }
 
 export const allShown: ShownLimits = { fit: () => true, isSure: () => true }
 
-/** So many tools are shown directly, whatever they weigh. */
+/** The number of tools that are shown directly, whatever their size. */
 const maxShown = 20
-/** Or so much of what the model can read at once, when that is more. */
+/** Or the share of the model's context window, if that allows more. */
 const maxShare = 0.1
-/** What is assumed of a model whose context window is not known. */
+/** The assumed size of an unknown context window, in tokens. */
 const assumedWindow = 128_000
 
 /**
- * Built-in tools are always shown. Tools of servers, and those of the host, are shown while they are few: each kind by
- * itself up to 20, or up to a tenth of the model's context window, whichever is more.
+ * Creates limits by kind of tool. Built-in tools are always shown. Tools of servers and tools of the host are each
+ * shown up to 20, or up to a tenth of the model's context window, whichever allows more.
  */
 export function shownLimits(
   mode: ToolSearchMode,
@@ -83,7 +83,10 @@ function windowOf({ contextTokens, contextAssumed }: WindowFacts): number {
   return contextAssumed === true ? assumedWindow : contextTokens
 }
 
-/** A tool that has to be asked what it is counts as one of the usual size. */
+/**
+ * Estimates the tokens of definitions. A tool whose definition is not available synchronously counts as one of the
+ * usual size.
+ */
 function tokensOf(tools: readonly AnyTool[]): number {
   return tools.reduce(
     (sum, tool) => sum + (isGovernedTool(tool) ? definitionTokens(tool.definition()) : usualTokens),

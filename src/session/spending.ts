@@ -17,15 +17,15 @@ export type ModelSpending = {
 /** Tokens and cost of all requests to models: rounds, subagents, side questions, summaries, generated objects. */
 export type Spending = {
   readonly usage: Usage
-  /** US dollars, of the models whose price is known; absent when none is. */
+  /** US dollars for the models whose price is known; absent when none is. */
   readonly costUsd?: number
   /** Tokens and cost of each model. */
   readonly models: readonly ModelSpending[]
 }
 
-/** Adds up what models are used for. */
+/** Adds up the usage and the cost of models. */
 export class Ledger {
-  /** One for each model: most sessions use one or two. */
+  /** One entry per model: most sessions use one or two. */
   #models: readonly ModelSpending[] = []
   #usage = noUsage
   #costUsd: number | undefined
@@ -62,11 +62,11 @@ export class Ledger {
   }
 }
 
-/** Everything that a session spends, in earlier processes too, and the budget that it is held to. */
+/** Everything that a session spends, including earlier processes, and the budget that limits it. */
 export class SpendingAccount {
   readonly #kernel: SessionKernel
   readonly total: Ledger
-  /** The part of it that belongs to no run. */
+  /** The part that belongs to no run. */
   readonly #outside: Ledger
   #outsideSaved: number
   guard: BudgetGuard | undefined
@@ -83,13 +83,13 @@ export class SpendingAccount {
   }
 
   /**
-   * Counts every answer: of runs that fail, of subagents, side questions, summaries and generated objects. It is
-   * counted for the session, and for the run that is active at this moment.
+   * Counts every answer, including those of failed runs, subagents, side questions, summaries and generated objects,
+   * for the session and for the run that is active at that moment.
    */
   get budget(): Budget {
     if (this.#budget === undefined) {
       const { parent, sessionId, emit, queue } = this.#kernel
-      // What a subagent spends its parent spends, all the way up.
+      // The spending of a subagent counts for all its ancestors.
       const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, emit)
       this.#budget = {
         ...budget,
@@ -105,12 +105,12 @@ export class SpendingAccount {
     return this.#budget
   }
 
-  /** Drops the budget between runs: it has no state of its own, so that the next run can make it again. */
+  /** Drops the budget between runs: it has no state, so the next run can create it again. */
   rest(): void {
     this.#budget = undefined
   }
 
-  /** Writes what was spent outside of runs to the log: nothing else in the log says it. */
+  /** Writes the spending outside runs to the log, which has no other record of it. */
   async save(): Promise<void> {
     const { totalTokens } = this.#outside.usage
     const { recorder } = this.#kernel.log
@@ -120,19 +120,19 @@ export class SpendingAccount {
   }
 }
 
-/** The sum of two costs, either of which may not be known. */
+/** Returns the sum of two costs, either of which may be unknown. */
 export function sum(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : one + other
 }
 
-/** As the log keeps it. */
+/** Returns the spending in the form for the log. */
 export function spendingRow(ledger: Ledger): readonly JsonObject[] {
   return ledger.models.map((each): JsonObject => ({ ...each, usage: { ...each.usage } }))
 }
 
 /**
- * What a session has spent according to its log, in all and outside of runs. A run that ended says what it spent; of
- * one that was cut off its answers and its tasks count.
+ * Computes the spending of a session from its log, in total and outside runs. A run that ended has its spending in its
+ * row; for an interrupted run, its answers and its tasks count.
  */
 export function restoredSpending(state: SessionState | undefined): {
   readonly total: Ledger
@@ -162,7 +162,7 @@ export function restoredSpending(state: SessionState | undefined): {
   return { total, outside }
 }
 
-/** Logs of earlier versions do not say which model a task used. */
+/** Logs of earlier versions do not record which model a task used. */
 const unknownModel = 'unknown'
 
 function readSpending(rows: unknown): ModelSpending[] {
@@ -179,7 +179,7 @@ function spendingFrom(model: string, usage: Readonly<Record<string, unknown>>, c
   return { model, usage: usageFrom(usage), ...omitUndefined({ costUsd }) }
 }
 
-/** A log may come from elsewhere: what is not an amount counts as nothing. */
+/** Parses the usage of a row. A log may come from elsewhere: an invalid amount counts as 0. */
 export function usageFrom(row: Readonly<Record<string, unknown>> | undefined): Usage {
   const names = Object.keys(noUsage) as (keyof Usage)[]
   const read = names.map((name) => [name, amount(row?.[name]) ?? 0] as const)

@@ -22,8 +22,8 @@ import type { RunSnapshot } from './runs.js'
 import { spendingRow } from './spending.js'
 
 /**
- * Starts a run: it waits for those before it, and has a record and a stream from now on. `send` waits for its result,
- * `stream` returns its events; there is no other difference.
+ * Starts a run: it waits for the runs before it, and has a record and a stream from now on. `send` waits for its
+ * result, `stream` returns its events; there is no other difference.
  */
 export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun {
   kernel.assertOpen()
@@ -41,8 +41,8 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   )
   active.metadata = metadataOf(kernel, request)
   const unfollow = active.follow(request.signal)
-  // A run that waits its turn survives its process, like an active one. A log that cannot be written fails the run when
-  // its turn comes.
+  // A queued run is recorded, so that it survives its process like an active one. If the log cannot be written, the run
+  // fails when it starts.
   if (queue.isBusy) {
     const facts = featuresWith('queuedRun').map((feature) => feature.queuedRun(request))
     kernel.log.recorder
@@ -57,7 +57,7 @@ export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun 
   return active
 }
 
-/** What receives the events of a run: the log, then features. */
+/** Returns the receiver of a run's events: the log, then features. */
 function watchersOf(
   kernel: SessionKernel,
   runId: string,
@@ -106,12 +106,12 @@ async function perform(kernel: SessionKernel, active: ActiveRun, request: RunReq
     const result = await answer(kernel, active, request)
     for (const feature of featuresWith('afterRun'))
       await feature.afterRun(kernel, endedRun(kernel, active), { result })
-    // A caller that cancelled the run finds it cancelled, however near its end it was.
+    // A run that was cancelled just before its end is still reported as cancelled.
     active.signal.throwIfAborted()
     const end: AgentEvent = { type: 'agent_end', runId: active.id, result }
     await recordEnd(kernel, active, { status: 'completed', resultText: result.text }, end)
     active.emit(end)
-    // Everything that was said is in the log by now.
+    // All messages are in the log by now.
     kernel.log.conversation.trim(kernel.options.retentionLimits?.maxMessages ?? Number.POSITIVE_INFINITY)
     kernel.restSoon()
     return result
@@ -134,16 +134,16 @@ function recordStart(
 }
 
 /**
- * Whether the start must be on disk before anything happens. A fire is claimed with it. And where a feature works
- * before the prompt is in the conversation, a process that ends meanwhile leaves a run that can be resumed.
+ * Whether the start must be written before anything else happens: it claims the fire of a schedule, and if a feature
+ * works before the prompt is in the conversation, a process that ends meanwhile leaves a run that can be resumed.
  */
 function mustBeWritten(kernel: SessionKernel, { trigger }: RunRequest): boolean {
   return trigger !== undefined || featuresWith('delaysPrompt').some((feature) => feature.delaysPrompt(kernel))
 }
 
 /**
- * Writes the end of a run to the log before it is reported. A log that fails here has failed before, or its failure is
- * the run's.
+ * Writes the end of a run to the log before it is reported. If the log fails here, it has failed before, or the run
+ * fails with it.
  */
 async function recordEnd(
   kernel: SessionKernel,
@@ -151,8 +151,8 @@ async function recordEnd(
   end: Pick<RunSnapshot, 'status' | 'resultText' | 'error'>,
   event: AgentEvent,
 ): Promise<void> {
-  // A run that never had the session is not in its log, and must not get there because another process releases it
-  // meanwhile.
+  // A run that never got the lease is not in the log, and must not be written because another process releases the
+  // lease in the meantime.
   if (!kernel.log.recorder?.isOpen) return
   const { usage, costUsd } = active.spent
   await kernel.log.recorder.run(
@@ -163,7 +163,7 @@ async function recordEnd(
 }
 
 async function answer(kernel: SessionKernel, active: ActiveRun, given: RunRequest): Promise<AgentResult> {
-  // Nothing is awaited unless a feature takes the request: a run can be steered from its first moment on.
+  // Nothing is awaited unless a feature handles the request: a run can be steered from its start.
   let request = given
   for (const feature of featuresWith('expandRequest')) {
     const changed = feature.expandRequest(kernel, request, active.signal)
@@ -225,12 +225,12 @@ async function runLoop(
     own ? conversation : createConversation({ messages: request.history }),
     kernel.engine.openForRun(),
   )
-  // What the model cannot take would be lost unseen. Most messages have no attachment.
+  // The model would silently lose attachments that it does not support. Most messages have none.
   if (message?.content.some(({ type }) => type !== 'text')) {
     const { assertAttachmentsSupported } = await import('../model/completion-capability.js')
     assertAttachmentsSupported(kernel.models.current(), message.content)
   }
-  // A run that takes the unfinished round finishes it: one that was cancelled on its way here leaves it as it is.
+  // A run that takes the unfinished round finishes it; a run that was cancelled before this point leaves it as it is.
   active.signal.throwIfAborted()
   const unfinished = request.from && kernel.log.interrupted.takeUnfinishedRound(request.from.family)
   if (own && unfinished === undefined) await kernel.log.interrupted.close()
@@ -244,9 +244,9 @@ async function runLoop(
       ...checks,
       stopWhen: [...(plain.stopWhen ?? []), ...stopWhen],
       ...(maxToolRounds !== undefined && { limits: { ...plain.limits, maxToolRounds } }),
-      // Work that an ended run left running emits nothing into the next run.
+      // Work that an ended run left active must not emit events into the next run.
       emit: (event) => void (kernel.queue.active === active && kernel.emit(event)),
-      // Messages on top of another history are not in the log, so that nothing could be resumed from them.
+      // Messages on another history are not in the log, so nothing could be resumed from them.
       ...(own && { roundDone, callEnded }),
       before: request.from?.totals,
       unfinished,
@@ -257,7 +257,7 @@ async function runLoop(
   )
 }
 
-/** What features check before the run ends. They look at the workspace now, before anything works on it. */
+/** Collects the checks of features before the run ends. Features read the workspace now, before the run changes it. */
 async function checksBeforeEnd(kernel: SessionKernel, request: RunRequest): Promise<RunChecks> {
   const found: RunChecks[] = []
   for (const feature of featuresWith('beforeRun'))
@@ -277,7 +277,7 @@ async function checksBeforeEnd(kernel: SessionKernel, request: RunRequest): Prom
   }
 }
 
-/** The message of the user as the model gets it: features replace its text, then add to it. */
+/** Returns the message of the user for the model: features replace its text, then add to it. */
 async function promptOf(
   kernel: SessionKernel,
   request: RunRequest,
@@ -310,7 +310,7 @@ function endedRun({ runs }: SessionKernel, { id, record }: ActiveRun): EndedRun 
   }
 }
 
-/** Ends a run that failed or was cancelled: its last event, and the error its caller gets. */
+/** Ends a run that failed or was cancelled: emits its last event, and returns the error for its caller. */
 async function endFailed(kernel: SessionKernel, active: ActiveRun, thrown: unknown): Promise<unknown> {
   const { error, event } = failureOf(kernel, active, thrown)
   const cancelled = event.type === 'agent_cancelled'
@@ -326,7 +326,7 @@ async function endFailed(kernel: SessionKernel, active: ActiveRun, thrown: unkno
   } catch (lost) {
     active.emit({ type: 'persistence_failed', operation: 'run', error: messageOf(lost) })
   }
-  // After everything that the run had started has stopped.
+  // Emitted after everything that the run had started has stopped.
   active.emit({ ...event, ...active.spent })
   return error
 }

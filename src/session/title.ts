@@ -1,10 +1,10 @@
 import { SessionOptionError } from '../feature/option-error.js'
 
-/** The longest title that a host can give. */
+/** The maximum length of a title that a host sets. */
 const maxTitleLength = 200
 const maxPromptTitle = 80
 
-/** The title of a session: given, or taken from its first prompt. */
+/** The title of a session: set by the host, or derived from its first prompt. */
 export class SessionTitle {
   #current: string | undefined
   #wasSet = false
@@ -27,33 +27,36 @@ export class SessionTitle {
     return this.#current
   }
 
-  /** A title that was set while the session was open, for the end of its log: a list may not read the middle. */
+  /**
+   * A title that was set while the session was open. It is repeated at the end of the log, because a list may not read
+   * the middle.
+   */
   get toRepeat(): string | undefined {
     return this.#wasSet ? this.#current : undefined
   }
 }
 
-/** The first words of a prompt, on one line: the title of a session without one. Undefined when it says nothing. */
+/** Returns the first words of a prompt on one line, as a default title. Undefined for an empty prompt. */
 function titleFrom(prompt: string): string | undefined {
-  // Cut before cleaning as well: a prompt can be megabytes long.
+  // Also cut before cleaning: a prompt can have megabytes.
   const line = oneLine(prompt.slice(0, 4 * maxPromptTitle))
   if (line === '') return undefined
   const characters = [...line]
   if (characters.length <= maxPromptTitle) return line
   const cut = characters.slice(0, maxPromptTitle - 1).join('')
   const end = cut.lastIndexOf(' ')
-  // A text without spaces, such as Chinese or a path, is cut where it is.
+  // A text without spaces, such as Chinese or a path, is cut at the limit.
   return `${end > maxPromptTitle / 2 ? cut.slice(0, end) : cut}…`
 }
 
-/** Throws for what is not a title. */
+/** Throws for an invalid title. */
 export function checkedTitle(title: unknown): string {
   const problem = titleProblem(title)
   if (problem !== undefined) throw new SessionOptionError('title', problem.replace('%', 'title'))
   return oneLine(title as string)
 }
 
-/** The problem when a value is not a title; `%` is replaced by its name. */
+/** Returns the problem with an invalid title; `%` is replaced by its name. */
 export function titleProblem(title: unknown): string | undefined {
   if (typeof title !== 'string') return `% must be a string, not a value of type ${typeof title}.`
   return oneLine(title) === '' || title.length > maxTitleLength

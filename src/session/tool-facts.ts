@@ -14,7 +14,7 @@ export function toolInfo(definition: ToolDefinition, tool: AnyTool | undefined):
   return { ...definition, ...factsOf(tool ?? definition) }
 }
 
-/** The same event with the kind and the title of its tool, and, for a call that begins, the paths that it names. */
+/** Adds the kind and the title of its tool to an event and, for a call that begins, the paths that it names. */
 export function withToolFacts(
   event: AgentEvent,
   { tools, root }: Pick<SessionKernel, 'tools' | 'root'>,
@@ -37,7 +37,7 @@ export function withToolFacts(
   }
 }
 
-/** The absolute paths among what a call touches, each once. */
+/** Returns the absolute paths that a call touches, each once. */
 export function pathsOf(subjects: readonly Subject[], root: string): string[] {
   const paths = subjects.flatMap((subject) => ('path' in subject ? [resolve(root, subject.path)] : []))
   return [...new Set(paths)].slice(0, maxPaths)
@@ -47,7 +47,9 @@ function knownFacts(tool: AnyTool | undefined): ToolFacts {
   return tool === undefined ? {} : factsOf(tool)
 }
 
-/** The kind and the title of a tool, for clients. Found once for each tool: every call has three events with them. */
+/**
+ * Returns the kind and the title of a tool, for clients. Cached for each tool: every call has three events with them.
+ */
 export function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>): Required<ToolFacts> {
   const known = factsOfTools.get(tool)
   if (known !== undefined) return known
@@ -58,7 +60,10 @@ export function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>):
 
 const factsOfTools = new WeakMap<object, Required<ToolFacts>>()
 
-/** The arguments are not checked yet: what cannot be read names nothing. The end of the call has what it did touch. */
+/**
+ * Returns the paths in the arguments, which are not checked yet: unreadable ones have none. The end of the call has the
+ * paths that it touched.
+ */
 function namedPaths(tool: AnyTool, args: string, root: string): string[] {
   if (tool.touches === undefined || args.length > maxArgsLength) return []
   try {
@@ -69,5 +74,5 @@ function namedPaths(tool: AnyTool, args: string, root: string): string[] {
 }
 
 const maxPaths = 50
-/** Longer arguments hold content, and are not worth being parsed twice. */
+/** Longer arguments have large content, and are not parsed a second time. */
 const maxArgsLength = 64 * 1024

@@ -8,16 +8,16 @@ import { hostTools } from './host-tools.js'
 import { allShown, type ShownLimits } from './shown-limits.js'
 
 /**
- * The tools of a session: those that a model is shown, and those that it can find. What it is shown only ever grows, at
- * its end, so that providers can keep what they have read.
+ * The tools of a session: those that the model sees, and those that it can search for. Shown tools are only ever
+ * appended, so that the prompt caches of providers stay valid.
  */
 export class ToolRegistry {
   readonly #search: AnyTool
   readonly #limits: ShownLimits
-  /** Never changed, except for what is computed from it: sessions with the same tools share it until theirs differ. */
+  /** Never changed, except for computed values: sessions with the same tools share it until their tools differ. */
   #contents: Contents
 
-  /** `search` is shown once there is something to find. `dormant` tools are for the host until they are offered. */
+  /** `search` is shown once there are tools to search for. `dormant` tools are for the host until they are offered. */
   constructor(
     tools: readonly AnyTool[],
     search: AnyTool,
@@ -29,14 +29,14 @@ export class ToolRegistry {
     this.#contents = sharedContents(tools, search, dormant, limits)
   }
 
-  /** Adds a tool, or puts another in its place. */
+  /** Adds a tool, or replaces the one with its name. */
   add(tool: AnyTool): void {
     const contents = copyOf(this.#contents)
     put(contents, tool, this.#search, this.#limits)
     this.#contents = contents
   }
 
-  /** Adds the tools of a server: shown when all of them fit, and else all of them to be found by searching. */
+  /** Adds the tools of a server: all are shown if they fit, otherwise all can only be found by search. */
   addAll(tools: readonly AnyTool[]): void {
     if (tools.length === 0) return
     const contents = copyOf(this.#contents)
@@ -77,18 +77,21 @@ export class ToolRegistry {
     return this.#contents.shown.includes(name)
   }
 
-  /** Whether this is one of the tools that only a host calls. */
+  /** Whether this is one of the tools that only the host can call. */
   isHostTool(tool: AnyTool): boolean {
     return hostTools.get(tool.name) === tool
   }
 
-  /** The tool that a model calls by its exact name. One that was only to be found is shown from the next round on. */
+  /**
+   * Returns the tool that a model calls by its exact name. If it could only be found by search, it is shown from the
+   * next round.
+   */
   called(name: string): AnyTool | undefined {
     if (isToBeFound(this.#contents, name)) this.offer([name])
     return this.get(name)
   }
 
-  /** Shows tools from the next round on. */
+  /** Shows tools from the next round. */
   offer(names: readonly string[]): void {
     const { tools, shown } = this.#contents
     const more = names.filter((name) => tools.has(name) && !shown.includes(name))
@@ -99,15 +102,15 @@ export class ToolRegistry {
   }
 
   /**
-   * The definitions that the model reads; the same objects as long as the tools are the same. A tool whose definition
-   * fails is left out and reported, and asked again the next time.
+   * Returns the definitions that the model reads; the same objects while the tools are the same. A tool whose
+   * definition fails is left out and reported, and tried again the next time.
    */
   async definitions(report: (problem: string) => void = () => undefined): Promise<readonly ToolDefinition[]> {
     for (;;) {
       const contents = this.#contents
       if (contents.definitions !== undefined) return contents.definitions
       const problems = await govern(contents)
-      // Others may have come meanwhile, or have been replaced.
+      // Tools may have been added or replaced in the meantime.
       if (contents !== this.#contents) continue
       for (const problem of problems) report(problem)
       const definitions = definitionsOf(contents)
@@ -116,7 +119,7 @@ export class ToolRegistry {
     }
   }
 
-  /** Of all tools that can say so at once. */
+  /** Returns the definitions of all tools that have one synchronously. */
   known(): ToolDefinition[] {
     return knownOf(this.#contents)
   }
@@ -131,14 +134,14 @@ export class ToolRegistry {
 }
 
 type Contents = {
-  /** What it was made of at first; absent once it is a session's own. */
+  /** What it was created from; absent when it belongs to one session. */
   readonly begun?: { readonly tools: readonly AnyTool[]; readonly search: AnyTool }
   readonly dormant: readonly AnyTool[]
   readonly tools: Map<string, AnyTool>
   readonly governed: Map<string, AnyGovernedTool>
   /** In the order in which the model sees them. */
   readonly shown: string[]
-  /** Definitions of tools that describe others: they stay, whichever tools come later. */
+  /** Definitions of tools that describe other tools: they do not change when tools are added. */
   among?: Map<string, ToolDefinition>
   definitions?: readonly ToolDefinition[]
   hidden?: readonly ToolDefinition[]
@@ -146,8 +149,8 @@ type Contents = {
 }
 
 /**
- * Most sessions of a host start with the same tools, and stay with them. Tools that must be asked what they are,
- * each session asks.
+ * Returns shared contents: most sessions of a host start with the same tools and never change them. Not shared if the
+ * definition of a tool is not available synchronously.
  */
 function sharedContents(
   tools: readonly AnyTool[],
@@ -155,7 +158,7 @@ function sharedContents(
   dormant: readonly AnyTool[],
   limits: ShownLimits,
 ): Contents {
-  // Where the limits decide, they may be those of one session alone.
+  // If the limits decide what is shown, the result may apply to one session only.
   if (!tools.every(isGovernedTool) || !limits.isSure(tools)) return contentsOf(tools, search, dormant, limits)
   for (const reference of recent) {
     const contents = reference.deref()
@@ -219,11 +222,11 @@ function put(contents: Contents, tool: AnyTool, search: AnyTool, limits: ShownLi
   else putAside(contents, tool, search)
 }
 
-/** Shows a tool, unless it is dormant; one in the place of another is shown where that was. */
+/** Shows a tool, unless it is dormant; a replacement is shown at the position of the replaced tool. */
 function place(contents: Contents, tool: AnyTool): void {
   const before = contents.tools.get(tool.name)
   set(contents, tool)
-  // Another in the place of one that is dormant is not dormant itself.
+  // A replacement of a dormant tool is not dormant itself.
   if (before !== undefined && !contents.dormant.includes(before)) return
   if (!contents.dormant.includes(tool)) contents.shown.push(tool.name)
 }
@@ -255,7 +258,10 @@ function isToBeFound({ dormant, tools, shown }: Contents, name: string): boolean
   return tool !== undefined && !shown.includes(name) && !dormant.includes(tool)
 }
 
-/** What is searched for is found by all that is said of it, also where a list has only the beginning. */
+/**
+ * Returns the definition with the full description, so that the search covers all of it even if a list has only the
+ * beginning.
+ */
 function inFull(definition: ToolDefinition, tool: AnyGovernedTool | undefined): ToolDefinition {
   return tool === undefined || tool.description === definition.description
     ? definition
@@ -266,7 +272,7 @@ function knownOf({ tools, governed }: Contents): ToolDefinition[] {
   return [...tools.keys()].flatMap((name) => governed.get(name)?.definition() ?? [])
 }
 
-/** Gives what is wrong with tools that a host wrote by hand. */
+/** Resolves the definitions of tools that a host wrote by hand. Returns their problems. */
 async function govern({ tools, governed }: Contents): Promise<string[]> {
   const problems: string[] = []
   for (const [name, tool] of tools) {

@@ -23,11 +23,11 @@ export type TraceEvent = SessionLabels & {
   readonly durationMs: number
   readonly outputBytes: number
   readonly metadataKeys: readonly string[]
-  /** The last step of the gate that it reached; `done` when it ran. */
+  /** The last step of the gate that the call reached; `done` when it ran. */
   readonly endedAt: CallRecord['endedAt']
   readonly verdict?: string
   readonly approval?: string
-  /** The requests that commands of the call sent through the proxy of the sandbox; absent: none. */
+  /** The requests that commands of the call sent through the sandbox proxy; absent: none. */
   readonly network?: TraceNetwork
 }
 
@@ -50,21 +50,21 @@ export class Trace {
   readonly #session: SessionLabels & Pick<TraceEvent, 'sessionId'>
   readonly #most: number
   #events: TraceEvent[] = []
-  /** Those of earlier runs, in a smaller form. */
+  /** The events of earlier runs, in a smaller form. */
   #earlier: FlatValue | undefined
   #requests: Map<string, TraceNetwork> | undefined
 
-  /** `most`: how many are kept; absent or null: all of them. */
+  /** `most`: the maximum number of events; absent or null: no maximum. */
   constructor(session: SessionLabels & Pick<TraceEvent, 'sessionId'>, most?: number | null) {
     this.#session = session
     this.#most = most ?? Number.POSITIVE_INFINITY
   }
 
-  /** Adds a request to the call that is running. */
+  /** Adds a request to an active call. */
   addRequest(callId: string, request: NetworkRequest): void {
     this.#requests ??= new Map()
     const { requests, refused, bytesUp, bytesDown, hosts } = this.#requests.get(callId) ?? noRequests
-    // Requests of background jobs can come after their call has ended.
+    // Requests of background jobs can arrive after their call has ended, and would accumulate.
     if (this.#requests.size >= maxOpenCalls) this.#requests.clear()
     const count = request.count ?? 1
     const host = `${request.host}:${request.port}`
@@ -109,7 +109,7 @@ export class Trace {
     return this.#most === 0 ? [] : this.#all().slice(-this.#most)
   }
 
-  /** Keeps the events in a smaller form: hosts read them seldom. */
+  /** Stores the events in a smaller form, because hosts rarely read them. */
   rest(): void {
     const events = this.list()
     if (events.length === 0 || events.length > maxFlattened) return

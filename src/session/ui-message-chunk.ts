@@ -25,7 +25,7 @@ export type UiToolChunk =
   | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
   | (ToolNamed & { readonly type: 'tool-input-available'; readonly input: unknown })
   | (ToolNamed & { readonly type: 'tool-input-error'; readonly input: unknown; readonly errorText: string })
-  /** `approvalId` is the id that `session.confirmToolUse` takes. */
+  /** `approvalId` is the id for `session.confirmToolUse`. */
   | { readonly type: 'tool-approval-request'; readonly approvalId: string; readonly toolCallId: string }
   | {
       readonly type: 'tool-output-available'

@@ -9,8 +9,8 @@ import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**
- * Converts the events of a run to the chunks that chat front ends of the AI SDK read. A reader that leaves early also
- * leaves the source at once: the stream that owns its run cancels it, a watched run continues.
+ * Converts the events of a run to the chunks that chat front ends of the AI SDK read. When a reader leaves early, the
+ * source is closed immediately: the stream that owns its run cancels it, a watched run continues.
  *
  * @example
  * for await (const chunk of toUiMessageChunks(await session.stream('Fix the tests'))) show(chunk)
@@ -42,7 +42,7 @@ export function toUiMessageResponse(source: UiMessageSource, options: UiMessageO
         await chunks.return?.()
       },
     },
-    // Nothing is read ahead of the client: what waits, waits in the source, which joins it.
+    // Nothing is read ahead of the client: events wait in the source, which merges them.
     { highWaterMark: 0 },
   )
   return new Response(body, { headers })
@@ -52,11 +52,11 @@ const headers = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   'x-vercel-ai-ui-message-stream': 'v1',
-  // Some proxies hold answers back until they are whole.
+  // Some proxies buffer a response until it is complete.
   'x-accel-buffering': 'no',
 }
 
-/** By hand, since a generator that waits for an event cannot be left before the event comes. */
+/** Hand-written, because a generator that waits for an event cannot be closed before the event arrives. */
 class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined> {
   readonly #events: UiMessageSource
   readonly #source: AsyncIterator<SourceEvent>
@@ -77,7 +77,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     if (this.#endAtApproval) this.#continue()
   }
 
-  /** A source that begins after the start of its run continues the message of an earlier response. */
+  /** Continues the message of an earlier response, if the source begins after the start of its run. */
   #continue(): void {
     const earlier: unknown = Reflect.get(this.#events, earlierEvents)
     const events: RunEvent[] = typeof earlier === 'function' ? earlier() : []
@@ -87,7 +87,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     this.#writer.continueAfter(events.map(({ event }) => event))
   }
 
-  /** Calls are served in their order. */
+  /** Serves calls in order. */
   next(): Promise<IteratorResult<UiMessageChunk, undefined>> {
     const result = this.#turn.then(() => this.#take())
     this.#turn = result
@@ -99,7 +99,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     if (this.#over) return end
     this.#over = true
     this.#leave()
-    // Not awaited: a watcher that waits for an event gets it only then.
+    // Not awaited: a watcher that waits for an event returns only after that event.
     this.#source.return?.().catch(() => undefined)
     return end
   }
@@ -127,7 +127,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
         this.#ready = this.#writer.close()
       } else this.#write(result.value)
     } catch {
-      // What it says is for the host's own log, not for the reader of a chat.
+      // The error text is for the host's log, not for the user of a chat.
       this.#over = true
       this.#ready = this.#writer.fail()
     }
@@ -135,7 +135,7 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
 
   #write(one: SourceEvent): void {
     const placed = 'sequence' in one ? one : undefined
-    // Events that are not in memory any more were shown by the response before.
+    // Events that are no longer in memory were shown by the previous response.
     if (this.#endAtApproval && this.#sequence === 0 && placed !== undefined && placed.sequence > 1)
       this.#writer.continueAfter([])
     if (placed !== undefined) this.#sequence = placed.sequence
@@ -153,7 +153,10 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     else this.#source.return?.().catch(() => undefined)
   }
 
-  /** The next event; or that the reader left, or that nothing more comes while some calls wait for an approval. */
+  /**
+   * Returns the next event; `left` when the reader left, `quiet` when no event comes while some calls wait for an
+   * approval.
+   */
   #nextEvent(): Promise<IteratorResult<SourceEvent> | 'left' | 'quiet'> {
     return new Promise((resolve, reject) => {
       const someWait = this.#endAtApproval && this.#writer.approvals() !== 'none'
@@ -179,8 +182,8 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
 type SourceEvent = AgentEvent | RunEvent | UiPromptEvent
 
 /**
- * The calls of a round ask at about the same time. A call that runs on, or waits for one that asks, is not waited for
- * any longer.
+ * How long to wait for further approvals, in milliseconds: the calls of a round request theirs at about the same time.
+ * Calls that continue to run, or that wait for another call's approval, are not waited for.
  */
 const quietMs = 150
 

@@ -24,27 +24,29 @@ export type UiMessageOptions = {
 }
 
 export interface UiMessageWriter {
-  /** The chunks of one event, in order. */
+  /** Returns the chunks of one event, in order. */
   write(event: ShownEvent): UiMessageChunk[]
   /**
-   * Continues a message of which the front end has the chunks of these events already. Calls that waited for an
-   * approval do not wait any more: the request that continues the message has the answers.
+   * Continues a message whose chunks for these events the front end already has. Calls that waited for an approval no
+   * longer wait: the request that continues the message has the answers.
    */
   continueAfter(events: readonly ShownEvent[]): void
-  /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
+  /** Whether calls wait for an approval, and whether all calls that have not ended do. */
   approvals(): 'none' | 'some' | 'all'
-  /** The chunks that end the response while calls wait for an approval. `sequence` is that of the last event. */
+  /**
+   * Returns the chunks that end the response while calls wait for an approval. `sequence` is that of the last event.
+   */
   pause(sequence: number): UiMessageChunk[]
-  /** The chunks that close what is open when no more events come. Nothing after an end. */
+  /** Returns the chunks that close open parts when no more events come. Returns none after an end. */
   close(): UiMessageChunk[]
-  /** The same for a source of events that failed. */
+  /** Returns the chunks that close open parts after the source of events failed. */
   fail(): UiMessageChunk[]
 }
 
 /**
- * Writes the events of one run as one message: a step for each round, with its texts and its calls. Whatever is begun
- * is also ended, and nothing is ended that was not begun, wherever in the run the first event comes from: front ends
- * give up on a stream that does otherwise. The same events give the same ids.
+ * Creates a writer that turns the events of one run into one message: a step for each round, with its texts and its
+ * calls. Every part that is started is also ended, and no part is ended that was not started, wherever in the run the
+ * first event is: front ends reject other streams. The same events produce the same ids.
  */
 export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessageWriter {
   const { messageId, sendReasoning = true, describeError = plainError } = options
@@ -58,7 +60,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
   let runId: string | undefined
   /** Whether this response has begun. */
   let begun = false
-  /** Whether an earlier response began the present step. */
+  /** Whether an earlier response began the current step. */
   let inherited = false
   let open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
 
@@ -135,7 +137,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
         closeText()
         break
       case 'answer_restarted':
-        // What was begun is ended; a front end that keeps it clears the parts of this step.
+        // Ends the started parts; a front end that stores them clears the parts of this step.
         closeText()
         tools.endAll()
         put({ type: 'data-restarted', data: { round: event.turn, reason: event.reason } })
@@ -170,7 +172,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
     continueAfter(events) {
       for (const event of events) written(() => take(event))
       begun = false
-      // The present step is open in the front end, whether or not its beginning is known here.
+      // The current step is open in the front end, whether or not its start is known here.
       if (phase !== 'over') phase = 'step'
       inherited = true
       tools.assumeAnswered()
@@ -202,7 +204,9 @@ function plainError({ error, code }: { readonly error: string; readonly code?: s
   return code === undefined ? unexpected : error
 }
 
-/** What is shown in addition to texts and calls. The plan has an id, so that the newest replaces the one before. */
+/**
+ * Returns what is shown in addition to texts and calls. The plan has an id, so that the newest replaces the one before.
+ */
 function dataOf(event: AgentEvent): UiDataChunk | undefined {
   switch (event.type) {
     case 'task_updated':
@@ -226,7 +230,7 @@ function finishReasonOf(finish: RunSummary['finish']): UiFinishReason {
       return 'stop'
     case 'content_filter':
       return 'content-filter'
-    // A condition is looked at after the calls of a round.
+    // A stop condition is checked after the calls of a round.
     case 'tool_calls':
     case 'stop_condition':
       return 'tool-calls'

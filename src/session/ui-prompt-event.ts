@@ -26,13 +26,12 @@ export type UiPromptEvent =
   | { readonly type: 'error'; readonly error: unknown }
   | { readonly type: 'turn_start' | 'turn_end' | 'tool_call_delta' | 'answer_restarted' | 'agent_tool_event' }
 
-/** What a message is written from: an event of a session, or the end of a built agent's run. */
+/** The events that a message is written from: an event of a session, or the end of a built agent's run. */
 export type ShownEvent = AgentEvent | { readonly type: 'final' }
 
 /**
- * Translates an event of a built agent to the event of a session that shows the same. Returns undefined for an event
- * that shows nothing, and the event itself when it is one of a session. Throws for anything else: a chat that stays
- * empty would hide the mistake.
+ * Converts an event of a built agent to the equivalent event of a session. Returns undefined for an event that shows
+ * nothing, and an event of a session unchanged. Throws for anything else, because an empty chat would hide the mistake.
  */
 export function shownEvent(event: AgentEvent | UiPromptEvent): ShownEvent | undefined {
   if (!isRecord(event) || typeof event['type'] !== 'string')
@@ -65,7 +64,7 @@ export function shownEvent(event: AgentEvent | UiPromptEvent): ShownEvent | unde
 }
 
 function errorEvent(error: unknown): AgentEvent {
-  // Only errors of Capstan are worded for a reader; a code marks them.
+  // Only errors of Capstan, which have a code, have messages for users.
   return {
     type: 'error',
     error: messageOf(error),

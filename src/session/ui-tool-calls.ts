@@ -6,25 +6,25 @@ import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 import type { UiMessageChunk } from './ui-message-chunk.js'
 
 export interface UiToolCalls {
-  /** Takes the events of calls and of questions about them; the others are none of its business. */
+  /** Processes the events of calls and of questions about them; ignores other events. */
   take(event: AgentEvent): void
-  /** The round is over: calls that still have no end get one. */
+  /** Ends the calls that have no end when the round is over. */
   endAll(): void
-  /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
+  /** Whether calls wait for an approval, and whether all calls that have not ended do. */
   approvals(): 'none' | 'some' | 'all'
   /**
-   * The response ends while calls wait for an approval. Active calls, and calls that wait for active ones, get a
+   * Ends the response while calls wait for an approval. Active calls, and calls that wait for active ones, get a
    * provisional output, which their result replaces later: a front end sends the answers only when no other call of the
    * step is open.
    */
   pause(): void
-  /** Calls that are not known here were shown by an earlier response. */
+  /** Treats calls that are not known here as shown by an earlier response. */
   assumeShown(): void
-  /** The approvals that calls wait for have been given; a call that asks again waits again. */
+  /** Marks the approvals that calls wait for as answered; a call that asks again waits again. */
   assumeAnswered(): void
 }
 
-/** The calls of one round as a front end sees them: begun, whole, asked about, ended. */
+/** Writes the calls of one round for a front end: started, complete, waiting for approval, ended. */
 export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolCalls {
   const calls = new Map<string, UiCall>()
   let unknownAreShown = false
@@ -76,7 +76,7 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
         return
       case 'tool_input_delta': {
         const call = calls.get(event.toolId)
-        // Whose beginning was not seen cannot be shown growing; it is shown when it is whole.
+        // A call whose start was not seen cannot be streamed; it is shown when it is complete.
         if (call === undefined || !call.growing || call.shown !== undefined) return
         call.written += event.text
         put({ type: 'tool-input-delta', toolCallId: event.toolId, inputTextDelta: event.text })
@@ -92,10 +92,10 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
       case 'confirmation_required': {
         const known = calls.get(event.toolId)
         const call = known ?? begin(event.toolId, event.toolName)
-        // A call that another makes inside has no events of its own: its question is all there is to see of it.
+        // A call that another call makes has no other events: only its question can be shown.
         if (known === undefined) call.outside = !unknownAreShown
         call.asked = true
-        // What is asked about is what will run, and need not be what the model wrote.
+        // The question has the arguments that will be used, which may differ from what the model wrote.
         show(event.toolId, call, plainData(event.args))
         put({
           type: 'data-approval',
@@ -117,7 +117,7 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
         call.asked = false
         const timedOut = event.type === 'confirmation_timeout'
         const yes = timedOut ? event.actionTaken === 'auto_approved' : event.approved
-        // When there was no answer, the text of the time limit says more than a refusal.
+        // After a timeout, the text about the time limit is more useful than a refusal.
         call.refused = !yes && !timedOut
         if (call.outside)
           end(event.toolId, call, yes ? 'Approved.' : 'The call was not confirmed in time.', !yes)
@@ -160,24 +160,24 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
 
 type UiCall = {
   readonly toolName: string
-  /** The front end got its start. */
+  /** Whether the front end got the start of the call. */
   readonly growing: boolean
-  /** What the model has written so far. */
+  /** The text that the model has written so far. */
   written: string
-  /** The input that the front end has, as JSON; undefined while it is not whole. */
+  /** The input that the front end has, as JSON; undefined while it is incomplete. */
   shown: string | undefined
   outside: boolean
-  /** It waits for an approval. */
+  /** Whether the call waits for an approval. */
   asked: boolean
   refused: boolean
 }
 
-/** Read as the gate reads them; undefined when they cannot be. */
+/** Parses arguments like the gate; undefined when they are invalid. */
 function argumentsOf(text: string): { readonly input: unknown } | undefined {
   return tryOr(() => ({ input: readToolArgs(text).value }), undefined)
 }
 
-/** Arguments may hold what JSON cannot say. */
+/** Converts arguments that JSON cannot represent to text. */
 function plainData(args: unknown): unknown {
   return jsonTextOf(args) === undefined ? serializeToolOutput(args) : args
 }

@@ -18,7 +18,7 @@ export type ForkPoint = {
   readonly beforeMessageId?: string
 }
 
-/** What is forked. */
+/** The session that is forked. */
 export type ForkSource = {
   readonly sessionId: string
   readonly session?: SessionRow | undefined
@@ -27,16 +27,16 @@ export type ForkSource = {
 
 export type ForkTarget = {
   readonly sessionId: string
-  /** Absent: the fork lives in memory. */
+  /** Absent: the fork is only in memory. */
   readonly store?: SessionStore
   now(): number
   newId(): string
 }
 
 /**
- * Copies what is said in a session, up to a point, into a new one: messages under new ids with what they cost, so that
- * totals add up to what was copied; labels, options and mode. The user's approvals for the session are not copied,
- * nor are runs.
+ * Copies the conversation of a session, up to a point, into a new session: messages with new ids and their usage, so
+ * that the totals match what was copied; labels, options and mode. The user's approvals for the session and its runs
+ * are not copied.
  */
 export async function forkSession(
   source: ForkSource,
@@ -67,7 +67,7 @@ export async function forkSession(
   return made ?? { ...foldSession([]), recordCount: 0 }
 }
 
-/** The visible messages up to the point, compactions among them. */
+/** Returns the visible messages up to the point, including compactions. */
 function upTo(
   { sessionId, order }: ForkSource,
   { fromMessageId, beforeMessageId }: ForkPoint,
@@ -122,7 +122,7 @@ async function recordsOf(
   }
   for (const { id, row, message, envelopes } of copied)
     await add(message, copiedRow(row, ids.get(id) ?? id, ids, target.sessionId), envelopes)
-  // What the process of the other session did not live to say is said here as it is.
+  // Calls that the other session's process did not finish get a result here that states what is known.
   const results = last && interruptedResults([last.message], source, target.now())
   if (results !== undefined) {
     const row = { id: target.newId(), sessionId: target.sessionId, createdAtMs: target.now() }
@@ -168,7 +168,7 @@ function sessionRow(
     ...omitUndefined({ parentMessageId, agent, workspaceRoot }),
     ...(title !== undefined && title !== '' && { title: `${title} (copy)` }),
     ...omitUndefined({ model, labels, options, mode }),
-    // The list is of the end of the session, and says nothing about an earlier point.
+    // The list belongs to the end of the session and does not apply to an earlier point.
     ...(todos !== undefined && isWhole && { todos }),
   }
 }

@@ -1,7 +1,10 @@
-/** How many lines came and went between two texts. */
+/** The number of lines added and removed between two texts. */
 export type LineStat = { readonly added: number; readonly removed: number }
 
-/** Counts lines as a diff would; for very different texts, whose diff is not readable, at least as many. */
+/**
+ * Counts lines like a diff. For very different texts, whose diff is not readable, the counts are lower bounds: the
+ * order of common lines is ignored.
+ */
 export function lineStat(before: string, after: string): LineStat {
   const [a, b] = [linesOf(before), linesOf(after)]
   let head = 0

@@ -4,7 +4,7 @@ import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
 import { editTool, patchTool, writeTool } from '../../toolbox/index.js'
 import { createLocalFiles } from '../../workspace/files/index.js'
 
-/** What a call does to one file: its text before and after; undefined where there is no file. */
+/** The change of one file by a call: its text before and after; undefined if there is no file. */
 export type FileEdit = {
   /** Relative to the workspace. */
   readonly path: string
@@ -18,7 +18,7 @@ export type EditPreview = { readonly edits: readonly FileEdit[] } | { readonly w
 
 /**
  * Runs a file tool without writing its changes, to show what it would do. Undefined for other tools. `place` is a
- * directory of this machine, or the files of a workspace elsewhere.
+ * directory of this machine, or the files of a remote workspace.
  */
 export async function previewEdits(
   toolName: string,
@@ -37,7 +37,7 @@ export async function previewEdits(
   }
 }
 
-/** The built-in tool of this name that changes files. */
+/** Returns the built-in tool with this name that changes files. */
 export function editingTool(toolName: string): AnyGovernedTool | undefined {
   return editing.find(({ name }) => name === toolName)
 }
@@ -81,7 +81,7 @@ async function editOf(change: FileChange, real: RuntimeFiles): Promise<FileEdit>
   }
 }
 
-/** The text of a file; undefined if it does not exist yet. */
+/** Returns the text of a file; undefined if it does not exist yet. */
 async function textOf({ path }: FileChange, real: RuntimeFiles): Promise<string | undefined> {
   const exists = await real.stat(path).then(
     () => true,

@@ -11,7 +11,7 @@ import { HistoryError } from './errors.js'
 export type MessageInfo = {
   readonly id: string
   readonly role: Message['role']
-  /** Its first words; for calls and results the names of the tools. */
+  /** The first words; for calls and results the names of the tools. */
   readonly text: string
   readonly createdAtMs: number
   readonly runId?: string
@@ -25,12 +25,12 @@ export type RewindOutcome = {
   readonly hidden: number
 }
 
-/** The messages that are part of the conversation, as a host reads them. */
+/** Returns the visible messages of the conversation in the form for hosts. */
 export function historyOf(order: readonly StoredMessage[]): HistoryMessage[] {
   return toHistory(order.filter(isShown).map(({ message }) => message))
 }
 
-/** The messages of the conversation, also those that were replaced by a summary. */
+/** Returns the messages of the conversation, including those that a summary replaced. */
 export function listMessages(order: readonly StoredMessage[]): MessageInfo[] {
   return order.filter(isShown).map(({ id, row, message }) => ({
     id,
@@ -42,15 +42,15 @@ export function listMessages(order: readonly StoredMessage[]): MessageInfo[] {
 }
 
 /**
- * Goes back to before a message of the user: it and everything after it is hidden from the history and the model, and
- * stays in the log. Files stay as they are; `undo` is for those.
+ * Rewinds to before a message of the user: it and everything after it are hidden from the history and the model, and
+ * stay in the log. Files do not change; `undo` restores them.
  */
 export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
   return kernel.alone('rewinding', async () => {
     await kernel.log.conversation.fill()
     refuseUnlessUser(kernel, messageId)
     await kernel.log.recorder?.open()
-    // A call that was cut off has its answer before it can be hidden: shown again it must not be without one.
+    // An interrupted call gets a result before it can be hidden: when it is shown again, it must have one.
     await kernel.log.interrupted.close()
     const { conversation } = kernel.log
     const before = conversation.kept.length
@@ -63,7 +63,7 @@ export function rewind(kernel: SessionKernel, messageId: string): Promise<Rewind
   })
 }
 
-/** Shows again what was hidden since something was last said, in one step. Gives how many messages came back. */
+/** Shows all messages again that were hidden since the last new message, in one step. Returns their number. */
 export function unrewind(kernel: SessionKernel): Promise<number> {
   return kernel.alone('un-rewinding', async () => {
     const { conversation } = kernel.log
@@ -93,7 +93,7 @@ function refuseUnlessUser({ log: { conversation } }: SessionKernel, messageId: s
     )
 }
 
-/** The text of a message; other content is named by its kind. */
+/** Returns the text of a message; other content is represented by its type. */
 function textOf(message: Message): string {
   if (message.role === 'system') return message.content
   const texts: string[] = []

@@ -10,7 +10,7 @@ import { versionOf } from '../../workspace/files/version.js'
 import { share } from '../flat-value.js'
 import { hostCalls } from './file-changes.js'
 
-/** A tool of the model would overwrite content that the model has not seen. */
+/** The error when a tool of the model would overwrite content that the model has not seen. */
 function staleWrite(path: string): CapstanError {
   return new CapstanError(
     'file_stale',
@@ -19,7 +19,7 @@ function staleWrite(path: string): CapstanError {
   )
 }
 
-/** The session requires a file to be read before it is changed. */
+/** The error when the session requires a file to be read before it is changed. */
 function unreadWrite(path: string): CapstanError {
   return new CapstanError(
     'file_unread',
@@ -28,7 +28,7 @@ function unreadWrite(path: string): CapstanError {
   )
 }
 
-/** What the model knows of a file: the version it saw, or (before a resume) when it saw or what it wrote. */
+/** What the model has seen of a file: the version, or (before a resume) when it read the file or what it wrote. */
 type Known =
   | { readonly version: string }
   | { readonly readAtMs: number | undefined; readonly wrote: string | undefined }
@@ -48,7 +48,7 @@ export class SeenFiles {
   }
 
   set(realPath: string, version: string): void {
-    // Sessions of one workspace read the same files.
+    // Sessions on one workspace read the same files, so their strings are shared.
     share(realPath)
     share(version)
     this.#known.delete(realPath)
@@ -58,24 +58,26 @@ export class SeenFiles {
   }
 }
 
-/** A file that was forgotten counts as one that was never read. */
+/** The maximum number of files. Beyond it, the oldest counts as never read. */
 const maxKnown = 10_000
-/** Larger files are shown in parts and hardly ever rewritten: reading one for its version would cost too much. */
+/**
+ * Larger files are shown in parts and rarely rewritten: reading a whole file to get its version would cost too much.
+ */
 const maxTrackedBytes = 8 * 1024 * 1024
 
 export type SeenUse = {
-  /** The tool shows the model what it reads. */
+  /** Whether the tool shows the model what it reads. */
   readonly reads: boolean
-  /** The tool writes what the model wants, so that the model knows the result. */
+  /** Whether the tool writes what the model requested, so that the model has the result. */
   readonly edits: boolean
   readonly staleWriteCheck: boolean
   readonly requireReadBeforeWrite: boolean
 }
 
 /**
- * The files of one call, which remember what the model reads and writes, and refuse to overwrite a file that holds
- * something else by now. Compared is the content, never a time. Commands, other tools, subagents and the host write
- * without this, so that what they change counts as a change.
+ * Wraps the files of one call: records what the model reads and writes, and refuses to overwrite a file whose content
+ * has changed since. It compares the content, never a time. Commands, other tools, subagents and the host write without
+ * this wrapper, so their writes count as changes.
  */
 export function trackSeenFiles(
   files: RuntimeFiles,
@@ -123,7 +125,7 @@ function readingFiles(
       const bytes = await files.readRange(path, start, end)
       if (start === 0 && bytes.length < end) await learn(path, await versionOf(bytes))
       else {
-        // Once for a call: a change after that makes the next write fail, which is the safe side.
+        // Once per call: a change after that makes the next write fail, which is safe.
         const learned = inParts.get(path) ?? learnWhole(path)
         inParts.set(path, learned)
         await learned
@@ -144,18 +146,18 @@ function editingFiles(
   { find, learn }: Knowledge,
   { staleWriteCheck, requireReadBeforeWrite }: SeenUse,
 ): Partial<RuntimeFiles> {
-  /** Refuses a change that is based on this version of a file. */
+  /** Throws if a change based on this version of a file is not allowed. */
   const check = async (path: string, version: string): Promise<void> => {
     const known = await find(path)
     if (known === undefined && requireReadBeforeWrite) throw unreadWrite(path)
     if (known !== undefined && staleWriteCheck && !(await isStill(known, version, whole, path)))
       throw staleWrite(path)
   }
-  /** The version that a write may replace: null when there must be no file, undefined when it may be any. */
+  /** The version that a write can replace: null when there must be no file, undefined for any version. */
   const replaceable = async (path: string): Promise<string | null | undefined> => {
     const known = await find(path)
     if (known === undefined ? !requireReadBeforeWrite : !staleWriteCheck) return undefined
-    // Whether the call may read the file is another question: nothing of its content is shown.
+    // Independent of whether the call is allowed to read the file: its content is not shown.
     const version = await whole.read(path).then(
       (content) => content.version,
       (thrown: unknown) => (isMissing(thrown) ? null : undefined),
@@ -214,7 +216,7 @@ async function isStill(known: Known, version: string, whole: WorkspaceFiles, pat
   return known.readAtMs !== undefined && (await whole.changedAt(path)) <= known.readAtMs
 }
 
-/** What the model read and wrote before the session was resumed, by path from the workspace root. */
+/** What the model read and wrote before the session was resumed, by path relative to the workspace root. */
 function knownBefore({ messages, changes }: SessionState): ReadonlyMap<string, Known> {
   const found = new Map<string, { readAtMs: number | undefined; wrote: string | undefined }>()
   const entry = (path: string) => {

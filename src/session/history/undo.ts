@@ -41,8 +41,8 @@ export type ListChangesOptions = {
 }
 
 /**
- * What tools did to files in a run; without an id, in the last run that left a change. Changes by commands are not
- * covered. Files that a run wrote with the content they had are left out.
+ * Returns the changes that tools made to files in a run; without an id, in the last run with changes that remain.
+ * Changes by commands are not covered. Files that a run wrote without changing their content are left out.
  */
 export async function listChanges(
   kernel: SessionKernel,
@@ -68,9 +68,9 @@ function setsFor({ log: { changes } }: SessionKernel, runId: string | undefined)
 }
 
 /**
- * Puts files back to what they were before a run changed them, one by one: those that are still what the run left.
- * Others are not changed but named. Without an id it takes the last run of which something can be put back, so that a
- * run which left nothing to undo, or whose files were changed since, does not keep earlier runs from being undone.
+ * Restores files to their state before a run changed them, one by one, if they are still as the run left them. Other
+ * files are not changed, and are reported. Without an id it undoes the last run that has something to restore, so that
+ * a run with nothing to undo, or whose files were changed since, does not prevent earlier runs from being undone.
  */
 export function undo(kernel: SessionKernel, runId?: string): Promise<UndoOutcome> {
   return kernel.alone('undoing', async () => {
@@ -116,7 +116,7 @@ async function undoSet(kernel: SessionKernel, set: ChangeSet): Promise<UndoOutco
   return { undoId: owner.id, runId: set.id, restored, refused }
 }
 
-/** Undefined: it is as it was before the run. */
+/** Restores one file. Returns undefined when it was restored, otherwise `unchanged` or the reason why not. */
 async function putBack(
   kernel: SessionKernel,
   set: ChangeSet,
@@ -178,7 +178,7 @@ function whyMovedOn(
     : `${what}: '${later}' changed it since, undo that first`
 }
 
-/** The bytes, or why there are none. */
+/** Returns the saved content, or why it is not available. */
 async function contentOf(
   { log: { changes } }: SessionKernel,
   file: ChangedFile,
@@ -189,7 +189,7 @@ async function contentOf(
   return isIt ? bytes : 'its saved content is damaged'
 }
 
-/** Directories that were made for a file, the innermost first, as long as nothing else is in them. */
+/** Removes directories that were created for a file, the innermost first, while they are empty. */
 async function removeEmpty(files: WorkspaceFiles, directories: readonly string[]): Promise<void> {
   for (const directory of directories.toReversed()) {
     try {
@@ -200,7 +200,9 @@ async function removeEmpty(files: WorkspaceFiles, directories: readonly string[]
   }
 }
 
-/** Undefined when the file is as it was before and was not put back: then nothing happened to it. */
+/**
+ * Describes a change. Returns undefined when the file is as it was before and was not restored: nothing changed then.
+ */
 async function describe(
   kernel: SessionKernel,
   set: ChangeSet,
@@ -244,7 +246,7 @@ async function compared(
     const [old, now] = [text.decode(before), text.decode(after)]
     return { ...lineStat(old, now), ...(diff && { diff: await unifiedDiff(path, old, now) }) }
   } catch {
-    // It is not text.
+    // The content is not text.
     return {}
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A unified diff of one file: its name, then the hunks. Texts that are too different to compare in time are shown one
- * after the other.
+ * Returns a unified diff of one file: its name, then the hunks. Texts that take too long to compare are shown one after
+ * the other.
  */
 export async function unifiedDiff(name: string, before: string, after: string): Promise<string> {
   const { createPatch } = await import('diff')

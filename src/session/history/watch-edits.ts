@@ -2,11 +2,11 @@ import type { AgentMiddleware } from '../../tool/middleware.js'
 import { createLocalFiles, type LocalFiles } from '../../workspace/files/index.js'
 import { editingTool, type FileEdit, maxShownBytes } from './preview-edits.js'
 
-/** A call of a file tool, and what it did. */
+/** A call of a file tool, and its changes. */
 export type WatchedEdits = {
-  /** The id that the gate gave the call. */
+  /** The id that the gate assigned to the call. */
   readonly callId: string
-  /** The provider's id of the call, when it gave one. */
+  /** The provider's id of the call, if there is one. */
   readonly toolCallId?: string | undefined
   readonly edits: readonly FileEdit[]
 }
@@ -14,7 +14,7 @@ export type WatchedEdits = {
 /** Reports what each call of a file tool changes, for a session and its subagents. */
 export class EditWatch {
   readonly middleware: AgentMiddleware
-  /** Texts by path, before the calls that have not ended. */
+  /** For each call that has not ended: texts by path, from before the call. */
   readonly #before = new Map<string, ReadonlyMap<string, string | undefined>>()
 
   constructor(root: string, report: (call: WatchedEdits) => void | Promise<void>) {
@@ -35,7 +35,7 @@ export class EditWatch {
     }
   }
 
-  /** Whether a call has begun that changes files. */
+  /** Whether a call that changes files is active. */
   isActive(callId: string): boolean {
     return this.#before.has(callId)
   }
@@ -46,7 +46,7 @@ export class EditWatch {
   }
 }
 
-/** Never throws: middleware that throws would end the run. */
+/** Returns the paths that a call changes. Never throws: middleware that throws would end the run. */
 async function pathsOf(toolName: string, args: string): Promise<string[]> {
   const tool = editingTool(toolName)
   if (tool === undefined) return []
@@ -58,12 +58,12 @@ async function pathsOf(toolName: string, args: string): Promise<string[]> {
     )
     return [...new Set(written)]
   } catch {
-    // Arguments that the gate refuses.
+    // The gate refuses such arguments.
     return []
   }
 }
 
-/** The texts of files; undefined for a missing one, or one that cannot be shown. */
+/** Reads the texts of files; undefined for a missing file, or one that cannot be shown. */
 async function readAll(
   files: LocalFiles,
   paths: readonly string[],

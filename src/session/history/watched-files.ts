@@ -7,17 +7,20 @@ import type { WorkspaceFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import type { ChangeOwner, FileChanges, FoundImage } from './file-changes.js'
 
-/** Where files are looked at before they change. */
+/** Where files are read before they change. */
 export type WatchedPlace = {
-  /** The files of the workspace, held to containment alone: what a call may write it need not be able to read. */
+  /**
+   * The files of the workspace, restricted only to the workspace itself: a call that can write a file need not be able
+   * to read it.
+   */
   readonly whole: WorkspaceFiles
   /** The session's own directory: changes in it are not recorded. */
   scratch(): string | undefined
 }
 
 /**
- * The files of one call, which note what they are about to change. Every tool that works through its runtime is
- * covered; what commands do is not.
+ * Wraps the files of one call, and records each change before it is made. Covers every tool that works through its
+ * runtime, but not commands.
  */
 export function watchFiles(
   files: RuntimeFiles,
@@ -30,7 +33,7 @@ export function watchFiles(
   return {
     ...files,
     async write(path, data, options) {
-      // A copy now: what is noted is what is written.
+      // A copy, so that the recorded version is the one that is written.
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
       await note(path, await versionOf(bytes))
       return files.write(path, bytes, options)
@@ -61,20 +64,20 @@ async function noteOne(place: WatchedPlace, note: Note, change: FileChange): Pro
 
 async function noteMove({ whole }: WatchedPlace, note: Note, from: string, to: string): Promise<void> {
   const found = await imageOf(whole, from)
-  // What is not there is not moved either.
+  // A missing file cannot be moved.
   if (found.image.kind === 'none') return
   await note(to, found.image.kind === 'file' ? found.image.version : notAFile)
   await note(from, null)
 }
 
-/** The version of what is not a file; no file that is read has it. */
+/** The version of something that is not a file; no file can have it. */
 const notAFile = 'not a file'
 
 function versionIn(text: string): Promise<string> {
   return versionOf(new TextEncoder().encode(text))
 }
 
-/** Notes one change under the path that all its spellings lead to. */
+/** Records one change under the real path, whichever way the path is spelled. */
 export async function noteChange(
   { whole, scratch }: WatchedPlace,
   changes: FileChanges,
@@ -89,8 +92,8 @@ export async function noteChange(
 }
 
 /**
- * The real path of what is changed, which for a removal is the link itself. Undefined where there is none, or where it
- * leads out: the change is refused then.
+ * Returns the real path of a changed file; for a removal, the path of the link itself. Undefined when there is none, or
+ * when it is outside the workspace: the change is then refused.
  */
 async function placeOf(whole: WorkspaceFiles, path: string, itself: boolean): Promise<string | undefined> {
   try {
@@ -110,7 +113,10 @@ function shown(whole: WorkspaceFiles, real: string): string {
   return path.startsWith('..') || path === '' ? real : path
 }
 
-/** A file as it is now. Never fails: what cannot be kept says why, and is not undone later. */
+/**
+ * Returns the current state of a file. Never fails: a file that cannot be saved has the reason, and is not undone
+ * later.
+ */
 async function imageOf(whole: WorkspaceFiles, path: string): Promise<FoundImage> {
   try {
     if (await isLink(whole, path)) return cannot('it is a symbolic link')
@@ -147,5 +153,5 @@ async function nothingAt(whole: WorkspaceFiles, path: string): Promise<FileImage
   return { kind: 'none', ...(missing.length > 0 && { madeDirectories: missing }) }
 }
 
-/** The largest file whose content is kept before it is changed. */
+/** The maximum size of a file whose content is saved before it is changed. */
 export const maxImageBytes = 16 * 1024 * 1024

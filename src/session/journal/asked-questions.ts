@@ -2,7 +2,7 @@ import { isRecord } from '../../tool/json.js'
 import type { AskedStep } from '../services.js'
 import type { RestoredSession } from './restore.js'
 
-/** A question of the model that waits for an answer, as the log has it. */
+/** A question of the model that waits for an answer, as recorded in the log. */
 export type AskedQuestion = AskedStep & {
   /** The call that asked. */
   readonly questionId: string
@@ -10,7 +10,7 @@ export type AskedQuestion = AskedStep & {
   readonly runId?: string | undefined
 }
 
-/** The calls of the last answer that have put questions to the user and have no result. */
+/** Returns the calls of the last answer that have asked the user questions and have no result. */
 export function askedQuestions({ messages, openSteps }: RestoredSession): AskedQuestion[] {
   const last = messages.findLast(({ hidden }) => !hidden)
   if (last?.message.role !== 'assistant') return []

@@ -6,7 +6,7 @@ import type { RestoredSession } from './restore.js'
 
 export type CallStepsOptions = {
   readonly callId: string
-  /** The answer that contains the call: an id can occur again in another. */
+  /** The message that contains the call: another message can have the same call id. */
   readonly messageId: string
   readonly sessionId: string
   readonly journal: Journal
@@ -17,7 +17,7 @@ export type CallStepsOptions = {
 const maxBytes = 8 * 1024 * 1024
 const maxInlineBytes = 64 * 1024
 
-/** Saves the steps of one call in the log: large ones next to it, and no more of them than the limit allows. */
+/** Saves the steps of one call in the log, large ones next to it, up to the limit. */
 export function keepSteps({ callId, messageId, sessionId, journal, restored }: CallStepsOptions): CallSteps {
   const known = restored?.openSteps.get(callId)
   const before = known?.messageId === messageId && !known.over ? known.steps : []
@@ -57,7 +57,7 @@ export function keepSteps({ callId, messageId, sessionId, journal, restored }: C
   }
 }
 
-/** Whether a call that had begun has a complete record of its steps, and can be made again. */
+/** Whether a call that had begun has a complete record of its steps, so that it can be made again. */
 export function canResumeCall(
   { openSteps }: Pick<RestoredSession, 'openSteps'>,
   messageId: string | undefined,

@@ -16,8 +16,8 @@ export type OpenCalls = {
 }
 
 /**
- * The results that a process did not live to write: for the calls of the last answer that have none. Undefined when
- * there are no such calls. They are said as they are: what had begun may have done anything, what had not was not done.
+ * Returns results for the calls of the last answer whose results a terminated process did not write. Undefined when
+ * there are no such calls. A call that had begun may have had any effect; a call that had not begun had none.
  */
 export function interruptedResults(
   messages: readonly Message[],
@@ -37,17 +37,17 @@ export function interruptedResults(
 }
 
 export type UnfinishedOptions = {
-  /** The runs that are resumed. */
+  /** The run that is resumed, with all runs that it resumed. */
   readonly family: ReadonlySet<string>
   readonly now: number
-  /** Whether a call that had begun can be made again: because it has a record of what it did. */
+  /** Whether a call that had begun can be made again, because its steps are recorded. */
   readonly canResume?: (toolName: string, callId: string) => boolean
 }
 
 /**
- * The last answer, when a call of it waited for a yes that may still come: such a call never began, so it is made now
- * under the same id, and asked about again. Undefined when there is none; then every call is answered with what is
- * known of it.
+ * Returns the last answer, if one of its calls waited for an approval that may still come. Such a call never began, so
+ * it is made now with the same id, and the user is asked again. Undefined when there is none; then every call gets a
+ * result with what is known about it.
  */
 export function unfinishedRound(
   messages: readonly Message[],

@@ -9,62 +9,62 @@ import { SessionClosedError } from '../errors.js'
 export type JournalOptions = {
   readonly store: SessionStore
   readonly sessionId: string
-  /** Who writes, for another process that would like to. */
+  /** The name of the writer, shown to another process that cannot get the lease. */
   readonly holder: string
   readonly durability?: Durability
-  /** Takes out of every text what must not be written down. */
+  /** Removes what must not be written from every text. */
   readonly redact?: (text: string) => string
-  /** Whether `redact` would change no text inside a JSON text. False: it may. */
+  /** Whether `redact` would leave every text inside a JSON text unchanged. False: it may change one. */
   readonly isClean?: (json: string) => boolean
-  /** How many records of the session are known here, and whether nothing was wrong with them. */
+  /** The number of records that were read here, and whether the log was undamaged. */
   readonly known: { readonly records: number; readonly whole: boolean }
-  /** What comes first when the log is opened, knowing whether it was damaged. */
+  /** Returns the first records after the log is opened; `damage` describes damage to the log. */
   first(damage: string | undefined): readonly SessionRecord[]
   now(): number
 }
 
-/** Records, or those that are still being made: their large content is saved next to the log first. */
+/** Records, or a promise of records whose large content is first saved next to the log. */
 type Handed = readonly SessionRecord[] | Promise<readonly SessionRecord[]>
 
-/** How long records without a waiting caller can be delayed. */
+/** The maximum delay, in milliseconds, of records without a waiting caller. */
 const soonMs = 20
 
-/** Begins the writes of such records: one for all sessions of a store. */
+/** Starts the writes of records without a waiting caller: one instance for all sessions of a store. */
 const writesOf = new WeakMap<SessionStore, Turns>()
 
 /**
- * The log of one session, opened with the first record. Records are in it in the order they were handed over. After a
- * failed write every caller that waits gets the error: a session that cannot record must not continue.
+ * The log of one session, opened at the first record. Records are in the order in which they were added. After a failed
+ * write every waiting caller gets the error: a session that cannot record must not continue.
  */
 export class Journal {
   readonly #options: JournalOptions
   readonly #writes: Turns
   #log: Promise<SessionLog> | undefined
-  /** What was handed over and is not being written yet, and the write that will take all of it. */
+  /** The records that are not being written yet, and the write that will include all of them. */
   #waiting: Handed[] = []
   #next: Promise<void> | undefined
-  /** Whether a caller waits until the disk has it. */
+  /** Whether a caller waits until the records are on disk. */
   #awaited = false
   #last: Promise<void> = Promise.resolve()
   #closed = false
   #sealed = false
-  /** Everything that was handed over is written and the lease is released: it must not be taken again. */
+  /** Whether all records are written and the lease is released: it must not be acquired again. */
   #isReleased = false
-  /** The first write that failed: nothing may follow it. */
+  /** The error of the first failed write: no write can follow it. */
   #failure: { readonly error: unknown } | undefined
   /**
-   * Settles, without ever failing, when the store was asked to make the session; undefined for one that was there
-   * before.
+   * Settles, and never rejects, after the request to create the session in the store; undefined for a session that
+   * already existed.
    */
   #creation: Promise<void> | undefined
-  /** Whether the log has what comes first. */
+  /** Whether the log has the first records. */
   #introduced = false
-  /** Whether the store has the session, made here or by another process. */
+  /** Whether the store has the session, created here or by another process. */
   #isThere = false
   #known: JournalOptions['known']
-  /** Whether this process keeps the lease until the session is closed, because it writes. */
+  /** Whether this process holds the lease until the session is closed, because it writes. */
   #taken = false
-  /** Settles when the lease that was taken only to save is released. */
+  /** Settles when a lease that was acquired only to save is released. */
   #released: Promise<void> = Promise.resolve()
 
   constructor(options: JournalOptions) {
@@ -74,10 +74,7 @@ export class Journal {
     writesOf.set(options.store, this.#writes)
   }
 
-  /**
-   * Makes the session in the store before anything is said in it. One that cannot be made now is made with its first
-   * record.
-   */
+  /** Creates the session in the store before its first message. If that fails, it is created with its first record. */
   create(): void {
     this.#creation = this.#create().catch(() => undefined)
   }
@@ -94,36 +91,36 @@ export class Journal {
   }
 
   /**
-   * Resolves when these, and all before them, are as safe as the durability says. What is handed over while the disk is
-   * busy is one write, whole or not at all.
+   * Adds records. Resolves when these and all earlier ones are as durable as the setting requires. Records that are
+   * added during a write are written together in the next one, atomically.
    */
   append(records: Handed): Promise<void> {
     return this.#takes(records) ? this.#write() : Promise.resolve()
   }
 
   /**
-   * Resolves when these, and all before them, outlive the process. The disk has them soon, and before anything that is
-   * appended after them is said to be safe: a caller that does nothing irreversible need not wait for it.
+   * Adds records. Resolves when these and all earlier ones outlive the process. They are on disk soon, and before any
+   * later `append` resolves: a caller that does nothing irreversible need not wait for the disk.
    */
   put(records: Handed): Promise<void> {
     return this.#takes(records) ? this.#write(false) : Promise.resolve()
   }
 
   /**
-   * Like `append`, for records without a waiting caller: they go with the next write that has one, or soon alone.
-   * One write each would be a wait for the disk each, which the records after them would wait for too.
+   * Like `append`, for records without a waiting caller: they are written with the next write that has one, or alone
+   * after a short delay. A separate write for each would delay later records by one disk sync each.
    */
   note(records: Handed): void {
     if (this.#takes(records) && this.#next === undefined) this.#writes.add(this)
   }
 
-  /** Writes what was noted. */
+  /** Writes the records that were added by `note`. */
   takeTurn(): void {
     void this.#writeRest()
   }
 
   #takes(records: Handed): boolean {
-    // Reported by the write that takes them; when none does, no caller needs to know.
+    // The write that includes them reports the error; without such a write, no caller needs it.
     if (records instanceof Promise) records.catch(() => undefined)
     if (this.#closed || this.#sealed) return false
     this.#waiting.push(records)
@@ -131,7 +128,7 @@ export class Journal {
   }
 
   /**
-   * Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again.
+   * Acquires the lease to write the session. Has no effect when that fails; after a failed write it throws that error.
    */
   async open(): Promise<void> {
     this.#refuseWhenFailed()
@@ -145,7 +142,7 @@ export class Journal {
     return log.writeBlob(bytes)
   }
 
-  /** Everything handed over so far is on disk; a session in which nothing was said yet, too. */
+  /** Resolves when everything added so far is on disk, including a new session without messages. */
   async flush(): Promise<void> {
     await this.#writeRest()
     this.#refuseWhenFailed()
@@ -158,11 +155,13 @@ export class Journal {
     }
   }
 
-  /** Takes the lease only for this call: the first process that sends a prompt takes it until it closes the session. */
+  /**
+   * Acquires the lease only for this call: the first process that sends a prompt holds it until it closes the session.
+   */
   async #flushCreated(): Promise<void> {
     const log = await this.#open().catch((error: unknown) => {
-      // Another process has said something in it since: what was written here is there, and it has nothing of ours to
-      // wait for.
+      // Another process has written to the session since: what was written here is in the store, and nothing of this
+      // process is left to flush.
       if (this.#isThere && isElsewhere(error)) return undefined
       throw error
     })
@@ -179,29 +178,29 @@ export class Journal {
     return this.#log !== undefined
   }
 
-  /** Whether the store has records that were not read here. The holder of the lease has read all. */
+  /** Whether the store has records that were not read here. The holder of the lease has read all of them. */
   async isStale(): Promise<boolean> {
     await this.#creation
     if (this.isHeld || this.#closed) return false
     const { store, sessionId } = this.#options
-    // Of a damaged log, only reading finds out how many records there are.
+    // For a damaged log, only reading it gives the number of records.
     const count = this.#known.whole ? await store.countRecords?.(sessionId) : undefined
     const there = count ?? (await store.read(sessionId))?.records.length ?? 0
     return !this.isHeld && there !== this.#known.records
   }
 
-  /** What is appended from now on is not written; the lease is still held until it is released. */
+  /** Drops everything that is added from now on; the lease is held until it is released. */
   seal(): void {
     void this.#writeRest()
     this.#sealed = true
   }
 
-  /** Whether nothing more is written: a caller that must not continue without a record has to stop. */
+  /** Whether the log is sealed: a caller that must not continue without a record has to stop. */
   get isSealed(): boolean {
     return this.#sealed
   }
 
-  /** Gives the session back. Nothing is written afterwards. */
+  /** Writes the remaining records and releases the lease. Nothing is written afterwards. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -237,7 +236,7 @@ export class Journal {
     this.#refuseWhenFailed()
     const records: SessionRecord[] = []
     try {
-      // Content that could not be saved next to the log is a hole in it, like a record that could not be written.
+      // Content that could not be saved next to the log is missing from it, like a record that could not be written.
       for (const made of waiting)
         for (const record of made instanceof Promise ? await made : made) records.push(record)
     } catch (error) {
@@ -265,7 +264,7 @@ export class Journal {
   async #open(): Promise<SessionLog> {
     if (this.#isReleased) throw new SessionClosedError(this.#options.sessionId)
     this.#log ??= this.#start().catch((error: unknown) => {
-      // Another process may have released it by the next time.
+      // The next attempt may succeed: another process may have released the lease by then.
       this.#log = undefined
       throw error
     })
@@ -291,21 +290,20 @@ export class Journal {
   }
 
   /**
-   * Between reading and taking a session another process may have written to it. Returns how many records there are.
+   * Throws if another process wrote to the session after it was read and before the lease was acquired. Returns the
+   * number of records.
    */
   async #refuseStale({ recordCount }: SessionLog): Promise<number> {
     const { store, sessionId } = this.#options
     const known = this.#known
-    // It was whole when it was read here, and it is as long as it was then: reading all of it again would tell nothing
-    // more.
+    // The log was undamaged when it was read here and has the same length: reading it again would show nothing new.
     if (known.whole && recordCount === known.records) return known.records
     const stored = await store.read(sessionId)
-    // A store that could repair itself has done so when it was opened: after what is still broken nothing would be read
-    // again.
+    // A store that can repair a log did so when it was opened: records after the remaining damage could never be read.
     if (stored?.damage !== undefined) throw damagedLog(sessionId, stored.damage)
     const there = stored?.records.length ?? 0
-    // Two processes that open a new session of one id both make it; as long as neither said anything, neither is too
-    // late.
+    // Two processes that open a new session with the same id both create it; while neither has added a message, neither
+    // is stale.
     const isEmpty = known.records === 0 && stored?.records.every(({ type }) => type === 'session')
     if (there !== known.records && !isEmpty)
       throw new StoreError(

@@ -13,8 +13,8 @@ import { shorten } from './shorten.js'
 type ToolCallPart = Extract<AssistantContent, { type: 'tool_call' }>
 
 /**
- * A question as it is written down. Undefined for one that no later process could put again: only calls of the last
- * answer, and calls inside them that have ids of their own, come back.
+ * Returns the record of a question. Undefined for one that no later process could ask again: only calls of the last
+ * answer, and calls inside them that have their own ids, are made again.
  */
 export function questionFrom(
   request: AskRequest,
@@ -34,7 +34,7 @@ export function questionFrom(
   }
 }
 
-/** What a user is shown of a call, and the call itself: two questions are the same when all of this is. */
+/** The call, and what the user sees of it: two questions are the same when all of this is equal. */
 export function shownOf(
   request: AskRequest,
 ): Pick<ToolQuestion, 'toolName' | 'args' | 'reasons' | 'notes' | 'key' | 'policy'> {
@@ -50,8 +50,8 @@ export function shownOf(
 }
 
 /**
- * The questions from before that can be answered still: of the last answer, and not refused. Those that are over are
- * among them.
+ * Returns the questions of earlier processes that can still be answered: those of the last answer that were not
+ * refused. Includes expired questions.
  */
 export function waitingQuestions(
   { openQuestions }: Pick<RestoredSession, 'openQuestions'>,
@@ -68,8 +68,8 @@ export function waitingQuestions(
 }
 
 /**
- * Whether the call is still what was asked about: secrets are not written down, and a log without them has another
- * call.
+ * Whether this is the call that the question was about. Secrets are not written to the log, so a call whose arguments
+ * had a secret is a different call after a restart.
  */
 export function isAboutCall(question: ToolQuestion, call: ToolCallPart): boolean {
   return question.written === writtenDigest(call)

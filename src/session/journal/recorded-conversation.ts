@@ -11,42 +11,42 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import { type FlatValue, flatten, unflatten } from '../flat-value.js'
 import type { Journal } from './journal.js'
 
-/** A conversation whose messages have ids, so that it can be gone back in. */
+/** A conversation whose messages have ids, so that it can be rewound. */
 export interface RecordedConversation extends Conversation {
   /** The messages with their ids, in order. */
   readonly kept: readonly StoredMessage[]
-  /** The same with compactions, and with what is hidden. */
+  /** All messages in order, including compactions and hidden messages. */
   readonly order: readonly StoredMessage[]
-  /** How many messages of the beginning are only in the log. */
+  /** The number of messages at the beginning that are only in the log. */
   readonly trimmed: number
-  /** What the last rewind hid, as long as nothing was said since. */
+  /** The ids that the last rewind hid, until a new message is added. */
   readonly rewound: readonly string[]
   /**
    * Removes the oldest messages from memory until `maxMessages` are left, except those that the model is shown. The log
    * has them. Never while a run is active.
    */
   trim(maxMessages: number): void
-  /** Reads what was trimmed back into memory, before the conversation is gone back in. Never while a run is active. */
+  /** Reads trimmed messages back into memory, before a rewind. Never while a run is active. */
   fill(): Promise<void>
-  /** Whether nothing was said. */
+  /** Whether there are no messages. */
   readonly isEmpty: boolean
   /**
-   * Keeps the messages in a smaller form until they are next looked at, unless there are more than `maxMessages`, or
-   * some are hidden or left out. Never while a run is active.
+   * Stores the messages in a smaller form until they are next read, unless there are more than `maxMessages`, or some
+   * are hidden or left out. Never while a run is active.
    */
   rest(maxMessages: number): void
-  /** `order` with what was trimmed. */
+  /** Returns `order` including trimmed messages. */
   readAll(): Promise<readonly StoredMessage[]>
-  /** The same without waiting; without what was trimmed where the store cannot be read synchronously. */
+  /** Like `readAll`, but synchronous; without trimmed messages if the store cannot be read synchronously. */
   readAllNow(): readonly StoredMessage[]
-  /** Hides this message and everything after it. The caller checked that it exists. */
+  /** Hides this message and everything after it. The caller has checked that it exists. */
   rewind(messageId: string): Promise<void>
-  /** Shows again what was hidden since something was last said. */
+  /** Shows all messages again that were hidden since the last new message. */
   unrewind(): Promise<void>
 }
 
 export type RecordedConversationOptions = {
-  /** Absent: it lives in memory alone. */
+  /** Absent: the conversation is only in memory. */
   readonly journal?: Journal | undefined
   readonly sessionId: string
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
@@ -55,7 +55,7 @@ export type RecordedConversationOptions = {
   /** Redacts content that is saved next to the log. The journal redacts what is saved in it. */
   readonly clean?: (<Value>(value: Value) => Value) | undefined
   /**
-   * Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the
+   * Removes what must not be in the conversation at all, not even in memory, from a message: the keys of the
    * configuration.
    */
   readonly hide?: (<Value>(value: Value) => Value) | undefined
@@ -65,10 +65,10 @@ export type RecordedConversationOptions = {
   now(): number
 }
 
-/** The messages of the log, with compactions and with what is hidden. */
+/** Reads the messages of the log, including compactions and hidden messages. */
 export type SavedOrder = {
   read(): Promise<readonly StoredMessage[]>
-  /** Undefined where the store cannot be read synchronously. */
+  /** Undefined if the store cannot be read synchronously. */
   readNow(): readonly StoredMessage[] | undefined
 }
 
@@ -77,18 +77,18 @@ export function createRecordedConversation(options: RecordedConversationOptions)
 }
 
 /**
- * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is
- * done because of it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint
- * after them, which is one write with them, and an answer that calls tools for the first of its calls to begin.
+ * A recorded conversation. An appended message is written when `append` resolves, and is on disk before the run ends
+ * and before any irreversible action that follows from it. Tool results are written together with the checkpoint after
+ * them, and an answer with tool calls when the first of its calls begins.
  */
 class KeptConversation implements RecordedConversation {
   readonly #options: RecordedConversationOptions
   #lists: Lists
-  /** All messages in a smaller form, in place of the lists, while the session waits. */
+  /** All messages in a smaller form instead of the lists, while the session waits. */
   #flat: FlatValue | undefined
   #rewound: readonly string[]
   #trimmed = 0
-  /** Whether the log has entries before those in memory, shown or not. */
+  /** Whether the log has entries before those in memory, visible or hidden. */
   #isCut = false
 
   constructor(options: RecordedConversationOptions) {
@@ -149,7 +149,7 @@ class KeptConversation implements RecordedConversation {
       ...omitUndefined({ envelopes }),
     }
     const lists = this.#now
-    // Models are handed the very list; one that changed it has not changed what was said.
+    // Models get this list itself; if a model changed it, the list is rebuilt from the conversation.
     if (lists.shown.length !== lists.view.length)
       lists.shown = appendOnly(lists.view.map((one) => one.message))
     add(lists.order, entry)
@@ -190,7 +190,7 @@ class KeptConversation implements RecordedConversation {
 
   trim(maxMessages: number): void {
     const lists = this.#now
-    // What was rewound can be shown again: all of it stays until something new is said.
+    // Rewound messages can be shown again, so nothing is trimmed until a new message is added.
     const first = lists.kept[lists.kept.length - maxMessages]
     if (this.#options.log === undefined || this.#rewound.length > 0 || first === undefined) return
     const needed = new Set(lists.view.map(({ id }) => id))
@@ -248,7 +248,7 @@ class KeptConversation implements RecordedConversation {
     lists.messages = lists.kept.map(({ message }) => message)
   }
 
-  /** The order of the log up to what is in memory, and then that. */
+  /** Returns the saved order up to the first message in memory, followed by the messages in memory. */
   #joined(saved: readonly StoredMessage[]): StoredMessage[] {
     const { order } = this
     const [first] = order
@@ -313,7 +313,7 @@ class KeptConversation implements RecordedConversation {
   }
 }
 
-/** The messages of a conversation, and what is derived from them. */
+/** The messages of a conversation, and lists derived from them. */
 type Lists = {
   order: StoredMessage[]
   kept: StoredMessage[]
@@ -323,8 +323,8 @@ type Lists = {
 }
 
 /**
- * One `push` for all lists. V8 compiles `push` for lists that had objects before, and compiles its caller again after
- * the first list that was empty: five in a row made it compile `append` six times.
+ * One `push` call site for all lists. V8 optimizes `push` for lists that had objects before, and deoptimizes its caller
+ * at the first list that was empty: five calls in a row made it compile `append` six times.
  */
 function add<Item>(list: Item[], item: Item): void {
   list.push(item)
@@ -344,20 +344,20 @@ function listsOf(order: StoredMessage[], shown: readonly StoredMessage[]): Lists
   }
 }
 
-/** Whether a message is part of the conversation: it is not hidden, and no compaction. */
+/** Whether a message is part of the conversation: it is neither hidden nor a compaction. */
 export function isShown({ hidden, row }: StoredMessage): boolean {
   return !hidden && row.role !== 'compaction'
 }
 
-/** Whether a record that a caller waits for comes after it, and takes it along. */
+/** Whether the message is written together with a later record that a caller waits for. */
 function isFollowed({ role, content }: Message): boolean {
   if (role === 'assistant') return content.some(({ type }) => type === 'tool_call')
   return role === 'tool'
 }
 
 /**
- * What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left
- * out.
+ * Compares a new view with the old one: `tail` are the last messages of the old view that the new one still has,
+ * `pruned` those of them whose outputs are left out.
  */
 function comparedWith(
   view: readonly StoredMessage[],
@@ -374,7 +374,7 @@ function comparedWith(
 }
 
 /**
- * A message as a model was shown it after its large contents had been left out: outputs of tools, images, documents.
+ * Returns a message as the model sees it after its large contents were left out: outputs of tools, images, documents.
  */
 function leaveOut(message: Message): Message {
   const [pruned = message] = prune([message], 0)

@@ -6,7 +6,7 @@ export function endsAnswer(type: unknown): boolean {
   return type === 'turn_end' || type === 'error' || type === 'agent_cancelled'
 }
 
-/** Streamed text is in the messages. */
+/** Events that are not recorded, because streamed text is in the messages. */
 const reportedElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
   'text_delta',
   'reasoning_delta',
@@ -14,7 +14,7 @@ const reportedElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
   'tool_output_delta',
 ])
 
-/** What the log has of an event; undefined for one that is in it in another form. */
+/** Returns an event as the log records it; undefined for an event that the log has in another form. */
 export function withoutTexts(event: AgentEvent): unknown {
   if (reportedElsewhere.has(event.type)) return undefined
   if (event.type === 'tool_end') {
@@ -23,6 +23,6 @@ export function withoutTexts(event: AgentEvent): unknown {
   }
   // The text is in the row of the run.
   if (event.type === 'agent_end') return { ...event, result: { ...event.result, text: '' } }
-  // The arguments of a call are the only thing in an event that need not be JSON.
+  // The arguments of a call are the only part of an event that may not be JSON.
   return event.type === 'confirmation_required' ? { ...event, args: serializeToolOutput(event.args) } : event
 }

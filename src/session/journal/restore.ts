@@ -13,21 +13,21 @@ import type { SessionOptions } from '../options.js'
 import { sum, usageFrom } from '../spending.js'
 import { restrictingRules, restrictions, restrictionsIn } from './restored-authority.js'
 
-/** A session as it was read, and how much of it there was. */
+/** A session that was read from its store, with the number of its records. */
 export type RestoredSession = SessionState & {
   readonly recordCount: number
   readonly damage?: string
-  /** How many system messages were left out. */
+  /** The number of system messages that were left out. */
   readonly systemMessages?: number
 }
 
-/** What is kept of a session, for stores that can say it at once; undefined when there is nothing. */
+/** Reads a session synchronously, from stores that support it; undefined when there is none. */
 export function loadNow(store: SessionStore, sessionId: string): RestoredSession | undefined {
   const stored = store.readSync?.(sessionId)
   return stored && restored(stored, (digest) => store.readBlobSync?.(sessionId, digest))
 }
 
-/** The same for every store. */
+/** Reads a session from any store; undefined when there is none. */
 export async function load(store: SessionStore, sessionId: string): Promise<RestoredSession | undefined> {
   const stored: StoredSession | undefined = await store.read(sessionId)
   if (stored === undefined) return undefined
@@ -53,7 +53,7 @@ function restored(
   }
 }
 
-/** No session writes system messages into its log, so one that is there was added from outside. */
+/** Removes system messages. No session writes them into its log, so they were added from outside. */
 function withoutSystemMessages(state: SessionState): SessionState {
   const others = (messages: readonly StoredMessage[]): StoredMessage[] =>
     messages.filter((one) => !isSystem(one))
@@ -69,9 +69,7 @@ function isSystem({ message }: StoredMessage): boolean {
   return message.role === 'system'
 }
 
-/**
- * The options of a session as its log keeps them: plain data that holds for as long as the session lives. Never a key.
- */
+/** Returns the options that the log of a session has: plain data that applies for the whole session. Never a key. */
 export function optionsToKeep(options: SessionOptions): JsonObject {
   const kept = Object.fromEntries(
     keptNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
@@ -81,7 +79,7 @@ export function optionsToKeep(options: SessionOptions): JsonObject {
     JSON.stringify({
       ...kept,
       model: typeof model === 'string' ? model : undefined,
-      // A log holds no keys: a resumed session gets them from its host.
+      // A log contains no keys: a resumed session gets them from its host.
       network: network && { ...network, secrets: undefined },
     }),
   )
@@ -90,9 +88,9 @@ export function optionsToKeep(options: SessionOptions): JsonObject {
 const keptNames = Object.keys(restrictions) as readonly (keyof typeof restrictions)[]
 
 /**
- * The options of a session that is continued. What the host gives wins. Of the rest, authority is never taken from the
- * log unless the host trusts its store: then everything is restored. `leftOut` names what the log has and the session
- * does not get.
+ * Returns the options of a resumed session. Options from the host take precedence. Authority is never restored from the
+ * log unless the host trusts its store: then everything is restored. `leftOut` lists the options in the log that the
+ * session does not get.
  */
 export function withRestored(
   given: SessionOptions,
@@ -101,7 +99,7 @@ export function withRestored(
 ): { readonly options: SessionOptions; readonly leftOut: readonly string[] } {
   const row = state?.session
   if (row === undefined) return { options: given, leftOut: [] }
-  // They were options when they were written, and are checked with the others.
+  // The labels were valid options when they were written, and are checked with the other options.
   const labels = row.labels as SessionLabels | undefined
   if (given.trustStore === true) {
     const mode = typeof row.mode === 'string' && { mode: row.mode as NonNullable<SessionOptions['mode']> }
@@ -123,12 +121,14 @@ export function restoredTodos(state: SessionState | undefined): readonly Todo[] 
   return state?.session?.todos ?? []
 }
 
-/** Rules that were approved for the session. From a log that the host does not trust, only those that restrict. */
+/**
+ * Returns the rules that were approved for the session. If the host does not trust the log, only rules that restrict.
+ */
 export function restoredRules(state: SessionState | undefined, options: SessionOptions): readonly Rule[] {
   return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }
 
-/** A run with all runs that it resumed and that resumed it: they are one piece of work. */
+/** Returns a run with all runs that it resumed and that resumed it: they are one piece of work. */
 export function familyOf({ runs }: SessionState, runId: string): ReadonlySet<string> {
   let first = runId
   for (const seen = new Set<string>(); !seen.has(first); ) {
@@ -141,7 +141,7 @@ export function familyOf({ runs }: SessionState, runId: string): ReadonlySet<str
   return family
 }
 
-/** The last finished round of these runs. */
+/** Returns the last finished round of these runs. */
 export function lastCheckpoint(
   { checkpoints }: SessionState,
   family: ReadonlySet<string>,
@@ -149,7 +149,7 @@ export function lastCheckpoint(
   return [...checkpoints.values()].findLast(({ runId }) => family.has(runId))
 }
 
-/** How long these runs were active, each from its start to the last that the log has of it. */
+/** Returns how long these runs were active, each from its start to its last record in the log. */
 export function elapsedIn({ runs, checkpoints }: SessionState, family: ReadonlySet<string>): number {
   const ends = new Map<string, number>()
   for (const { runId, atMs } of checkpoints.values())
@@ -163,7 +163,7 @@ export function elapsedIn({ runs, checkpoints }: SessionState, family: ReadonlyS
   return elapsed
 }
 
-/** What these runs have used: up to the checkpoint as it says, and the answers of the round that was cut off. */
+/** Returns the usage of these runs: the totals of the checkpoint, plus the answers of the interrupted round. */
 export function totalsOf(
   { messages }: SessionState,
   family: ReadonlySet<string>,

@@ -15,18 +15,18 @@ import type { SessionOptions } from '../options.js'
 import { builtinToolNames } from '../tool-names.js'
 
 /**
- * What a log may say about the authority of the session that continues it. Tools, or a person who can write to the
- * store, could have written any of it: it can restrict the session and never permits anything. `trustStore` is how a
- * host vouches for its store.
+ * The effect that a log can have on the authority of the session that resumes it. Tools, or a person who can write to
+ * the store, could have written any of it: it can restrict the session and never permits anything. A host that trusts
+ * its store sets `trustStore`.
  */
 export type RestoredAuthority = {
-  /** Options that cannot widen anything. */
+  /** Options that cannot add permissions. */
   readonly options: SessionOptions
-  /** Names of options that the log has and that are not restored. */
+  /** The names of options that the log has and that are not restored. */
   readonly leftOut: readonly string[]
 }
 
-/** Takes from the options of a log what restricts the session, for those names that the host does not set. */
+/** Returns the options in a log that restrict the session, for the names that the host does not set. */
 export function restrictionsIn(
   row: Pick<NonNullable<SessionState['session']>, 'options' | 'mode'>,
   given: SessionOptions,
@@ -47,8 +47,8 @@ export function restrictionsIn(
 }
 
 /**
- * The rules that users approved, and the `ask` rules of the policy, as rules that only restrict. Allows are left
- * out, and so is what is not a rule.
+ * Returns the rules that users approved, and the `ask` rules of the policy, as rules that only restrict. Allow rules
+ * and invalid rules are left out.
  */
 export function restrictingRules(state: SessionState | undefined, given: SessionOptions): readonly Rule[] {
   const { rules = [], options } = state?.session ?? {}
@@ -60,22 +60,22 @@ export function restrictingRules(state: SessionState | undefined, given: Session
       compileRule(held, 0, anywhere)
       return held.action === 'allow' ? [] : [held]
     } catch {
-      // A log that was written elsewhere may hold anything; what is not a rule restricts nothing.
+      // A log from elsewhere may contain anything; an invalid rule restricts nothing.
       return []
     }
   })
 }
 
-/** Options that decide nothing about authority: the prompt's slots, the model's settings, what is kept in memory. */
+/** For options without effect on authority: the prompt's slots, the model's settings, memory limits. */
 const asItIs = (value: unknown): unknown => value
-/** False switches something off; anything else would add to what the session takes from the workspace. */
+/** `false` turns something off; any other value would add to what the session loads from the workspace. */
 const onlyFalse = (value: unknown): unknown => (value === false ? false : undefined)
 const onlyTrue = (value: unknown): unknown => (value === true ? true : undefined)
 const never = (): undefined => undefined
 
 /**
- * How each kept option is restored. Undefined: it is not. Every kept option is named here, so that a new one needs a
- * decision.
+ * How each saved option is restored. Undefined: it is not restored. Every saved option is listed here, so that a new
+ * one requires a decision.
  */
 export const restrictions = {
   role: asItIs,
@@ -92,21 +92,21 @@ export const restrictions = {
   autoCompactThreshold: asItIs,
   whenBusy: asItIs,
   retentionLimits: asItIs,
-  // A name of the host's configuration, which says where the model is and which key it gets.
+  // A name in the host's configuration, which determines the provider and the key of the model.
   model: asItIs,
   permissionPolicy: restrictingPolicy,
-  // Its denies hold again; what it asks for is the host's to say.
+  // Its deny rules apply again; only the host can grant its requirements.
   manifest: (value: unknown) => {
     const permissions = isRecord(value) ? restrictingPolicy(value['permissions']) : undefined
     return permissions && { permissions }
   },
   mode: restrictingMode,
-  // The name of a sandbox may be one that this machine does not have: what it says is that there must be one.
+  // This machine may not have the named sandbox, so the restored value only requires that there is one.
   sandbox: (value: unknown, own: unknown) =>
     isSandboxName(own) || !(value === 'required' || isSandboxName(value)) ? undefined : 'required',
   commandLimits: (value: unknown, own: unknown) =>
     isRecord(value) ? stricterLimits(isRecord(own) ? own : undefined, value) : undefined,
-  // Cuts what everything else grants, in place of another one.
+  // Limits everything that other options grant; not restored if the host sets its own.
   ceiling: (value: unknown, own: unknown) => (isRecord(value) && own === undefined ? value : undefined),
   builtinTools: (value: unknown, own: unknown) => {
     if (value === false) return false
@@ -118,9 +118,9 @@ export const restrictions = {
   discoverSkills: onlyFalse,
   discoverAgents: onlyFalse,
   builtinSkills: onlyFalse,
-  // The checks stay required; their commands get no more authority than the model has.
+  // The checks stay required; their commands get the authority of the model at most.
   verify: (value: unknown) => (isRecord(value) ? { ...value, asModel: true } : undefined),
-  // Each of these lets something in: answers without a person, hosts, directories, prompts with permissions.
+  // Each of these adds access: approvals without a person, hosts, directories, prompts with permissions.
   confirmationPolicy: never,
   network: never,
   roots: never,
@@ -135,7 +135,7 @@ export const restrictions = {
   ...(Object.fromEntries(limitNames.map((name) => [name, lower])) as Record<LimitName, typeof lower>),
 }
 
-/** A mode of a log that only restricts. Others are the host's to give. */
+/** Returns a mode from a log if it only restricts. Other modes only the host can set. */
 export function restrictingMode(value: unknown, own?: unknown): 'plan' | 'read-only' | undefined {
   if (own === 'plan') return undefined
   return value === 'plan' || value === 'read-only' ? value : undefined
@@ -161,7 +161,7 @@ function restrictingPolicy(value: unknown): PermissionPolicy | undefined {
   }
 }
 
-/** A limit below the host's own. Where the host has none, any number restricts. */
+/** Returns a limit if it is below the host's own. If the host has none, any number restricts. */
 function lower(value: unknown, own: unknown): unknown {
   if (typeof value === 'boolean') return value === false ? false : undefined
   if (typeof value !== 'number') return undefined
@@ -176,5 +176,5 @@ function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 }
 
-/** Where a rule is tried: only whether it is one is asked here. */
+/** The scope for validating a rule: only whether it is valid matters here. */
 const anywhere: Scope = { variables: { workspace: ['/'], scratch: ['/'] }, home: '/' }

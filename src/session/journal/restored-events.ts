@@ -14,13 +14,13 @@ import type { RunEvent } from '../run-events.js'
 import { usageFrom } from '../spending.js'
 import { isWhole } from './shorten.js'
 
-/** What a log has about the runs of a session. */
+/** The parts of a log about the runs of a session. */
 export type RunsOfLog = Pick<SessionState, 'runs' | 'events' | 'messages'>
 
 /**
- * The events of a run as its log has them, under the numbers that readers saw. Texts that the log has once, in the
- * messages, are put back: the answer of each round as one event under the number of its last piece, outputs of tools,
- * long arguments and prompts. A run that ended has its last event.
+ * Returns the events of a run from its log, with the sequence numbers that readers saw. Texts that the log has only in
+ * the messages are added again: the answer of each round as one event with the number of its last piece, outputs of
+ * tools, long arguments and prompts. A run that ended has its last event.
  */
 export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   const own = state.messages.filter(({ row }) => row.runId === run.id)
@@ -29,11 +29,11 @@ export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   const events: RunEvent[] = []
   let hasCalls = false
   for (const row of state.events.get(run.id) ?? []) {
-    // They were events when they were written.
+    // The value was an event when it was written.
     const event = row.event as unknown as AgentEvent
     if (event.type === 'turn_start') hasCalls = false
     if (event.type === 'tool_start') hasCalls = true
-    // An answer that says nothing leaves no message.
+    // An empty answer leaves no message.
     const isAnswer = row.texts !== undefined || (event.type === 'turn_end' && hasCalls)
     if (isAnswer) events.push(...textsOf(row, answers.next().value?.message))
     events.push({
@@ -44,16 +44,17 @@ export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
   }
   const last = events.at(-1)
   const end = last === undefined || isTerminal(last.event) ? undefined : endOf(run, events)
-  // Texts were found with the end of their answer, after the calls in it.
+  // The events of texts were added at the end of their answer, after the calls in it.
   return [...events, ...(end === undefined ? [] : [end])].sort((a, b) => a.sequence - b.sequence)
 }
 
 /**
- * Above every number that a process gives: for events that are added to the stream of a run after its process ended.
+ * More than any sequence number of one process: for events that are added to the stream of a run after its process
+ * ended.
  */
 export const sequencesPerProcess = 1_000_000_000
 
-/** The text and the reasoning of an answer, each under the number of its last piece. */
+/** Returns the text and the reasoning of an answer, each with the number of its last piece. */
 function textsOf(
   { texts, timestampMs }: RunEventRow,
   message: StoredMessage['message'] | undefined,
@@ -80,7 +81,7 @@ function reasoningOf({ content }: AssistantMessage): string {
 
 type Source = { readonly own: readonly StoredMessage[]; readonly texts: CallTexts; readonly run: RunRow }
 
-/** The event with what was not written with it. */
+/** Returns the event with the texts that were not written with it. */
 function completed(event: AgentEvent, { own, texts, run }: Source): AgentEvent {
   switch (event.type) {
     case 'tool_end':
@@ -100,14 +101,14 @@ function completed(event: AgentEvent, { own, texts, run }: Source): AgentEvent {
   }
 }
 
-/** What the messages of a run have of each call. */
+/** The texts of each call in the messages of a run. */
 type CallTexts = {
   result(toolId: string): CallResult | undefined
   args(toolId: string): string | undefined
 }
 type CallResult = { readonly part: ToolResultPart; readonly envelope: Envelope | undefined }
 
-/** Finds each call once: a run can have thousands, and a search for each of them would read all messages each time. */
+/** Indexes all calls in one pass: a run can have thousands, and a search for each would read all messages each time. */
 function callTexts(own: readonly StoredMessage[]): CallTexts {
   const results = new Map<string, CallResult>()
   const calls = new Map<string, JsonValue>()
@@ -145,13 +146,13 @@ function lastText(own: readonly StoredMessage[]): string | undefined {
   return last?.role === 'assistant' ? textOf(last) : undefined
 }
 
-/** Arguments are written as JSON text; long ones were cut, and are not JSON then. */
+/** Parses arguments, which are written as JSON text; long ones were cut off and are not valid JSON. */
 function valueIn(args: unknown): unknown {
   if (typeof args !== 'string') return args
   return tryOr(() => JSON.parse(args), args)
 }
 
-/** The last event of a run whose log has its end and no event for it; undefined for a run that was cut off. */
+/** Returns the last event of a run whose log has its end but no event for it; undefined for an interrupted run. */
 function endOf(run: RunRow, events: readonly RunEvent[]): RunEvent | undefined {
   const { id: runId, status, updatedAtMs: timestampMs, resultText: text = '', error = '' } = run
   const place = { sequence: sequencesPerProcess, timestampMs }

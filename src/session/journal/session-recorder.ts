@@ -44,9 +44,9 @@ export type SessionRecorderOptions = {
   readonly redact?: ((text: string) => string) | undefined
   readonly isClean?: JournalOptions['isClean'] | undefined
   readonly hide?: RecordedConversationOptions['hide'] | undefined
-  /** What the session is, for its first row. */
+  /** Returns the properties of the session for its first row. */
   row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
-  /** What was there before. */
+  /** The session as it was read from the store. */
   readonly restored?: RestoredSession | undefined
   runId(): string | undefined
   onDamage(words: string): void
@@ -60,11 +60,11 @@ export class SessionRecorder {
   readonly #options: SessionRecorderOptions
   readonly #journal: Journal
   #opened = false
-  /** The calls of the last answer that have ended. */
+  /** The ended calls of the last answer. */
   #round: { readonly messageId: string; readonly ended: Map<string, Envelope> } | undefined
-  /** Of each active run: the numbers of the last pieces of text since the last answer was complete. */
+  /** For each active run: the sequence numbers of the last pieces of text since the last complete answer. */
   #texts: Map<string, NonNullable<RunEventRow['texts']>> | undefined
-  /** The end of a run that is written with its row, before it is emitted. */
+  /** The sequence numbers of run ends that are written with the row of the run, before they are emitted. */
   #ends: Map<string, number> | undefined
 
   constructor(options: SessionRecorderOptions) {
@@ -95,13 +95,13 @@ export class SessionRecorder {
     })
   }
 
-  /** Makes a new session in the store, before anything is said in it. */
+  /** Creates a new session in the store, before its first message. */
   create(): void {
     this.#journal.create()
   }
 
   /**
-   * Takes the session for writing, before anything is said in it. Rejects when another process has continued the
+   * Acquires the lease to write the session, before its first message. Rejects when another process has continued the
    * session.
    */
   async open(): Promise<void> {
@@ -109,7 +109,7 @@ export class SessionRecorder {
     this.#opened = true
   }
 
-  /** Whether the lease of the session was held for writing. */
+  /** Whether the session was opened for writing. */
   get isOpen(): boolean {
     return this.#opened
   }
@@ -124,7 +124,7 @@ export class SessionRecorder {
     return this.#journal.isStale()
   }
 
-  /** What the log says by now; undefined when there is none. */
+  /** Reads the current state of the log; undefined when there is none. */
   async state(): Promise<RestoredSession | undefined> {
     const { store, sessionId, restored } = this.#options
     if (!this.#opened) return restored
@@ -132,19 +132,19 @@ export class SessionRecorder {
     return load(store, sessionId)
   }
 
-  /** What changed about the session itself. */
+  /** Records changed properties of the session. */
   session(fields: Partial<Omit<SessionRow, 'id' | 'schemaVersion'>>): Promise<void> {
     return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
   }
 
-  /** The title, with the next record: nothing is waited for. */
+  /** Records the title with the next record, without waiting. */
   title(title: string): void {
     this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
   }
 
   /**
-   * Records that a run begins, or how it ended: only the end is emitted. `end` is its last event, which is emitted
-   * afterwards. `prompt` is written where the row would not have all of it.
+   * Records that a run begins, or how it ended. Only an end has an event: `end` is the last event, which is emitted
+   * afterwards. `prompt` is written if the row would not have all of it.
    */
   run(
     snapshot: RunSnapshot,
@@ -174,7 +174,7 @@ export class SessionRecorder {
     return [{ type: 'run', data: { ...data, content: stored } }]
   }
 
-  /** The prompt of a run as its row has it; undefined when a piece of it is missing. */
+  /** Returns the prompt of a run from its row; undefined when a part of it is missing. */
   async promptOf({ prompt, content }: RunRow): Promise<UserMessage | undefined> {
     if (content === undefined)
       return isWhole(prompt) ? { role: 'user', content: [{ type: 'text', text: prompt }] } : undefined
@@ -191,13 +191,14 @@ export class SessionRecorder {
     const bytes = await this.readImage(digest)
     if (bytes === undefined) return undefined
     const piece: unknown = JSON.parse(new TextDecoder().decode(bytes))
-    // Content of the right digest can still be something else: imported lines can contain anything.
+    // Content with the right digest can still be invalid: imported lines can contain anything.
     return isUserContent(piece) ? piece : undefined
   }
 
   /**
-   * An event under its sequence number. Streamed text is in the messages and is not written twice: of its pieces only
-   * the last number is written, with the end of the answer, so that a later process can give the whole text its place.
+   * Records an event with its sequence number. Streamed text is in the messages and is not written twice: only the
+   * number of its last piece is written, with the end of the answer, so that a later process can put the whole text in
+   * its position.
    */
   event(place: EventPlace, event: AgentEvent): void {
     const { runId, sequence } = place
@@ -209,7 +210,7 @@ export class SessionRecorder {
     } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts?.delete(runId)
     const wanted = withoutTexts(event)
     if (wanted === undefined) return
-    // The end of a run is written with its row. A run that never had the session leaves nothing in its log.
+    // The end of a run is written with its row. A run that never got the lease leaves nothing in the log.
     const written = isTerminal(event) && (this.#ends?.get(runId) === sequence || !this.isOpen)
     if (!written) this.#journal.note([{ type: 'run_event', data: this.#eventRow(place, wanted) }])
     if (isTerminal(event) || event.type === 'turn_end') this.#texts?.delete(runId)
@@ -218,17 +219,17 @@ export class SessionRecorder {
 
   #eventRow(place: EventPlace, event: unknown): RunEventRow {
     const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts?.get(place.runId) : undefined
-    // Events are plain data, and are written as JSON right away.
+    // Events are plain data, and are serialized to JSON immediately.
     return { ...place, event: shorten(event) as JsonValue, ...omitUndefined({ texts }) }
   }
 
-  /** Records that a call begins: a reader that finds it without a result knows that it had begun. */
+  /** Records that a call begins: if it has no result later, a reader can see that it had begun. */
   async starting(call: StartingCall): Promise<void> {
     const { toolCallId, toolName, args, idempotent, inside } = call
     const message = this.conversation.kept.at(-1)
     this.#refuseWhenSealed()
     if (toolCallId === undefined || message === undefined) return Promise.resolve()
-    // Inside a call that is resumed, an idempotent inner call is repeated: only its result is saved.
+    // When an outer call is resumed, its idempotent inner calls are repeated: only their results are saved.
     if (inside && idempotent) return Promise.resolve()
     const startedAtMs = this.#options.now()
     const content = {
@@ -241,20 +242,20 @@ export class SessionRecorder {
     } as const
     const id = `${message.id}.${toolCallId}`
     const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
-    // After a power cut, repeating an idempotent call whose start was not recorded does no harm.
+    // After a power failure, repeating an idempotent call whose start was not recorded does no harm.
     return idempotent
       ? this.#journal.put([{ type: 'part', data }])
       : this.#journal.append([{ type: 'part', data }])
   }
 
-  /** Remembers the result of a call until its round has ended. */
+  /** Holds the result of a call until its round has ended. */
   ended(callId: string, envelope: Envelope): void {
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     if (this.#round?.messageId !== messageId) this.#round = { messageId, ended: new Map() }
     this.#round.ended.set(callId, envelope)
   }
 
-  /** The results of calls of the last answer, while its round has not ended. */
+  /** The results of the last answer's calls, until its round has ended. */
   get endedCalls(): ReadonlyMap<string, Envelope> {
     const round = this.#round
     return round !== undefined && round.messageId === this.conversation.kept.at(-1)?.id
@@ -262,7 +263,7 @@ export class SessionRecorder {
       : new Map()
   }
 
-  /** Before a call waits for a yes; undefined when no later process could ask for it again. */
+  /** Records a question before a call waits for approval; undefined when no later process could ask it again. */
   asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined {
     const message = this.conversation.kept.at(-1)
     const question = questionFrom(request, message?.message, {
@@ -272,7 +273,7 @@ export class SessionRecorder {
     return question && this.#lateFeature(`${question.callId}.asked`, question)
   }
 
-  /** The answer was a no. A yes is not written: that a call begins is. */
+  /** Records a rejection. An approval is not written; the start of the call is. */
   refused(callId: string, text: string): void {
     const content = {
       type: 'tool_question_refused',
@@ -280,11 +281,11 @@ export class SessionRecorder {
       message: shorten(text),
       atMs: this.#options.now(),
     } as const
-    // Written before the result; a caller that waits for that waits for this too.
+    // Written before the result, so a caller that waits for the result waits for this too.
     void this.#lateFeature(`${callId}.refused`, content)
   }
 
-  /** Whether a question from before is the one that is put now, to the last word that a person is shown. */
+  /** Whether a question of an earlier process is the same as this one, in everything that the user sees. */
   isSame(kept: ToolQuestion, request: AskRequest): boolean {
     const { redact } = this.#options
     const now = redact === undefined ? shownOf(request) : redactValue(shownOf(request), redact)
@@ -305,7 +306,7 @@ export class SessionRecorder {
     return this.#journal.append([{ type: 'part', data }])
   }
 
-  /** What a call keeps while it runs, and what an earlier process kept of it. */
+  /** Returns the recorded steps of a call, including those from an earlier process. */
   stepsOf(callId: string): CallSteps {
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     return keepSteps({
@@ -317,13 +318,13 @@ export class SessionRecorder {
     })
   }
 
-  /** Before a tool changes a file. */
+  /** Records a file change before a tool makes it. */
   async change(note: FileChangeNote): Promise<void> {
     this.#refuseWhenSealed()
     return this.note(note)
   }
 
-  /** Writes what belongs to no message, after the last message. */
+  /** Records content that belongs to no message, after the last message. */
   note(content: PartRow['content']): Promise<void> {
     const { sessionId, newId } = this.#options
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
@@ -332,7 +333,7 @@ export class SessionRecorder {
     ])
   }
 
-  /** Saves content next to the log as it is, and returns its digest. */
+  /** Saves content next to the log unchanged, and returns its digest. */
   writeImage(bytes: Uint8Array): Promise<string> {
     return this.#journal.writeBlob(bytes)
   }
@@ -342,7 +343,7 @@ export class SessionRecorder {
     return store.readBlob(sessionId, digest)
   }
 
-  /** Of a round that is done. What comes next asks the model, which can be done again. */
+  /** Records a finished round. The next step is a request to the model, which can be repeated. */
   checkpoint(
     runId: string,
     { round, toolCallsCount, usage, costUsd }: RoundDone & { readonly costUsd?: number },
@@ -362,10 +363,7 @@ export class SessionRecorder {
     return this.#journal.put([{ type: 'checkpoint', data }])
   }
 
-  /**
-   * Leaves the log as it is, with the results of calls whose round has not ended. What happens from now on is not
-   * written.
-   */
+  /** Seals the log, with the results of calls whose round has not ended. Nothing is written from now on. */
   seal(): void {
     if (this.#opened && !this.#journal.isSealed)
       for (const [callId, envelope] of this.endedCalls) this.#noteOutcome(callId, envelope)
@@ -374,14 +372,14 @@ export class SessionRecorder {
 
   #noteOutcome(callId: string, envelope: Envelope): void {
     const messageId = this.#round?.messageId ?? ''
-    // A result is JSON: the same text is written with the message of a round.
+    // A result is JSON: the same text is written with the message of its round.
     const content = { type: 'tool_outcome', callId, envelope: asJson(envelope) } as const
     const id = `${messageId}.${callId}.outcome`
     const { sessionId } = this.#options
     this.#journal.note([{ type: 'part', data: { id, messageId, sessionId, index: -1, content } }])
   }
 
-  /** Drops what only a run needs. Called when one has completed. */
+  /** Drops what only an active run needs. Called when a run has completed. */
   rest(): void {
     this.#round = undefined
     this.#texts = undefined
@@ -404,7 +402,10 @@ export class SessionRecorder {
     return { id: this.#options.sessionId, schemaVersion, updatedAtMs: this.#options.now() }
   }
 
-  /** Who the session is now; and runs that ended with their process, which never said so. */
+  /**
+   * Returns the first records: the session's properties, and the runs that ended with their process, without a record
+   * of it.
+   */
   #first(damage: string | undefined): SessionRecord[] {
     const { restored, now } = this.#options
     if (damage !== undefined) this.#options.onDamage(damage)

@@ -1,16 +1,19 @@
 import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
 
-/** Long texts are in the messages, which save them next to the log; other records have only their beginning. */
+/**
+ * The maximum length of texts. Longer ones are in the messages, which save them next to the log; other records have
+ * only their beginning.
+ */
 const longest = 4096
 
-/** Whether a text that `shorten` wrote is all of it. */
+/** Whether a text written by `shorten` is complete. */
 export function isWhole(text: string): boolean {
   return text.length <= longest
 }
 
-/** The same value with its long texts cut. */
+/** Returns the value with its long texts cut off. */
 export function shorten<Value>(value: Value): Value {
-  // Most values are short as a whole.
+  // Most values have no long text at all.
   return isFineAsJson(value, isWhole) ? value : redactValue(value, cut)
 }
 

@@ -8,11 +8,11 @@ import { featuresWith } from '../features-with.js'
 import type { SessionKernel } from '../kernel.js'
 import { systemPrompt } from './system-prompt.js'
 
-/** The system prompt of a session. It is created once and stays the same: what changes later is said in messages. */
+/** The system prompt of a session. It is created once and stays the same: later changes are sent in messages. */
 export class SessionPrompt {
   readonly #kernel: SessionKernel
   #text: Promise<string> | undefined
-  /** What the prompt will be created from. */
+  /** The sources that the prompt will be created from. */
   #sources: Promise<FoundInstructions> | undefined
   /** The instruction files in the prompt, with their estimated sizes. Empty before the prompt was created. */
   files: readonly { readonly path: string; readonly tokens: number }[] = []
@@ -30,8 +30,8 @@ export class SessionPrompt {
   }
 
   /**
-   * Starts to look for what the prompt is created from, unless it exists. What an earlier run found and did not use is
-   * out of date.
+   * Starts to look up the sources of the prompt, unless the prompt exists. Sources that an earlier run found and did
+   * not use are out of date.
    */
   lookAhead(): void {
     if (this.#text !== undefined) return
@@ -55,8 +55,8 @@ export class SessionPrompt {
 type FoundInstructions = Awaited<ReturnType<typeof readInstructions>>
 
 /**
- * Looks for files of instructions, and lets features look for theirs. Sessions that look at the same moment look
- * together, so it is started before anything that lets in sessions one by one.
+ * Looks up instruction files and the sources of features. Sessions that start at the same moment share the lookup, so
+ * it starts before any step that limits concurrency.
  */
 async function findSources(kernel: SessionKernel): Promise<FoundInstructions> {
   const others = featuresWith('findPromptSources').map((feature) => feature.findPromptSources(kernel))
@@ -96,15 +96,15 @@ async function instructionsOf(kernel: SessionKernel): Promise<FoundInstructions>
 
 const instructionFiles = new SingleFlight<FoundInstructions>()
 
-/** A clock of the host can be out of the range of dates. */
+/** Returns the date. The clock of a host can be outside the range of dates. */
 function dayOf(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString().slice(0, 10)
 }
 
 /**
- * One copy of a text for all sessions that use it: sessions on one workspace have the same prompt, and with a project's
- * instructions in it that is the largest thing an idle one keeps.
+ * Returns one shared copy of a text: sessions on one workspace have the same prompt, and with a project's instructions
+ * it is the largest object of an idle session.
  */
 function sharedText(text: string): string {
   return recent.get(text, () => text)

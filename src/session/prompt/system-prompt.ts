@@ -12,14 +12,14 @@ export type PromptParts = {
   readonly slots: PromptSlots
   readonly planning: boolean
   readonly instructions: readonly InstructionFile[]
-  /** Sections of other parts of the system: skills, memories. */
+  /** Sections from features: skills, memories. */
   readonly sections?: readonly string[]
   readonly environment: { readonly workspace: string; readonly platform: string; readonly date: string }
 }
 
 /**
- * The system prompt. Created once and used for the whole session, since a provider's cache ends at
- * the first byte that differs; the order goes from what changes least to what changes most.
+ * Creates the system prompt. It is created once and used for the whole session, because a provider's cache ends at the
+ * first byte that differs; the order is from what changes least to what changes most.
  */
 export function systemPrompt(parts: PromptParts): string {
   const { role, guidelines, responseStyle, extra } = parts.slots

@@ -29,7 +29,7 @@ export class ReplayError extends CapstanError {
 
 markErrorClass(ReplayError, 'ReplayError')
 
-/** The first place where two messages say different things; undefined when they say the same. */
+/** Returns the first difference between two messages; undefined when they have the same content. */
 export function differenceAt(
   position: number,
   expected: Message | undefined,
@@ -47,7 +47,7 @@ export function differenceAt(
 
 type Place = { readonly path: string; readonly expected: unknown; readonly found: unknown }
 
-/** What a message says: providers generate new ids and proofs each time, and may think differently before it. */
+/** Returns the content to compare: providers generate new ids and signatures each time, and reasoning may differ. */
 function plain(message: Message): unknown {
   if (message.role !== 'assistant') return message
   return {
@@ -91,7 +91,7 @@ function wordsFor(
   return `Message ${position + 1} (${expected.role}) differs at ${place.path}: expected ${left}, found ${right}.`
 }
 
-/** Long texts from shortly before the place where they part. */
+/** Cuts long texts to start shortly before the position where they differ. */
 function around(expected: unknown, found: unknown): [string, string] {
   if (typeof expected !== 'string' || typeof found !== 'string') return [shown(expected), shown(found)]
   let at = 0

@@ -60,7 +60,10 @@ function expectedBefore(recording: readonly StoredMessage[], end: number): reado
   return lowerHistory(viewOf(recording.slice(0, end)).map(({ message }) => message))
 }
 
-/** An empty answer left no message: the next recorded one is of the user, and this is what was asked before it. */
+/**
+ * Finds an empty answer, which left no message: the next recorded message is the user's, and the request has everything
+ * before it.
+ */
 function silentAt(
   recording: readonly StoredMessage[],
   from: number,
@@ -75,7 +78,7 @@ function silentAt(
   return undefined
 }
 
-/** `known` was compared before; messages do not change once they are said. */
+/** Returns the first difference. `known` was compared before; messages do not change. */
 function firstOf(
   expected: readonly Message[],
   found: readonly Message[],

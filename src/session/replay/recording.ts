@@ -10,7 +10,9 @@ import { serializeToolOutput } from '../../tool/serialize.js'
 /** A session from its log, or its messages. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
-/** What was said and not taken back, with compactions. Throws for what is neither a session nor a list of messages. */
+/**
+ * Returns the visible messages, with compactions. Throws for a value that is neither a session nor a list of messages.
+ */
 export function recordingOf(source: RecordedSource): readonly StoredMessage[] {
   assertSource(source)
   if ('order' in source) return source.order.filter(({ hidden }) => !hidden)
@@ -56,7 +58,7 @@ function messageProblem(message: unknown): string | undefined {
   return at < 0 ? undefined : `has a part ${at + 1} that ${problems[at]}`
 }
 
-/** A recorded answer as a model gives it. Words are handed on as they would be. */
+/** Returns a recorded answer as the answer of a model, and streams its text. */
 export function recordedAnswer({ message, row }: StoredMessage, call: ModelCall): ModelAnswer {
   const { content, id } = message.role === 'assistant' ? message : empty
   for (const part of content) {
@@ -89,7 +91,7 @@ export function recordedAnswer({ message, row }: StoredMessage, call: ModelCall)
 
 const empty: AssistantMessage = { role: 'assistant', content: [] }
 
-/** An answer that said nothing, and so left nothing in the history. */
+/** An empty answer, which leaves no message in the history. */
 export const noAnswer: ModelAnswer = {
   content: [],
   text: '',
@@ -99,7 +101,7 @@ export const noAnswer: ModelAnswer = {
   response: {},
 }
 
-/** No recording is too long, so nothing is summarized again. */
+/** The context window is unlimited, so no recording is summarized again. */
 export const recordedFacts: ModelFacts = {
   contextTokens: 1_000_000_000,
   tools: true,

@@ -53,7 +53,7 @@ async function* replayOf(
   recording: readonly StoredMessage[],
   options: ReplayOptions,
 ): AsyncGenerator<ReplayStep, void, undefined> {
-  // The loop is loaded with the first replay: most programs that import this never make one.
+  // The loop is loaded at the first replay: most programs that import this module never make one.
   const { Replay } = await import('./replay.js')
   const replay = new Replay(recording, options)
   yield* stepByStep<ReplayStep>((handOver, signal) => replay.run(handOver, signal), options.signal)

@@ -15,7 +15,7 @@ import { noAnswer, recordedAnswer, recordedFacts } from './recording.js'
 import type { ReplayOptions, ReplayStep } from './replay-session.js'
 import type { HandOver } from './step-by-step.js'
 
-/** The recording of a run ends here, before the end of the run: it was cancelled or failed then. */
+/** Thrown where the recording of a run ends before the run does: the original run was cancelled or failed there. */
 class RecordingOver extends Error {}
 
 class Differs extends Error {
@@ -27,7 +27,7 @@ class Differs extends Error {
   }
 }
 
-/** One replay on its way through the recording. */
+/** One replay of a recording. */
 export class Replay {
   readonly #recording: readonly StoredMessage[]
   readonly #options: ReplayOptions
@@ -48,7 +48,7 @@ export class Replay {
     try {
       for (let entry = this.#ahead(); entry !== undefined; entry = this.#ahead()) {
         await this.#runFrom(entry, signal)
-        // A run that took nothing of the recording would take nothing in every later try.
+        // If a run used nothing of the recording, repeating it would never make progress.
         if (this.#ahead() === entry)
           throw new Differs({
             position: this.#messages.length,
@@ -65,7 +65,7 @@ export class Replay {
     await handOver({ type: 'end', messages: this.#messages.length })
   }
 
-  /** What comes before the beginning is taken as it is. */
+  /** Uses the messages before the start as they were recorded. */
   #seed(): void {
     const { from } = this.#options
     if (from === undefined) return
@@ -98,7 +98,7 @@ export class Replay {
       instructions: () => instructions,
       tools: () => tools,
       gate: this.#gate(),
-      // What ended the run then ends it now, and nothing else does.
+      // Only what ended the recorded run ends the replay.
       limits: {
         maxToolRounds: unlimited,
         maxParseRetries: unlimited,
@@ -121,7 +121,7 @@ export class Replay {
       answer: async (_request, call) => {
         const entry = this.#ahead()
         if (entry === undefined || entry.row.runId !== runId) throw this.#over()
-        // The run continued without an answer in between: the model said nothing.
+        // The run continued without an answer in between: the model returned an empty one.
         return entry.message.role === 'assistant' ? recordedAnswer(entry, call) : noAnswer
       },
     }
@@ -146,7 +146,7 @@ export class Replay {
     const entry = this.#ahead()
     if (found.role === 'tool' && (entry === undefined || entry.row.runId !== runId)) throw this.#over()
     const expected = entry?.message
-    // Results are the recorded ones: only whether there are as many can differ.
+    // Results are the recorded ones: only their number can differ.
     const difference =
       found.role === 'tool' && expected?.role === 'tool' && found.content.length === expected.content.length
         ? undefined
@@ -160,7 +160,7 @@ export class Replay {
     await this.#tell(entry)
   }
 
-  /** Calls are answered with what was recorded: by their id, or as the same call of another model. */
+  /** Answers calls with the recorded results: by id, or for another model by the name of the tool. */
   #gate(): Gate {
     const used = new Set<ToolResultPart>()
     return {
@@ -196,21 +196,21 @@ export class Replay {
     )
   }
 
-  /** The recorded envelope; made from the result that the model got where the log has no envelope. */
+  /** Returns the recorded envelope; if the log has none, one created from the result that the model got. */
   #envelopeOf(part: ToolResultPart | undefined): Envelope {
     const entry = this.#ahead()
     if (part === undefined || entry?.message.role !== 'tool') return errorEnvelope('No result was recorded.')
     return entry.envelopes?.[entry.message.content.indexOf(part)] ?? outputEnvelope(part.content)
   }
 
-  /** What the user said meanwhile; what the loop said in their name comes the same way. */
+  /** Returns messages that the user sent during the run, and messages that the loop added as the user. */
   #steering(runId: string | undefined): UserMessage[] {
     const entry = this.#ahead()
     if (this.#stopped || runId === undefined || entry?.row.runId !== runId) return []
     return entry.message.role === 'user' ? [entry.message] : []
   }
 
-  /** The next message; compactions before it take effect. */
+  /** Returns the next message, after applying the compactions before it. */
   #ahead(): StoredMessage | undefined {
     while (this.#recording[this.#next]?.row.role === 'compaction') this.#keep()
     return this.#recording[this.#next]

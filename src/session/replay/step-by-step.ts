@@ -1,7 +1,7 @@
-/** Gives a step to the reader, and waits until it asks for the next. */
+/** Passes a step to the reader, and waits until the reader requests the next one. */
 export type HandOver<Step> = (step: Step) => Promise<void>
 
-/** The steps of work that continues only as fast as they are read. A reader that leaves ends the work. */
+/** Yields the steps of work that advances only as fast as they are read. The work ends when the reader stops. */
 export async function* stepByStep<Step>(
   work: (handOver: HandOver<Step>, signal: AbortSignal) => Promise<void>,
   outer?: AbortSignal,
@@ -41,7 +41,7 @@ export async function* stepByStep<Step>(
       try {
         yield taken.step
       } finally {
-        // Also when the reader leaves here: the work must come to its end.
+        // Also when the reader stops here: the work must be able to end.
         taken.resume()
       }
     }

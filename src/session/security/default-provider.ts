@@ -43,8 +43,8 @@ export class SecurityOptionsError extends CapstanError {
 markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
 
 /**
- * Whether `redactOutput` of a provider would change no text inside a JSON text. False: it may. One look at the whole
- * takes a fraction of the time of one look at each of its texts.
+ * Whether `redactOutput` of a provider would leave every text inside a JSON text unchanged. False: it may change one.
+ * Searching the whole takes a fraction of the time of searching each of its texts.
  */
 let isClean: (provider: DefaultSecurityProvider, json: string, target: TextTarget) => boolean
 
@@ -62,7 +62,7 @@ export class DefaultSecurityProvider implements SecurityProvider {
   readonly #kinds: Readonly<Record<TextTarget, readonly RedactionKind[]>>
   readonly #tokens: readonly CompiledToken[]
   readonly #secrets = new Set<string>()
-  /** Whether JSON writes one of the secrets in another way. */
+  /** Whether one of the secrets is escaped in JSON. */
   #isEscaped = false
   #finder: WordFinder | undefined
 
@@ -91,7 +91,7 @@ export class DefaultSecurityProvider implements SecurityProvider {
     return true
   }
 
-  /** Built with its first use after a secret was added: many can be added one after the other. */
+  /** Built at the first use after a secret was added: many can be added one after the other. */
   #words(): WordFinder | undefined {
     if (this.#secrets.size > 0) this.#finder ??= createWordFinder(this.#secrets)
     return this.#finder
@@ -159,7 +159,7 @@ function unknownKind(kind: string, all: readonly string[]): string {
 
 type CompiledToken = { readonly pattern: RegExp; readonly mark: string }
 
-/** A prefix and one class of characters: no text can make that slow. */
+/** Compiles a token to a prefix and one class of characters, which no text can make slow. */
 function compileToken({ name, prefix, minLength = 16 }: TokenShape): CompiledToken {
   if (!/^[A-Z0-9_]{1,32}$/.test(name))
     throw new SecurityOptionsError(`The name of a token is "${name}": use up to 32 of A-Z, 0-9 and "_"`)

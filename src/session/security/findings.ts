@@ -1,6 +1,9 @@
 import type { SecurityFinding } from './provider.js'
 
-/** How a text from outside pretends to be another speaker. Few and plain: hints for users that stop nothing. */
+/**
+ * Patterns of text from outside that impersonates another speaker. Few and simple: they are hints for users and block
+ * nothing.
+ */
 const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   {
     kind: 'ignore_instructions',
@@ -24,7 +27,7 @@ const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   },
   {
     kind: 'hidden_text',
-    // Tag characters, bidirectional overrides, and runs of characters without width.
+    // Tag characters, bidirectional overrides, and sequences of zero-width characters.
     pattern: /[\u{E0000}-\u{E007F}]{1,64}|[\u202A-\u202E\u2066-\u2069]|[\u200B\u2060\u2062-\u2064]{2,64}/gu,
   },
   {
@@ -35,7 +38,7 @@ const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
 
 const maxFindings = 20
 
-/** What is suspicious about a text, in the order of the text. */
+/** Returns the suspicious parts of a text, in order. */
 export function findInjections(text: string): SecurityFinding[] {
   const found: SecurityFinding[] = []
   for (const { kind, pattern } of signs) {
@@ -51,7 +54,7 @@ export function findInjections(text: string): SecurityFinding[] {
 
 const maxExcerptLength = 80
 
-/** What is invisible, or steers a terminal, is shown by its number. */
+/** Shows invisible characters and control characters of terminals by their code points. */
 function visible(text: string): string {
   return text
     .slice(0, maxExcerptLength)

@@ -1,4 +1,4 @@
-/** What a session asks about texts: which parts must not leave it, and which try to give orders. */
+/** Redaction of texts of a session, and detection of texts that look like instructions. */
 
 export { redactValue } from '../../feature/redact-value.js'
 export {

@@ -2,15 +2,15 @@ import type { TextStream } from './provider.js'
 import { addSpan, type Span, type WordFinder } from './word-finder.js'
 
 /**
- * Takes words out of a text that comes in pieces. Only what may still become a word is delayed, which is never more
- * than the longest word; everything else is passed on at once.
+ * Redacts words in a text that arrives in pieces. Only the possible beginning of a word is delayed, which is never
+ * longer than the longest word; everything else is passed on immediately.
  */
 export function createRedactingStream(finder: WordFinder, mark: string): TextStream {
   const walk = finder.walk()
-  /** What is not passed on yet, and where it begins in the whole text. */
+  /** The text that is not passed on yet, and its position in the whole text. */
   let held = ''
   let heldAt = 0
-  /** What words cover of the text that is not passed on yet; the first may have begun before it. */
+  /** The spans of words in the text that is not passed on yet; the first may have begun before it. */
   let spans: Span[] = []
 
   const take = (piece: string): void => {
@@ -23,7 +23,9 @@ export function createRedactingStream(finder: WordFinder, mark: string): TextStr
     held += piece
   }
 
-  /** Passes on everything before a position. A word that begins there goes as its mark, and its rest is dropped. */
+  /**
+   * Passes on everything before a position. A word that begins there is replaced by the mark, and its rest is dropped.
+   */
   const pass = (until: number): string => {
     let result = ''
     const open: Span[] = []
@@ -34,7 +36,7 @@ export function createRedactingStream(finder: WordFinder, mark: string): TextStr
         open.push(span)
         continue
       }
-      // One that began before was marked then.
+      // A word that began earlier already has its mark.
       if (span.start >= heldAt) result += text(at, span.start) + mark
       at = Math.min(span.end, until)
       if (span.end > until) open.push(span)

@@ -1,9 +1,12 @@
-/** Shorter values are words: taking them out would take texts apart and protect nothing. */
+/**
+ * The minimum length of a secret. Shorter values are ordinary words: redacting them would damage texts and protect
+ * nothing.
+ */
 export const minSecretLength = 8
 
 /**
- * The forms in which a secret shows up: as it is, escaped for JSON or a URL, in hexadecimal, and in base64 of any text
- * that it is a part of, such as the header that carries name and password.
+ * Returns the forms in which a secret can appear: unchanged, escaped for JSON or a URL, in hexadecimal, and in base64
+ * of any text that contains it, such as an authorization header with name and password.
  */
 export function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8')
@@ -24,7 +27,7 @@ export function formsOf(secret: string): string[] {
   return [...new Set(forms)].filter((form) => form.length >= minSecretLength)
 }
 
-/** What base64 has of these bytes wherever they begin: without characters that hold bits of their neighbours. */
+/** Returns the base64 characters of these bytes at an offset, without characters that also encode neighbouring bits. */
 function insideBase64(bytes: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')

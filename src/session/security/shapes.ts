@@ -1,4 +1,4 @@
-/** What a text can be searched for by its form alone. */
+/** The kinds of secrets that can be found in a text by their form alone. */
 export const secretKinds = [
   'API_KEY',
   'AWS_KEY',
@@ -17,16 +17,16 @@ export function isRedactionKind(kind: unknown): kind is RedactionKind {
   return typeof kind === 'string' && Object.hasOwn(shapes, kind)
 }
 
-/** The text with everything of these kinds replaced by its mark. */
+/** Returns the text with everything of these kinds replaced by a mark. */
 export function redactShapes(text: string, kinds: readonly RedactionKind[]): string {
-  // Most texts of a record are names and ids, and few of the others contain a hint: one look instead of one per kind.
+  // Most texts of a record are names and ids, and few of the others contain a hint: one search instead of one per kind.
   if (kinds.length === 0 || text.length < minShapeLength || hintsOf(kinds)?.test(text) === false) return text
   return kinds.reduce((current, kind) => redactShape(current, kind, shapes[kind]), text)
 }
 
 /**
- * Whether no text inside a JSON text holds anything of these kinds. Hints have no character that JSON escapes, so each
- * is in the JSON text too. False: one of the texts may.
+ * Whether no text inside a JSON text contains anything of these kinds. Hints have no character that JSON escapes, so
+ * each is in the JSON text too. False: one of the texts may contain something.
  */
 export function isCleanJson(json: string, kinds: readonly RedactionKind[]): boolean {
   return kinds.length === 0 || hintsOf(kinds)?.test(json) === false
@@ -37,21 +37,21 @@ export function markFor(kind: string): string {
 }
 
 /**
- * Every expression takes time linear in the text: each begins where the character before cannot belong to it, so that
- * no stretch is tried from each of its characters, and repeats only single characters. `hints` are what a text of this
- * kind must contain.
+ * A form of secrets. Every expression takes time linear in the length of the text: each starts only after a character
+ * that cannot belong to it, so that a sequence is not tried from each of its characters, and repeats only single
+ * characters. `hints` are strings of which a match contains at least one.
  */
 type Shape = {
   readonly hints?: readonly string[]
   readonly pattern: RegExp
-  /** Confirms a match. A group in the pattern is text before it that stays. */
+  /** Confirms a match. A group in the pattern is text before the match that is not redacted. */
   readonly check?: (found: string) => boolean
 }
 
-/** The shortest text that contains one of the shapes: an address, `a@b.co`. */
+/** The length of the shortest text that can match a form: an email address such as `a@b.co`. */
 const minShapeLength = 6
 
-/** An expression that finds a hint of any of these kinds; undefined when one of them has none. */
+/** Returns an expression that finds a hint of any of these kinds; undefined when one of them has no hints. */
 function hintsOf(kinds: readonly RedactionKind[]): RegExp | undefined {
   const known = hintsOfKinds.get(kinds)
   if (known !== undefined) return known.pattern
@@ -119,7 +119,7 @@ const shapes: Readonly<Record<RedactionKind, Shape>> = {
       ...['dop_v1_', 'shpat_', 'shpca_', 'shppa_', 'shpss_', 'SG.', 'AGE-SECRET-KEY-1'],
     ],
     pattern: new RegExp(`(?<![A-Za-z0-9_-])(?:${apiKeys.join('|')})`, 'g'),
-    // Names of things are made of words: a key is not.
+    // Identifiers consist of words; a key has digits.
     check: (found) => (found.match(/\d/g) ?? []).length >= 2,
   },
   AUTH_HEADER: {
@@ -158,13 +158,13 @@ function redactShape(text: string, kind: RedactionKind, { hints, pattern, check 
 
 const keyEnd = /-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----/g
 const maxKeyLength = 16 * 1024
-/** What can stand between the first and the last line, also in the source of a program. */
+/** The characters that are possible between the first and the last line, also in the source code of a program. */
 const keyText = /^[A-Za-z0-9+/=\s\\:,.;()"'`-]*$/
-/** One line of a key: a header, or base64 with the line end before it, as such or written out. */
+/** One line of a key: a header, or base64 with the line break before it, literal or escaped. */
 const keyLine =
   /(?:\\[nr]|[\s"'`+,]){0,8}(?:[A-Za-z-]{1,30}: [^\n]{0,200}\n|[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/=]{1,15}$)/y
 
-/** From its first line to its last. One whose end was cut off goes as far as it can be a key. */
+/** Redacts from the first line of a key to the last. A key without an end is redacted as far as it can be a key. */
 function redactPrivateKeys(text: string, begin: RegExp): string {
   const ends = [...text.matchAll(keyEnd)].map((end) => ({ at: end.index, after: end.index + end[0].length }))
   let result = ''
@@ -188,7 +188,7 @@ function afterLines(text: string, from: number): number {
   return from
 }
 
-/** By the check digit that every card number has. */
+/** Verifies the check digit that every card number has. */
 function isCardNumber(found: string): boolean {
   const digits = found.replace(/[ -]/g, '')
   let sum = 0

@@ -1,36 +1,36 @@
-/** Finds any of many words in a text in one pass, whatever the text is; it may come in pieces. */
+/** Finds any of many words in a text in one pass, for any text; it can arrive in pieces. */
 export interface WordFinder {
-  /** The parts of a text that words cover, in order; those that overlap are one. */
+  /** Returns the parts of a text that words cover, in order; overlapping parts are merged. */
   cover(text: string): Span[]
   walk(): WordWalk
 }
 
 export type Span = { readonly start: number; readonly end: number }
 
-/** A walk along a text, piece by piece. Positions count from its beginning. */
+/** A search through a text, piece by piece. Positions count from its beginning. */
 export type WordWalk = {
-  /** Takes one more character code; the length of the longest word that ends with it, or 0. */
+  /** Processes one more character code; returns the length of the longest word that ends with it, or 0. */
   step(code: number): number
-  /** How many of the last characters may still turn out to be the beginning of a word. */
+  /** Returns how many of the last characters may be the beginning of a word. */
   pending(): number
 }
 
 type State = {
   readonly next: Map<number, State>
   readonly depth: number
-  /** Where the walk continues when no word continues here: at the longest beginning of a word that ends here. */
+  /** The state for the longest proper beginning of a word that ends here, used when no word continues. */
   back: State | undefined
   /** The longest word that ends here. */
   longest: number
 }
 
-/** The automaton of Aho and Corasick. Each character is looked at less than twice on average. */
+/** Creates an Aho-Corasick automaton. Each character is processed less than twice on average. */
 export function createWordFinder(given: Iterable<string>): WordFinder {
   const words = [...given]
   const root = buildStates(words)
   // Most texts of an event or a record are names and ids, and shorter than any secret.
   const shortest = Math.min(...words.map(({ length }) => length))
-  // The system's search for one word is so much faster than the automaton that a few of them are, too.
+  // The built-in search for one word is so much faster than the automaton that even a few of them are faster.
   const isAnyIn = (text: string): boolean =>
     text.length >= shortest && (words.length > maxSearched || words.some((word) => text.includes(word)))
   const walk = (): WordWalk => {
