@@ -1,7 +1,7 @@
 /** A token in place of a key, or a function that returns the current one. */
 export type AccessToken = string | (() => string | Promise<string>)
 
-/** Returns the header of a token. The token is added to what must never be shown. */
+/** Returns the header with a token. The token is added to `secrets`, which must never be shown. */
 export async function bearerOf(
   token: AccessToken | undefined,
   secrets: string[],
@@ -10,8 +10,8 @@ export async function bearerOf(
   const text = (typeof token === 'function' ? await token() : token).trim()
   if (!secrets.includes(text)) {
     secrets.push(text)
-    // Tokens expire: a process that runs for weeks must not collect them. Keys, which are first in the list, and the
-    // latest tokens stay.
+    // Tokens expire, and a process that runs for weeks must not accumulate them. The keys, which are first in the list,
+    // and the latest tokens are retained.
     if (secrets.length > maxSecrets) secrets.splice(-(latestTokens + 1), 1)
   }
   return { authorization: `Bearer ${text}` }

@@ -24,7 +24,7 @@ export type OpenToolCall = {
   append(text: string): void
   /** Sets the whole arguments, for providers that repeat them at the end or send them at once. */
   settle(text: string): void
-  /** Adds what a provider needs back with the call: its own second id, a signature. */
+  /** Adds data that the provider expects to get back with the call: its own second id, a signature. */
   mark(marks: { readonly callId?: string; readonly signature?: string }): void
 }
 
@@ -38,7 +38,7 @@ export type AnswerEnd = {
 
 /**
  * Collects the pieces of one attempt into an answer, and emits each piece as an event. Empty pieces are ignored: they
- * cause no event and do not reset the idle timeout.
+ * emit no event and do not reset the idle timeout.
  */
 export class AnswerBuilder {
   readonly #request: CompletionRequest
@@ -64,7 +64,7 @@ export class AnswerBuilder {
     this.#limits = { ...defaultAnswerLimits, ...call.limits }
   }
 
-  /** Counts the size of the answer. Throws when it exceeds the limit. */
+  /** Adds to the size of the answer. Throws when it exceeds the limit. */
   spend(chars: number): void {
     this.#chars += chars
     if (this.#chars > this.#limits.maxAnswerChars)
@@ -74,7 +74,7 @@ export class AnswerBuilder {
       )
   }
 
-  /** Counts a call before it is stored. */
+  /** Counts a call before it is stored. Throws when there are too many. */
   spendCall(): void {
     this.#calls++
     const { maxCallsPerAnswer } = this.#limits
@@ -86,7 +86,7 @@ export class AnswerBuilder {
     return answerTooLarge(this.#name, what, option, this.emitted)
   }
 
-  /** The number of pieces received. Grows with every piece. */
+  /** The number of pieces received so far. */
   get pieces(): number {
     return this.#events
   }
@@ -107,7 +107,7 @@ export class AnswerBuilder {
     this.#on({ type: 'text', text })
   }
 
-  /** Adds reasoning. A new `id` starts a new block. A signature can come with the text or alone. */
+  /** Adds reasoning. A new `id` starts a new block. A signature can arrive with the text or alone. */
   reasoning(text: string, marks: { readonly id?: string; readonly signature?: string } = noMarks): void {
     const { id, signature } = marks
     if (text === '' && signature === undefined) return
@@ -119,7 +119,7 @@ export class AnswerBuilder {
     if (text !== '') this.#on({ type: 'reasoning', text })
   }
 
-  /** Adds reasoning that is not shown: it goes back to the provider with the history. */
+  /** Adds reasoning that is not shown, but returned to the provider with the history. */
   hiddenReasoning(
     type: 'encrypted' | 'redacted',
     data: string,
@@ -147,8 +147,8 @@ export class AnswerBuilder {
   }
 
   /**
-   * Replaces blocks that came in pieces by whole blocks, which may contain more: by id, or else in order. Blocks
-   * without pieces come first.
+   * Replaces blocks that arrived in pieces by whole blocks, which may contain more. They are matched by id, or else by
+   * order. Blocks without pieces come first.
    */
   settleReasoning(parts: readonly ReasoningContent[]): void {
     if (!parts.some(({ content, signature }) => content !== undefined || signature !== undefined)) return
@@ -232,7 +232,7 @@ export class AnswerBuilder {
 
   /** Returns the answer. */
   finish({ finish, usage, response, raw }: AnswerEnd): ModelAnswer {
-    // Not by `map`: once V8 has compiled it, its list has another hidden class, and every function that reads an
+    // Not with `map`: once V8 has optimized it, its array has another hidden class, and every function that reads an
     // answer is compiled again.
     const content: AssistantContent[] = []
     const toolCalls: ModelToolCall[] = []
@@ -253,14 +253,17 @@ export class AnswerBuilder {
   }
 
   #add<Added extends Part>(part: Added): Added {
-    // A part has a cost of its own: an answer of a million short parts is as large as one long text.
+    // Each part has a fixed cost, so that an answer of a million short parts counts as much as one long text.
     this.spend(charsPerPart)
     this.#parts.push(part)
     this.#last = part
     return part
   }
 
-  /** Flattens a text from time to time: one that grew by many pieces is a tree of strings, which takes more memory. */
+  /**
+   * Appends to a text and flattens it from time to time: a text that grew by many pieces is a tree of strings, which
+   * takes more memory.
+   */
   #joined(text: string, piece: string): string {
     const joined = text + piece
     if (this.#events % piecesPerText === 0) joined.charCodeAt(joined.length - 1)
@@ -282,7 +285,7 @@ export class AnswerBuilder {
   }
 }
 
-/** Returns arguments for the history: the object, or the raw text if it is not an object. */
+/** Returns arguments for the history: the object, or the original text if it is not an object. */
 function argumentsOf(input: string): JsonObject | string {
   try {
     const value = parseJsonText(input)
@@ -295,7 +298,7 @@ function argumentsOf(input: string): JsonObject | string {
 
 const noMarks = {}
 const charsPerPart = 200
-/** The cost of one piece, which is an event for every reader. */
+/** The cost of one piece in characters, because each piece is an event for every reader. */
 const charsPerPiece = 8
 const piecesPerText = 4096
 
@@ -324,8 +327,8 @@ function toolCallOf({ id, name, input, marks: { callId } }: CallPart): ModelTool
 }
 
 /**
- * Corrects the finish reason by the tool calls: some providers end with `stop` although they call a tool, or the
- * other way round.
+ * Corrects the finish reason by the tool calls: some providers end with `stop` although they call a tool, or vice
+ * versa.
  */
 export function agreedFinish(finish: FinishReason, callsTools: boolean): FinishReason {
   if (callsTools) return finish === 'stop' || finish === 'other' ? 'tool_calls' : finish

@@ -25,7 +25,10 @@ export const maxRefusalBytes = 64 * 1024
 /** The default time limit of one attempt. */
 export const defaultAttemptTimeoutMs = 1_800_000
 
-/** Creates the error for an answer beyond a limit. It is not retryable, because a retry would return the same. */
+/**
+ * Creates the error for an answer that exceeds a limit. It is not retryable, because a retry would have the same
+ * result.
+ */
 export function answerTooLarge(
   name: string,
   what: string,

@@ -4,8 +4,8 @@ import type { Message } from '../tool/completion.js'
 const promised = new WeakSet<readonly Message[]>()
 
 /**
- * Marks a list as append-only: its owner only adds messages at the end and never changes one. Results for its
- * beginning are then reused for every request, and a round costs the same for any length of the history.
+ * Marks a list as append-only: its owner only adds messages at the end and never changes one. Results for its beginning
+ * are then reused for every request, so the cost of a round does not depend on the length of the history.
  */
 export function appendOnly(list: Message[]): Message[] {
   promised.add(list)
@@ -13,21 +13,24 @@ export function appendOnly(list: Message[]): Message[] {
 }
 
 /**
- * Drops what was found out about a history and its messages. What needs it again finds it out again, at the cost of
- * reading all of it once.
+ * Drops the cached results about a history and its messages. They are computed again when needed, at the cost of
+ * reading the whole history once.
  */
 export function forgetHistory(history: readonly Message[]): void {
   for (const forget of forgetting) forget(history)
 }
 
-/** Adds a cache about histories to those that `forgetHistory` empties. */
+/** Registers a cache of results about histories, which `forgetHistory` empties. */
 export function whenForgotten(forget: (history: readonly Message[]) => void): void {
   forgetting.push(forget)
 }
 
 const forgetting: ((history: readonly Message[]) => void)[] = []
 
-/** Creates a walk over histories, message by message. On an append-only list it continues where the last one ended. */
+/**
+ * Creates a function that visits the messages of a history. On an append-only list it continues where the last visit
+ * ended.
+ */
 export function walkHistory<State>(
   begin: () => State,
   take: (state: State, message: Message) => void,

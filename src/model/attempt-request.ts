@@ -13,7 +13,7 @@ export type AttemptParts = {
   /** Shared by all requests to the model. */
   readonly pacer: Pacer
   readonly retry?: RetryTiming | undefined
-  /** Returns the error for one that the provider's own code threw. */
+  /** Converts an error that the provider's own code threw. */
   readonly toError?: ((error: unknown, emitted: boolean) => unknown) | undefined
 }
 
@@ -25,8 +25,8 @@ export type Attempt = {
 }
 
 /**
- * Makes one attempt at a request: waits for the rate limit, ends the attempt at its time limits, and reports to the
- * pacer what it used and whether the provider refused it. `send` sends the request and reads the answer.
+ * Makes one attempt at a request: waits for the rate limit, enforces the time limits, and reports to the pacer what the
+ * attempt used and whether the provider rejected it. `send` sends the request and reads the answer.
  */
 export async function attemptRequest(
   { place, pacer, retry, toError }: AttemptParts,
@@ -44,7 +44,7 @@ export async function attemptRequest(
     used = answer.usage.totalTokens
     return answer
   } catch (error) {
-    // An abort breaks the request in many ways; the signal's reason is the cause.
+    // An abort can cause many kinds of errors, so the signal's reason is thrown instead.
     call.signal.throwIfAborted()
     const { emitted } = builder
     const failure = watchError(place, watch.ended, call, emitted) ?? toError?.(error, emitted) ?? error

@@ -3,21 +3,26 @@ import { unlessAborted } from '../tool/unless-aborted.js'
 import { defaultAttemptTimeoutMs } from './answer-limits.js'
 import type { ModelCall } from './model.js'
 
-/** Why an attempt was ended by its watch. `complete`: the answer was complete, the connection was left open. */
+/**
+ * Why an attempt was ended by its watch. `complete`: the answer was complete, but the server left the connection open.
+ */
 export type WatchEnd = 'stalled' | 'timeout' | 'complete'
 
-/** Ends one attempt when the caller aborts it, the model is silent for too long, or it takes too long in total. */
+/**
+ * Ends one attempt when the caller aborts it, when the model is silent for too long, or when it takes too long in
+ * total.
+ */
 export type AttemptWatch = {
   /** The signal of the request. */
   readonly signal: AbortSignal
   readonly ended: WatchEnd | undefined
-  /** Reports that the model sent something. */
+  /** Records that the model sent something. */
   alive(): void
-  /** Waits for the reader; that time does not count as the model's silence. Rejects when the attempt ends. */
+  /** Waits for the reader. That time does not count as silence of the model. Rejects when the attempt ends. */
   pause(until: Promise<void>): Promise<void>
-  /** Reports that the answer is complete: the server has this time to close the connection. */
+  /** Records that the answer is complete: the server has this time to close the connection. */
   closing(ms: number): void
-  /** Ends everything that is still open. */
+  /** Ends the attempt and everything that is still open. */
   stop(): void
 }
 

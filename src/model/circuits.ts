@@ -66,7 +66,7 @@ class Circuit {
   #failed(error: unknown, threshold: number, now: number, probe: boolean): number | undefined {
     if (probe) this.#probing = false
     const kind = kindOf(error)
-    // A provider that rejects a request is available.
+    // A provider that rejects a request is reachable.
     if (kind === 'refused') this.#close()
     if (kind !== 'failed') return undefined
     this.#failures++
@@ -90,7 +90,10 @@ class Circuit {
   }
 }
 
-/** `neither`: the request was cancelled, or failed for a reason that is unrelated to the model. */
+/**
+ * Classifies an error for the circuit. `neither`: the request was cancelled, or failed for a reason that is unrelated
+ * to the model.
+ */
 function kindOf(error: unknown): 'failed' | 'refused' | 'neither' {
   if (!(error instanceof ModelError)) return 'neither'
   if (failures.has(error.code)) return 'failed'

@@ -6,7 +6,7 @@ import { ModelError } from './errors.js'
 import type { Model } from './model.js'
 import { kindOf, takesMedia } from './takes-media.js'
 
-/** Thrown when a request needs something that the model does not declare. Nothing was sent. */
+/** Thrown when a request needs a capability that the model does not declare. Nothing is sent. */
 export class CompletionCapabilityError extends ModelError {
   constructor(message: string) {
     super('model_request_refused', message)
@@ -15,7 +15,7 @@ export class CompletionCapabilityError extends ModelError {
 
 markErrorClass(CompletionCapabilityError, 'CompletionCapabilityError')
 
-/** Throws a {@link CompletionCapabilityError} when the request needs what the model does not declare. */
+/** Throws a {@link CompletionCapabilityError} when the request needs a capability that the model does not declare. */
 export function assertCompletionRequestSupported(
   model: Pick<CompletionModel, 'provider' | 'defaultModel'> & {
     readonly capabilities?: CompletionModelCapabilities
@@ -42,8 +42,8 @@ export function assertCompletionRequestSupported(
 }
 
 /**
- * Throws a {@link CompletionCapabilityError} when the request has images or documents that the model does not
- * support, by its facts.
+ * Throws a {@link CompletionCapabilityError} when the request has images or documents that the model does not support
+ * according to its facts.
  */
 export function assertMediaSupported({ provider, id, facts }: Model, request: CompletionRequest): void {
   const capabilities = { ...everything, imageInput: facts.images, documentInput: facts.documents }
@@ -51,8 +51,9 @@ export function assertMediaSupported({ provider, id, facts }: Model, request: Co
 }
 
 /**
- * Throws a {@link CompletionCapabilityError} when a message has an attachment that the model does not take. In the
- * history of a conversation such attachments are replaced by a note; one that a user sends now would be lost unseen.
+ * Throws a {@link CompletionCapabilityError} when a message has an attachment that the model does not accept. In the
+ * history of a conversation such attachments are replaced by a note, but an attachment that a user sends now would be
+ * lost without notice.
  */
 export function assertAttachmentsSupported(model: Model, content: readonly UserContent[]): void {
   const refused = content.find((part) => !takesMedia(model.facts, part))

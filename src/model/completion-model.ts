@@ -43,12 +43,12 @@ export interface StreamingCompletionModel<Raw = unknown, ModelName extends strin
 }
 
 /**
- * An event of a streaming completion model. Only `tool_call` counts; the deltas before it are a preview. `final` is
- * optional.
+ * An event of a streaming completion model. Only `tool_call` is used for the call; the deltas before it are a preview.
+ * `final` is optional.
  */
 export type CompletionStreamEvent<Raw = unknown> =
   | { type: 'text_delta'; delta: string }
-  /** `encrypted` and `redacted` pieces go back to the provider with the history, and are not shown. */
+  /** `encrypted` and `redacted` pieces are returned to the provider with the history, and are not shown. */
   | {
       type: 'reasoning_delta'
       delta: string
@@ -182,7 +182,7 @@ async function readStream(
       if (full !== undefined) await watch.pause(full)
     }
   } finally {
-    // Not awaited: a generator that hangs would never settle.
+    // Not awaited: the promise of a generator that hangs would never settle.
     if (!finished) iterator.return?.().catch(() => undefined)
   }
 }

@@ -13,7 +13,7 @@ import type { CompletionStreamEvent } from './completion-model.js'
 /** Adds the output of a completion model, streamed or whole, to an answer. */
 export class CompletionReader {
   readonly #answer: AnswerBuilder
-  /** An id can occur twice: not every model makes them unique. */
+  /** The started calls. An id can occur twice, because not every model makes ids unique. */
   readonly #calls: KnownCall[] = []
   /** Arguments of calls whose name is not known yet, by the provider's id. */
   readonly #unnamed = new Map<string, string>()
@@ -57,7 +57,7 @@ export class CompletionReader {
     }
   }
 
-  /** Adds the whole answer, without what was already streamed. */
+  /** Adds the whole answer, except what was already streamed. */
   response({ choice, usage, messageId, rawResponse }: CompletionResponse): void {
     this.#usage = usage
     this.#id = messageId ?? this.#id
@@ -79,7 +79,7 @@ export class CompletionReader {
 
   end(): AnswerEnd {
     return {
-      // The protocol has no finish reason; tool calls are recognised by their presence.
+      // The protocol has no finish reason; it is corrected if there are tool calls.
       finish: 'stop',
       usage: this.#usage && { ...this.#usage },
       raw: this.#raw?.value,
@@ -145,14 +145,14 @@ type KnownCall = {
 
 type CallIds = { readonly id: string; readonly callId?: string }
 
-/** Finds a call. The same call can come again with another id; its second id then identifies it. */
+/** Finds a call. The same call can be sent again with another id; its second id then identifies it. */
 function findCall(calls: readonly KnownCall[], { id, callId }: CallIds): KnownCall | undefined {
   const same = calls.find((one) => one.id === id)
   if (same !== undefined || !callId) return same
   return calls.find((one) => one.callId === callId)
 }
 
-/** Completes a call that was only streamed. Its arguments stay as they were written, unless they are incomplete. */
+/** Completes a call that was only streamed. Its streamed arguments are used, unless they are incomplete. */
 function complete(known: KnownCall, part: ToolCallContent): void {
   if (!isJson(known.call.input)) known.call.settle(argumentsOf(part))
   known.isWhole = true
@@ -172,7 +172,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A later piece can omit, or leave empty, what an earlier one contained. */
+/** Sets ids and signature. A later piece can omit, or leave empty, a value that an earlier one had. */
 function mark(known: KnownCall, given: { readonly callId?: string; readonly signature?: string }): void {
   const callId = given.callId || undefined
   const signature = given.signature || undefined

@@ -4,12 +4,13 @@ import type { ModelFacts, ReasoningLevel } from './model.js'
 /** How much a model should reason: a level, or not at all. */
 export type ReasoningEffort = ReasoningLevel | 'none'
 
-/** All levels, from little to much. */
+/** All levels, in ascending order. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /**
- * Returns the level that a request asks for, as the model has it: the next lower one where the model does not have it,
- * else its lowest. A budget of tokens is a level too. Undefined: the request asks for none, or the model cannot reason.
+ * Returns the level that a request asks for, limited to those of the model: the next lower one if the model does not
+ * have it, otherwise its lowest. A token budget is converted to a level. Undefined: the request asks for none, or the
+ * model cannot reason.
  */
 export function effortFor(
   { additionalParams }: Pick<CompletionRequest, 'additionalParams'>,
@@ -27,7 +28,7 @@ export function effortFor(
   return reasoningLevels.findLast((level) => reasoningEfforts.indexOf(level) <= rank) ?? reasoningLevels[0]
 }
 
-/** Returns how many tokens a level is, for models that are given a number. */
+/** Returns the token budget of a level, for models that accept a number. */
 export function budgetOfEffort(effort: ReasoningEffort): number {
   return budgets[effort]
 }
@@ -42,7 +43,10 @@ const budgets: Readonly<Record<ReasoningEffort, number>> = {
   max: 63_999,
 }
 
-/** Providers with levels do not accept tokens; the limits match common budgets of other providers. */
+/**
+ * Converts a budget to a level, for providers that do not accept tokens. The thresholds match common budgets of other
+ * providers.
+ */
 function effortOfBudget(budget: number): ReasoningEffort {
   if (budget <= 0) return 'none'
   if (budget < 1_024) return 'minimal'

@@ -29,7 +29,10 @@ export function definitionTokens(definition: ToolDefinition): number {
   return Math.ceil(toolCharacters(definition) / charactersPerToken)
 }
 
-/** Returns the factor for estimates, learned from one request. It is bounded: a provider's count may be wrong. */
+/**
+ * Returns the correction factor for estimates, computed from one request. It is bounded, because a provider's count may
+ * be wrong.
+ */
 export function correctionOf(estimated: number, counted: number): number {
   if (estimated <= 0 || counted <= 0) return 1
   return Math.min(4, Math.max(0.25, counted / estimated))
@@ -43,13 +46,13 @@ export function estimateUsage(request: CompletionRequest, answer: readonly Assis
 }
 
 const charactersPerToken = 4
-/** An image costs by its pixels, not by its bytes: about 1,500 tokens. */
+/** The size of an image in characters, about 1,500 tokens: images are charged by their pixels, not by their bytes. */
 const imageCharacters = 6_000
-/** Role, separators and ids around a message. */
+/** The size of role, separators and ids around a message, in characters. */
 const messageOverhead = 16
 
-// Calls and definitions do not change, and must be serialized to be counted, so their sizes are cached. The length of
-// a text is known: caching it for a long history would cost more than counting again.
+// Calls and definitions do not change, and must be serialized to determine their size, so their sizes are cached. The
+// length of a string needs no computation: caching it for a long history would cost more than counting again.
 const counted = new WeakMap<object, number>()
 
 const historyCharacters = walkHistory(

@@ -1,6 +1,6 @@
 import type { FinishReason } from './model.js'
 
-/** Returns why an answer ended, from the word of a provider. */
+/** Returns the finish reason for a provider's own word. */
 export function finishReasonOf(word: string): FinishReason {
   return words.find(([, own]) => own.includes(word))?.[0] ?? 'other'
 }

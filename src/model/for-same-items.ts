@@ -1,4 +1,4 @@
-/** Creates a function of a list that remembers its last result, and returns it again for a list of the same items. */
+/** Creates a function of a list that caches its last result, and returns it again for a list with the same items. */
 export function forSameItems<Item, Result>(
   make: (items: readonly Item[]) => Result,
 ): (items: readonly Item[]) => Result {

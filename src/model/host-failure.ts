@@ -3,9 +3,9 @@ import { ModelError } from './errors.js'
 import { type ModelPlace, nameOf, refusalError } from './provider-error.js'
 
 /**
- * Converts what a host's own model threw to a {@link ModelError} with the original in `cause`: an error with a status
- * is a rejection, a broken connection can be retried, and everything else is a failure of that model. A `ModelError`
- * is returned unchanged.
+ * Converts an error of a host's own model to a {@link ModelError} with the original in `cause`: an error with a status
+ * is a rejection, a broken connection can be retried, and everything else is a failure of that model. A `ModelError` is
+ * returned unchanged.
  */
 export function hostFailure(place: ModelPlace, error: unknown, emitted: boolean): Error {
   if (error instanceof CapstanError) return error
@@ -55,7 +55,10 @@ const transientNames: ReadonlySet<unknown> = new Set([
   'TimeoutError',
 ])
 
-/** Codes of Node, of undici, and of gRPC by name and by number (deadline exceeded, resource exhausted, unavailable). */
+/**
+ * Error codes of Node, of undici, and of gRPC by name and by number (deadline exceeded, resource exhausted,
+ * unavailable).
+ */
 const transientCodes: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'ECONNREFUSED',

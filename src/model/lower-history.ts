@@ -9,13 +9,13 @@ import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { walkHistory, whenForgotten } from './append-only.js'
 
-/** The result of a call that never got one. */
+/** The result for a call without a recorded one. */
 const interruptedText = 'interrupted, outcome unknown'
 
 /**
  * Returns the history in the form that providers accept: every tool call has exactly one result right after its
- * message, no result is without a call, nothing is empty, and arguments are objects. Returns the same array when
- * nothing is wrong. Each message is examined once, so long histories cost little.
+ * message, every result has a call, nothing is empty, and arguments are objects. Returns the same array when nothing
+ * must be changed. Each message is examined once, so long histories cost little.
  */
 export function lowerHistory(history: readonly Message[]): readonly Message[] {
   return isLegal(history) ? history : repair(history)
@@ -26,7 +26,7 @@ function isLegal(history: readonly Message[]): boolean {
   return !flawed && answered.length === open.length
 }
 
-/** Only compares ids: what a message needs is cached. */
+/** Only compares ids; the results of examining a message are cached. */
 const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly answered: string[] }>(
   () => ({ flawed: false, open: none, answered: [] }),
   (state, message) => {
@@ -42,7 +42,7 @@ const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly 
   },
 )
 
-/** Records the results; returns false when one has no call or comes twice. */
+/** Records the results; returns false when a result has no call or occurs twice. */
 function answer(calls: readonly string[], answered: string[], results: readonly string[]): boolean {
   for (const id of results) {
     if (answered.includes(id) || !calls.includes(id)) return false
@@ -51,7 +51,7 @@ function answer(calls: readonly string[], answered: string[], results: readonly 
   return true
 }
 
-/** Repairs a history. Runs for every request once a history has a flaw, so other parts are copied unchanged. */
+/** Repairs a history. Runs for every request once a history has a flaw, so valid messages are reused unchanged. */
 function repair(history: readonly Message[]): Message[] {
   const lowered: Message[] = []
   let answeredIds: Set<string> | undefined
@@ -72,7 +72,7 @@ function repair(history: readonly Message[]): Message[] {
   return lowered
 }
 
-/** Returns the tool messages right after the calls, if they answer each of them once. */
+/** Returns the tool messages right after the calls, if they contain exactly one result for each call. */
 function completeResults(
   history: readonly Message[],
   from: number,
@@ -117,7 +117,7 @@ function answersTo(
   return results
 }
 
-// The same objects each time, so that caches by identity still work.
+// The same objects are returned each time, so that caches by identity still work.
 const answers = new WeakMap<AssistantMessage, ToolMessage>()
 const interruptions = new WeakMap<AssistantContent, ToolResultPart>()
 
@@ -140,21 +140,21 @@ function interrupted(id: string, message: AssistantMessage): ToolResultPart {
 }
 
 type Examined = {
-  /** The message itself when it has no flaw; undefined when nothing remains of it. */
+  /** The same message when it has no flaw; undefined when nothing remains of it. */
   readonly clean: Message | undefined
   readonly calls: readonly string[]
   readonly results: readonly string[]
 }
 
 const none: readonly string[] = []
-/** Placeholder for a hole in a list. */
+/** Placeholder for a missing list element. */
 const absent: Message = { role: 'system', content: '' }
 const examined = new WeakMap<Message, Examined>()
 whenForgotten((history) => {
   for (const message of history) examined.delete(message)
 })
 
-/** Caches results that took work. Plain texts are examined again, which costs less than caching. */
+/** Examines a message. Caches results that took work; plain texts are examined again, which costs less than caching. */
 function examine(message: Message): Examined {
   if (isPlain(message)) return { clean: message, calls: none, results: none }
   let facts = examined.get(message)
@@ -198,7 +198,7 @@ function cleanMessage(message: Message): Message | undefined {
   }
 }
 
-/** Reasoning alone is not a message: no provider accepts it without text or calls. */
+/** Cleans an answer. Reasoning alone is not a message: no provider accepts it without text or calls. */
 function cleanAssistant(message: AssistantMessage): AssistantMessage | undefined {
   const ids = new Set<string>()
   const content = filtered(message.content, (part) => {
@@ -224,7 +224,7 @@ function withObjectArguments(part: AssistantContent): AssistantContent {
   return { ...part, function: { name, arguments: { malformed_arguments: malformed } } }
 }
 
-/** Filters items; returns the same array when all items remain. */
+/** Filters items; returns the same array when no item is removed. */
 function filtered<Item>(items: Item[], stays: (item: Item) => boolean): Item[] {
   const left = items.filter(stays)
   return left.length === items.length ? items : left

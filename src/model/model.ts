@@ -60,14 +60,14 @@ export type ModelPrice = {
   readonly tiers?: readonly PriceTier[]
 }
 
-/** The prices of a request with more than so many input tokens. */
+/** The prices of a request with more than this many input tokens. */
 export type PriceTier = Omit<ModelPrice, 'tiers'> & { readonly aboveInputTokens: number }
 
 /** Options of one request. */
 export type ModelCall = {
   readonly signal: AbortSignal
   on(event: ModelEvent): void
-  /** Called between pieces of the response: while its promise is pending, nothing more is read. */
+  /** Called between chunks of the response. While its promise is pending, nothing more is read. */
   readonly drain?: () => Promise<void> | undefined
   readonly sessionId?: string
   /** Additional headers of HTTP requests to this URL, such as a `traceparent`. */
@@ -78,7 +78,7 @@ export type ModelCall = {
   readonly timeoutMs?: number
   readonly maxAttempts?: number | undefined
   /**
-   * Whether the caller drops what it received when a `retry` event says `restart`. Without it, a request whose answer
+   * Whether the caller discards what it received when a `retry` event has `restart`. Otherwise, a request whose answer
    * had started is not sent again.
    */
   readonly restarts?: boolean | undefined
@@ -95,7 +95,7 @@ export type ModelEvent =
   /** A tool call has started; its arguments follow in pieces. */
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_input'; readonly id: string; readonly text: string }
-  /** The request is not sent yet, because of the rate limit of the model. It waits at least so long. */
+  /** The request is not sent yet, because of the rate limit of the model. It waits at least this long. */
   | { readonly type: 'rate_limit_wait'; readonly waitMs: number }
   /** An attempt failed, and another follows after the delay. */
   | {

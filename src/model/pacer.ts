@@ -18,40 +18,40 @@ type Time = { now(): number; readonly sleep: Sleep }
 
 /** One request that was admitted. */
 export type Pace = {
-  /** The provider has answered: its headers say how much is left. */
+  /** The provider has answered; its headers state the remaining limits. */
   heard(headers: { get(name: string): string | null }): void
-  /** The provider refused the request because of its rate; it asks for this pause. */
+  /** The provider rejected the request because of its rate limit, and requests this pause. */
   limited(retryAfterMs: number | undefined): void
-  /** The request has ended, with so many tokens. */
+  /** The request has ended and used this many tokens. */
   ended(tokens: number | undefined): void
 }
 
 /**
- * Sends requests to one model no faster than it accepts them. What it accepts is configured, and what its responses say
- * is left. Requests wait in their order. One that was refused because of the rate makes all others wait too, so that
- * many sessions do not try again one by one.
+ * Limits requests to the rate that a model accepts. The limits come from the configuration and from the remaining
+ * amounts in its responses. Requests wait in order. When one is rejected because of the rate, all others wait too, so
+ * that many sessions do not retry one by one.
  */
 export class Pacer {
   readonly #limit: RateLimit
   readonly #time: Time
   /** The requests of the last minute. */
   #sent: Sent[] = []
-  /** Those without a response, oldest first. */
+  /** Requests without a response, oldest first. */
   readonly #unheard = new Set<Sent>()
   readonly #left: Record<Kind, Left | undefined> = { requests: undefined, tokens: undefined }
   #pausedUntil = 0
-  /** How many requests may be without a response while the provider has not said what it accepts. */
+  /** The maximum number of requests without a response, while the provider has not stated its limits. */
   #maxUnheard: number
-  /** The last request that was admitted before a refusal; 0: no request was refused. */
+  /** The number of the last request that was admitted before a rejection; 0 if no request was rejected. */
   #lastBeforeRefusal = 0
-  /** Calls whose last request was refused because of the rate, with `#lastBeforeRefusal` at that time. */
+  /** Calls whose last request was rejected because of the rate, with `#lastBeforeRefusal` at that time. */
   readonly #refused = new WeakMap<PacedCall, number>()
-  /** Those that wait, in their order. */
+  /** Waiting requests, in order. */
   readonly #queue = new Set<Waiting>()
   #count = 0
   /** When a request was last answered or ended. */
   #heardAt = Number.NEGATIVE_INFINITY
-  /** When the queue is looked at again without a response. */
+  /** The next check of the queue if no response arrives before. */
   #look: { readonly at: number; readonly stop: AbortController } | undefined
 
   constructor(
@@ -65,13 +65,14 @@ export class Pacer {
   }
 
   /**
-   * Waits until the request may be sent. `tokens` estimates its size, and is only called when tokens are limited. With
-   * a `sleep` of the host, the host decides how long that is.
+   * Waits until the request can be sent. `tokens` estimates its size, and is only called when tokens are limited. If
+   * the host has its own `sleep`, that function determines how long.
    */
   admit(tokens: () => number, call: PacedCall, own?: RetryTiming | undefined): Pace | Promise<Pace> {
     const isLimited = this.#limit.tokensPerMinute !== undefined || this.#left.tokens !== undefined
     const size = isLimited ? tokens() : 0
-    // One that was refused has waited by itself, unless others were refused since.
+    // A call that was rejected has already waited for the pause in its own retry delay, unless other requests were
+    // rejected since.
     const waited = this.#refused.get(call)
     this.#refused.delete(call)
     const waitMs = this.#waitMs(size, waited)
@@ -106,17 +107,20 @@ export class Pacer {
     })
   }
 
-  /** Starts what may be sent now, in order. The first that may not is looked at again with the next response. */
+  /**
+   * Sends the waiting requests that are within the limits, in order. The first one that is not is checked again with
+   * the next response.
+   */
   #serve(): void {
     for (const one of this.#queue) {
-      // The host decides how long.
+      // This request uses the host's own `sleep`.
       if (one.isAsleep) return
       const waitMs = this.#waitMs(one.size, one.waited)
       if (waitMs <= 0) {
         one.start()
         continue
       }
-      // A limit: those after it wait at least as long.
+      // A limit is reached: all later requests wait at least as long.
       if (this.#hasRoom()) for (const other of this.#queue) report(other, waitMs)
       if (one.sleep === undefined) this.#lookAgain(Math.min(waitMs, lookAgainMs))
       else {
@@ -133,7 +137,7 @@ export class Pacer {
     this.#look = undefined
   }
 
-  /** Looks at the queue after a time at the latest: a limit can end without a response. */
+  /** Checks the queue again after this time at the latest, because a limit can end without a response. */
   #lookAgain(ms: number): void {
     const at = this.#time.now() + ms
     if (this.#look !== undefined && this.#look.at <= at) return
@@ -143,7 +147,7 @@ export class Pacer {
     const end = (): void => {
       if (this.#look !== look) return
       this.#look = undefined
-      // Where responses arrive, a request that waits for others is soon sent.
+      // While responses arrive, a request that waits for others is sent soon, so its wait is not reported.
       if (this.#time.now() - this.#heardAt >= lookAgainMs)
         for (const one of this.#queue) report(one, lookAgainMs)
       this.#serve()
@@ -151,7 +155,7 @@ export class Pacer {
     this.#time.sleep(ms, look.stop.signal).then(end, () => undefined)
   }
 
-  /** A request was answered or has ended: there may be room for others. */
+  /** A request was answered or has ended, so others may be sent. */
   #wake(): void {
     this.#heardAt = this.#time.now()
     if (this.#queue.size > 0) this.#serve()
@@ -169,9 +173,9 @@ export class Pacer {
       limited: (retryAfterMs = defaultPauseMs) => {
         const until = this.#time.now() + Math.min(retryAfterMs, windowMs)
         this.#pausedUntil = Math.max(this.#pausedUntil, until)
-        // Several requests that were sent together are refused for one reason.
+        // Requests that were sent together are rejected for the same reason, so only the first rejection counts.
         if (sent.number > this.#lastBeforeRefusal) {
-          // No response has said yet how much is left.
+          // No response has stated the remaining limits yet.
           if (this.#left.requests === undefined && this.#left.tokens === undefined)
             this.#maxUnheard = Math.max(1, Math.min(requestsAfterRefusal, Math.floor(this.#maxUnheard / 2)))
           this.#lastBeforeRefusal = this.#count
@@ -192,9 +196,9 @@ export class Pacer {
   }
 
   /**
-   * Lets more requests through after a response, if as many were on their way as are allowed: until the first refusal
-   * twice as many with each round of responses, then one more. Requests one after the other say nothing about many at
-   * once, and where responses are fast the same number at a time is many in a second.
+   * Allows more requests without a response, if the current maximum was in use: until the first rejection, the maximum
+   * doubles with each round of responses; then it grows by one. Sequential requests show nothing about many at once.
+   * Fast responses are not counted, because with them the same number of concurrent requests is a much higher rate.
    */
   #widen(sent: Sent): void {
     if (this.#time.now() - sent.at < fastResponseMs) return
@@ -205,14 +209,14 @@ export class Pacer {
   #heard(sent: Sent, headers: { get(name: string): string | null }): void {
     this.#widen(sent)
     this.#unheard.delete(sent)
-    // Whether the provider has counted the requests without a response yet is not known.
+    // It is not known whether the provider has already counted the requests without a response.
     let tokens = 0
     for (const other of this.#unheard) tokens += other.tokens * estimateMargin
     const uncounted = { requests: this.#unheard.size, tokens }
     for (const kind of ['requests', 'tokens'] as const) {
       const said = readLeft(headers, kind)
       const known = this.#left[kind]
-      // A response to a request of the time before the last reset says nothing about the time after it.
+      // A response to a request from before the last reset contains no information about the time after it.
       if (said === undefined || sent.number < (known?.since ?? 0)) continue
       const amount = said.amount - uncounted[kind]
       const isOld = known !== undefined && sent.number < known.heard
@@ -228,7 +232,7 @@ export class Pacer {
     this.#wake()
   }
 
-  /** How long a request of this size has to wait now; 0 or less: not at all. */
+  /** How long a request of this size must wait now; 0 or less means not at all. */
   #waitMs(size: number, waited: number | undefined): number {
     const now = this.#time.now()
     return Math.max(
@@ -241,8 +245,8 @@ export class Pacer {
   }
 
   /**
-   * Whether another request may be on its way. One that has been without a response for long says nothing about the
-   * rate, and delays no other.
+   * Whether another request can be sent. A request that has been without a response for long contains no information
+   * about the rate, and does not delay others.
    */
   #hasRoom(): boolean {
     const max = Math.floor(this.#maxUnheard)
@@ -253,7 +257,8 @@ export class Pacer {
     const left = this.#left[kind]
     if (left === undefined) return 0
     if (now >= left.resetAt) {
-      // As much as before is left. Where that is not known, one request is sent, and its response says it.
+      // After a reset, the full amount is available. If it is not known, one request is sent, and its response states
+      // it.
       const { full = amount } = left
       const resetAt = now + (left.full === undefined ? lookAgainMs : windowMs)
       const unspent = full - this.#onTheWay(kind, now)
@@ -263,7 +268,9 @@ export class Pacer {
     return amount <= left.amount ? 0 : left.resetAt - now
   }
 
-  /** What was sent shortly ago and has no response: it can arrive after a reset, and then counts there. */
+  /**
+   * What was sent recently and has no response: it can arrive after a reset, and then counts against the new amount.
+   */
   #onTheWay(kind: Kind, now: number): number {
     let amount = 0
     for (const { at, tokens } of this.#unheard)
@@ -292,13 +299,13 @@ export class Pacer {
   }
 }
 
-/** Makes other requests wait when this error says that the model is asked too often. */
+/** Makes other requests wait if this error is a rejection because of the rate limit. */
 export function noteLimit(pace: Pace, error: unknown): void {
   if (error instanceof ModelError && error.code === 'model_rate_limited' && error.retryable)
     pace.limited(error.retryAfterMs)
 }
 
-/** Reports once that a request waits. */
+/** Reports once per request that it waits. */
 function report(one: Waiting, waitMs: number): void {
   if (one.isReported) return
   one.isReported = true
@@ -310,9 +317,9 @@ type Kind = 'requests' | 'tokens'
 type Waiting = {
   readonly size: number
   readonly call: PacedCall
-  /** The refusal that it has waited for by itself. */
+  /** The rejection whose pause this call has already waited for. */
   readonly waited: number | undefined
-  /** The host's own way to wait. */
+  /** The host's own function for waiting. */
   readonly sleep: Sleep | undefined
   isAsleep?: boolean
   isReported?: boolean
@@ -320,26 +327,26 @@ type Waiting = {
   readonly fail: (error: unknown) => void
 }
 type Sent = { readonly number: number; readonly at: number; tokens: number }
-/** What is left until a time. */
+/** The remaining amount until a reset. */
 type Left = {
   amount: number
   readonly resetAt: number
-  /** The remaining amount after a reset, if the provider states it. */
+  /** The amount after a reset, if the provider states it. */
   readonly full: number | undefined
-  /** The first request after the last reset. */
+  /** The number of the first request after the last reset. */
   readonly since: number
-  /** The newest request whose response is known. */
+  /** The number of the newest request that has a response. */
   readonly heard: number
 }
 
 const windowMs = 60_000
 const lookAgainMs = 1_000
 const maxOnTheWayMs = 5_000
-/** What the provider counts can be more than the estimate. Its responses correct what is left. */
+/** The factor by which the provider's count may exceed the estimate. Its responses correct the remaining amount. */
 const estimateMargin = 1.2
-/** So many requests are on their way at most before the first response of a model says what it accepts. */
+/** The maximum number of concurrent requests before the first response of a model states its limits. */
 const firstRequests = 8
-/** The same after a refusal by a provider that does not say what is left. */
+/** The same after a rejection by a provider that does not state the remaining amounts. */
 const requestsAfterRefusal = 4
 const fastResponseMs = 100
 const unlimited = Number.POSITIVE_INFINITY
@@ -347,7 +354,7 @@ const defaultPauseMs = 1_000
 
 type Said = { readonly amount: number; readonly resetMs: number; readonly full: number | undefined }
 
-/** Returns how much a response says is left, for how long, and how much there is in all. */
+/** Returns the remaining amount that a response states, the time until it is reset, and the total amount. */
 function readLeft(headers: { get(name: string): string | null }, kind: Kind): Said | undefined {
   const amount = amountIn(headers.get(`x-ratelimit-remaining-${kind}`))
   if (amount !== undefined)
@@ -370,7 +377,7 @@ function amountIn(text: string | null): number | undefined {
   return text === null || text.trim() === '' || !Number.isFinite(Number(text)) ? undefined : Number(text)
 }
 
-/** `1s`, `6m0s`, `120ms`, `7.66s`, or seconds as a number. */
+/** Parses `1s`, `6m0s`, `120ms`, `7.66s`, or seconds as a number. */
 function durationMs(text: string | null): number | undefined {
   if (text === null || text.trim() === '') return undefined
   if (Number.isFinite(Number(text))) return Number(text) * 1_000

@@ -10,7 +10,7 @@ export type ModelPlace = {
   readonly provider: string
   readonly id: string
   readonly url: string
-  /** Never shown: removed from everything the provider sends. */
+  /** Values that are never shown: they are removed from everything that the provider sends. */
   readonly secrets?: readonly string[]
 }
 
@@ -22,7 +22,7 @@ export type Refusal = {
   readonly body: string
   readonly emitted?: boolean
   readonly now?: (() => number) | undefined
-  /** What was thrown, if the failure was not a response of a server. */
+  /** The thrown error, if the failure was not a response of a server. */
   readonly cause?: unknown
 }
 
@@ -76,7 +76,7 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
     })
   }
   if (
-    // A rejected request gets no answer: an error inside an answer is a failure of the provider.
+    // A rejected request gets no answer, so an error inside an answer is a failure of the provider.
     status === undefined
       ? refusal.emitted || /overloaded|server_error|unavailable|timeout/i.test(hint)
       : isTransientStatus(status)
@@ -94,7 +94,7 @@ export function connectionError(place: ModelPlace, thrown: unknown, emitted: boo
   if (thrown instanceof ModelError) return thrown
   const { code, message } = rootCause(thrown)
   const detail = scrubbed(place, code === '' || message.includes(code) ? message : `${code}: ${message}`)
-  // An error without a code is about how the request was built, and may quote a header.
+  // An error without a code is about how the request was built, and its text may contain a header.
   const facts: ModelErrorFacts = { ...(code !== '' && { cause: thrown }), ...(emitted && { emitted }) }
   const where = `${nameOf(place)} at ${hostOf(place.url)}`
   if (brokenConnection.has(code) || message === 'terminated') {
@@ -116,10 +116,10 @@ export function connectionError(place: ModelPlace, thrown: unknown, emitted: boo
   return new ModelError('model_unreachable', `${where} cannot be reached (${detail}): ${advice}`, facts)
 }
 
-/** The chain of the certificate ends at no authority that is trusted. */
+/** The certificate chain does not end at a trusted authority. */
 const untrustedCertificate = /SELF_SIGNED_CERT|CERT_UNTRUSTED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/
 
-/** Creates the error for an attempt that its watch ended; undefined when it did not. */
+/** Creates the error for an attempt that was ended by its watch; undefined if it was not. */
 export function watchError(
   place: ModelPlace,
   ended: WatchEnd | undefined,
@@ -142,20 +142,20 @@ function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500
 }
 
-/** `Model "openai/gpt-5"`. */
+/** Formats a name: `Model "openai/gpt-5"`. */
 export function nameOf({ provider, id }: Pick<ModelPlace, 'provider' | 'id'>): string {
   return `Model "${provider}/${id}"`
 }
 
 const maxQuoteLength = 300
-/** Shorter texts are not secrets, and removing them would garble every sentence. */
+/** The minimum length of a secret. Shorter texts are not secrets, and removing them would make messages unreadable. */
 const minSecretLength = 4
 const brokenConnection = new Set([
   'ECONNRESET',
   'EPIPE',
   'UND_ERR_SOCKET',
   'ECONNABORTED',
-  // The network is down for a while, or a router does not respond.
+  // The network is temporarily down, or a router does not respond.
   'ETIMEDOUT',
   'ENETDOWN',
   'ENETUNREACH',
@@ -164,15 +164,15 @@ const brokenConnection = new Set([
   'PROXY_FAILED',
 ])
 
-/** `fetch` has its own limits for silence: five minutes for the head, five between two pieces of the body. */
+/** Codes of the timeouts that `fetch` itself has: five minutes for the head, five between two chunks of the body. */
 const silentConnection = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** Providers report it in many ways; there is no common code. */
+/** Texts that report a context overflow. Providers report it in many ways, without a common code. */
 const overflowWords =
   /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (?:maximum|max|model'?s?) (?:number of )?(?:input )?(?:tokens|context)|input token count|too many tokens|request_too_large|exceed_context_size|available context size|reduce the length of the (?:messages|input)|input is too long|maximum prompt length|exceeded model token limit/i
 
 function isOverflow(hint: string, status: number | undefined): boolean {
-  // A rate limit also mentions tokens.
+  // Messages about a rate limit also mention tokens.
   return status !== 429 && status !== 401 && status !== 403 && (status === 413 || overflowWords.test(hint))
 }
 
@@ -188,7 +188,9 @@ function readBody(body: string): Said {
   }
 }
 
-/** `{"error":{"message","type","code"}}`, `{"error":"…"}`, `{"message"}`, `{"detail"}`, or a list of one of them. */
+/**
+ * Parses `{"error":{"message","type","code"}}`, `{"error":"…"}`, `{"message"}`, `{"detail"}`, or a list of one of them.
+ */
 function readError(value: unknown): Said | undefined {
   if (Array.isArray(value)) return readError(value[0])
   if (!isRecord(value)) return undefined
@@ -216,13 +218,13 @@ function titleOf(page: string): string {
   return title ? `a web page titled "${title}"` : 'a web page'
 }
 
-/** Returns one limited line without keys: a provider may echo what it was sent. */
+/** Returns one line of limited length without keys: a provider may echo the request. */
 function scrubbed(place: ModelPlace, text: string): string {
   let clean = text
   for (const secret of place.secrets ?? []) {
     if (secret.length >= minSecretLength) clean = clean.replaceAll(secret, '[key]')
   }
-  // Providers mask only the middle of a key, and the rest is still too much.
+  // Providers mask only the middle of a key, and the rest still reveals too much.
   clean = clean.replace(/\b(?:(?:sk|pk|gsk|xai)[-_]|AIza|Bearer )[\w*.-]{6,}/g, '[key]')
   clean = clean.replace(/\s+/g, ' ').trim()
   return clean.length > maxQuoteLength ? `${clean.slice(0, maxQuoteLength)}…` : clean
@@ -239,7 +241,7 @@ function waitAsked(headers: Refusal['headers'], now: () => number = Date.now): {
   return Number.isNaN(at) ? {} : { retryAfterMs: Math.max(0, at - now()) }
 }
 
-/** Returns the innermost error: the message `fetch failed` alone is useless. */
+/** Returns the innermost error, because the message `fetch failed` alone is useless. */
 function rootCause(thrown: unknown): { code: string; message: string } {
   let error = thrown
   for (let depth = 0; depth < 5 && isObject(error); depth++) {
@@ -255,7 +257,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Returns host and port: a base URL may contain a key in its query or its user name. */
+/** Returns host and port only: a base URL may contain a key in its query or its user name. */
 function hostOf(url: string): string {
   try {
     return new URL(url).host

@@ -39,8 +39,8 @@ export type ModelConfig = {
   readonly baseUrl?: string
   readonly apiKey?: string
   /**
-   * A token in place of a key, such as of Microsoft Entra for Azure, or of Google for Vertex AI. A function is called
-   * for each request, so that it can refresh the token.
+   * A token in place of a key, for example from Microsoft Entra for Azure, or from Google for Vertex AI. A function is
+   * called for each request, so that it can refresh the token.
    */
   readonly accessToken?: AccessToken
   /** The region and the credentials of Bedrock. */
@@ -93,7 +93,7 @@ export function createModel(config: ModelConfig): Model {
   return aiSdkModel(config, family, facts)
 }
 
-/** What the protocol of a family has no form for, whatever a model could take. */
+/** Media that the protocol of a family cannot encode, even if a model accepts them. */
 const unencodable: Readonly<Partial<Record<ProviderFamily, Partial<ModelFacts>>>> = {
   anthropic: { audio: false, video: false },
   'openai-responses': { audio: false, video: false },
@@ -107,7 +107,7 @@ const familyOfApi = {
   google: 'google',
 } as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
 
-/** What the configuration states, then what the catalogue states about the model, then what is assumed. */
+/** Returns the facts of a model: from the configuration, then from the catalogue, then the defaults. */
 function factsOf(config: ModelConfig): ModelFacts {
   const { provider, id, facts, price } = config
   const entry = catalogueEntry(provider, id)
@@ -123,14 +123,17 @@ function factsOf(config: ModelConfig): ModelFacts {
   }
 }
 
-/** A gateway or a local server may ignore a schema without an error. */
+/** Returns whether the provider enforces schemas. A gateway or a local server may ignore a schema without an error. */
 function enforcesSchemas({ provider, baseUrl }: ModelConfig, listed: boolean | undefined): boolean {
   const native = wellKnownProvider(provider)?.nativeOutput
   if (native === undefined || !isOwnAddress(provider, baseUrl)) return false
   return listed ?? native === 'usually'
 }
 
-/** A gateway or a local server has its own prices, even for models with well-known names. */
+/**
+ * Returns the facts of the catalogue that apply. A gateway or a local server has its own prices, even for models with
+ * well-known names.
+ */
 function listedFacts({ provider, baseUrl }: ModelConfig, listed: Partial<ModelFacts>): Partial<ModelFacts> {
   if (isOwnAddress(provider, baseUrl)) return listed
   const { price: _, ...facts } = listed
@@ -204,7 +207,7 @@ function chatModel(
   })
 }
 
-/** Loaded with the first call. Missing settings are reported then. */
+/** Creates a model whose code is loaded with the first call. Missing settings are reported then. */
 function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
   const { provider, id } = config
   return loadedOnUse({ provider, id, facts }, async () => {
@@ -214,7 +217,7 @@ function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
   })
 }
 
-/** Loaded with the first call, like the packages of other providers. */
+/** Creates a model whose code is loaded with the first call, like the packages of other providers. */
 function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
   const { provider, id } = config
   return loadedOnUse({ provider, id, facts }, async () => {
@@ -223,7 +226,10 @@ function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
   })
 }
 
-/** Loaded with the first call: a program that never uses such a provider does not load its packages. */
+/**
+ * Creates a model whose code is loaded with the first call, so that programs without such a provider do not load its
+ * package.
+ */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
   const { provider, id } = config
   return loadedOnUse({ provider, id, facts }, () => createLibraryModel(config, kind, facts))

@@ -49,7 +49,7 @@ export async function withRetries<Result>(
     try {
       return await attempt(number)
     } catch (error) {
-      // An abort breaks the request in many ways; the signal's reason is the cause.
+      // An abort can cause many kinds of errors, so the signal's reason is thrown instead.
       signal.throwIfAborted()
       if (number >= maxAttempts || !mayRetry(error, number, policy)) throw error
       const { status, emitted, retryAfterMs }: Partial<ModelError> = error instanceof ModelError ? error : {}
@@ -81,7 +81,7 @@ export function retryPolicy(call: ModelCall, own: RetryTiming = {}): RetryPolicy
 
 function mayRetry(error: unknown, attempt: number, { restarts = false, shouldRetry }: RetryPolicy): boolean {
   if (error instanceof ModelError && error.emitted && !restarts) return false
-  // The host decides about errors of its own model.
+  // The host decides about errors of its own model, and gets the original error.
   if (shouldRetry !== undefined)
     return shouldRetry({ error: (error instanceof ModelError && error.cause) || error, attempt }) === true
   return error instanceof ModelError && error.retryable
@@ -95,7 +95,10 @@ function delayBefore(attempt: number, retryAfterMs: number | undefined, policy: 
   return Math.max(jittered, Math.min(retryAfterMs ?? 0, maxRetryAfterMs))
 }
 
-/** Resolves after the time, or rejects with the signal's reason. The timer keeps the process alive: a run waits. */
+/**
+ * Resolves after the time, or rejects with the signal's reason. The timer keeps the process alive, because a run waits
+ * for it.
+ */
 export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {

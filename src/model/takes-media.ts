@@ -2,10 +2,10 @@ import type { DocumentContent, ImageContent, UserContent } from '../tool/complet
 import { type MediaKind, mediaKind } from '../tool/media-type.js'
 import type { ModelFacts } from './model.js'
 
-/** What a model reads besides text. */
+/** The media that a model accepts besides text. */
 export type MediaFacts = Pick<ModelFacts, 'images' | 'documents' | 'audio' | 'video'>
 
-/** Whether a model reads this part of a message. */
+/** Whether a model accepts this part of a message. */
 export function takesMedia(facts: MediaFacts, part: UserContent): boolean {
   if (part.type === 'text') return true
   switch (kindOf(part)) {
@@ -22,7 +22,7 @@ export function takesMedia(facts: MediaFacts, part: UserContent): boolean {
   }
 }
 
-/** The kind of an image or document. A document can be a recording. */
+/** Returns the media kind of an image or document. A document can be an audio or video file. */
 export function kindOf(part: ImageContent | DocumentContent): MediaKind {
   return part.type === 'image' ? 'image' : mediaKind(part.mediaType ?? 'application/pdf')
 }

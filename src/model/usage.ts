@@ -27,7 +27,10 @@ function checkAmounts({ input, output, cacheRead = 0, cacheWrite = 0 }: Omit<Mod
       throw new RangeError(`The price of a model must be a number of at least 0, not ${amount}.`)
 }
 
-/** A server can report any number. One that is not a count must not lower a cost, or make a sum unusable. */
+/**
+ * Returns a valid token count. A server can report any number, and an invalid one must not lower a cost or make a sum
+ * unusable.
+ */
 function count(tokens: number | undefined): number {
   return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? tokens : 0
 }

@@ -9,43 +9,43 @@ export type ProviderFamily =
   | 'bedrock'
   | 'vertex'
 
-/** How a provider is asked for a level of reasoning; the names are those of the fields in its requests. */
+/** How a reasoning level is requested from a provider; the names are those of the fields in its requests. */
 export type EffortForm =
   | 'reasoning_effort'
   | 'reasoning.effort'
   | 'thinking and reasoning_effort'
   | 'thinking'
   | 'chat_template_kwargs'
-  /** Of the provider's own protocol. */
+  /** With the fields of the provider's own protocol. */
   | 'own'
 
 /**
  * How the prompt cache of a provider is controlled. `marks`: it caches up to marks in the request, with a time to live.
- * `retention`: it caches by itself, and can retain the cache longer. `automatic`: it caches by itself, and nothing can
- * be set.
+ * `retention`: it caches automatically, and can retain the cache longer. `automatic`: it caches automatically, and
+ * nothing can be set.
  */
 export type CacheForm = 'marks' | 'retention' | 'automatic' | 'none'
 
-/** What is known about a provider. */
+/** The known properties of a provider. */
 export type WellKnown = {
   readonly names: readonly string[]
   readonly protocol: ProviderFamily
-  /** Absent: the provider's package, its region or its resource decides. */
+  /** Absent: the provider's package, region or resource determines it. */
   readonly baseUrl?: string
   /** The environment variable that usually contains the key. */
   readonly env: string
   readonly effort: EffortForm
   readonly cache: CacheForm
-  /** The hosts at which the provider itself answers; absent: that of `baseUrl`. */
+  /** The hosts of the provider itself; absent: the host of `baseUrl`. */
   readonly hosts?: RegExp
   /**
-   * It enforces a JSON Schema at its own address: for all models unless the catalogue says otherwise, or only for those
-   * of which the catalogue says so.
+   * Whether the provider enforces a JSON Schema at its own URL: for all models unless the catalogue states otherwise,
+   * or only for those that the catalogue lists with it.
    */
   readonly nativeOutput?: 'usually' | 'listed'
 }
 
-/** A provider that uses chat completions, with what most of them have in common. */
+/** Creates the entry of a provider that uses chat completions, with the properties that most of them share. */
 function chat(
   names: readonly string[],
   baseUrl: string,
@@ -158,7 +158,7 @@ export function wellKnownProvider(provider: string): WellKnown | undefined {
 
 let byName: ReadonlyMap<string, WellKnown> | undefined
 
-/** Returns whether a model is at its provider's own address: nothing is known about a server at another address. */
+/** Returns whether a model is at its provider's own URL. Nothing is known about a server at another URL. */
 export function isOwnAddress(provider: string, baseUrl: string | undefined): boolean {
   if (baseUrl === undefined) return true
   const known = wellKnownProvider(provider)

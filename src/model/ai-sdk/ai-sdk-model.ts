@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject } from '../../tool/json.js'
 
 /**
- * A language model object of the AI SDK, specification v2, v3 or v4. Only the used parts are declared, so that no
+ * A language model object of the AI SDK, specification v2, v3 or v4. Only the parts in use are declared, so that no
  * version of that library is needed to compile this package.
  */
 export type AiSdkModel = {

@@ -17,7 +17,7 @@ export type AiSdkParts = Pick<AttemptParts, 'place' | 'pacer' | 'retry'> & {
   load(): Promise<AiSdkModel>
   readonly sessionIdHeader?: string | undefined
   readonly promptCache?: PromptCache | undefined
-  /** Whether an answer that ends without a reason is treated as cut off. */
+  /** Whether an answer that ends without a finish reason counts as cut off. */
   readonly mustSayWhy?: boolean
 }
 

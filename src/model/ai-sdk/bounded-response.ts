@@ -9,10 +9,10 @@ export function boundedResponse(name: string, response: Response): Response {
   const { status, statusText, headers } = response
   const bound = response.ok ? answerBound(name) : refusalBound()
   const bounded = new Response(response.body.pipeThrough(bound), { status, statusText, headers })
-  // The body is already decompressed, so its length differs from the header.
+  // The body is already decompressed, so these headers no longer match it.
   bounded.headers.delete('content-encoding')
   bounded.headers.delete('content-length')
-  // The libraries use it in their errors.
+  // The libraries use the URL in their errors.
   Object.defineProperty(bounded, 'url', { value: response.url })
   return bounded
 }
@@ -22,7 +22,7 @@ const blankLines = ['\n\n', '\r\n\r\n', '\r\r']
 function answerBound(name: string): TransformStream<Uint8Array, Uint8Array> {
   const { maxResponseBytes } = defaultAnswerLimits
   let bytes = 0
-  /** The bytes since the last blank line: events end there, and the libraries buffer an event until it ends. */
+  /** The bytes since the last blank line. Events end there, and the libraries buffer an event until it ends. */
   let event = 0
   return new TransformStream({
     transform(chunk, controller) {

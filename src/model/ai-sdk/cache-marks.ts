@@ -8,12 +8,12 @@ export function takesCacheMarks(provider: string): boolean {
 }
 
 /**
- * Sets at most four marks where the provider can cut its cache: after the last tool, after the last system message,
- * at the end of the request, and where the previous request ended. Without the last one, a round with many results
- * would put two marks further apart than the provider looks back.
+ * Sets at most four cache marks: after the last tool, after the last system message, at the end of the request, and
+ * where the previous request ended. Without the last one, a round with many results would put two marks further apart
+ * than the provider searches backwards.
  */
 export function markForCache(options: AiSdkCallOptions, wanted?: PromptCache | undefined): AiSdkCallOptions {
-  // Five minutes are the provider's own default.
+  // Five minutes is the provider's own default.
   const ttl = wanted === '1h' || wanted === '24h' ? ({ ttl: '1h' } as const) : {}
   const mark = <Marked extends Markable>(thing: Marked): Marked => {
     const cacheControl = { type: 'ephemeral', ...ttl }

@@ -21,7 +21,10 @@ export type AiSdkModelOptions = ModelSettings & {
   readonly kind: AiSdkKind
   /** Absent: the provider's library reads its usual environment variable. */
   readonly apiKey?: string | undefined
-  /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are equal. */
+  /**
+   * The base URL, with or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are
+   * equivalent.
+   */
   readonly baseUrl?: string | undefined
   /** The URL to which the library adds the model, if it cannot be derived from the base URL. */
   readonly endpoint?: string | undefined
@@ -134,7 +137,7 @@ function settingsOf(
   return {
     baseURL: url,
     ...(apiKey !== undefined && { apiKey: apiKey.trim() }),
-    // The libraries insist on a key; the token replaces its header.
+    // The libraries require a key; the token replaces its header.
     ...(accessToken !== undefined && { apiKey: 'token' }),
     ...(headers !== undefined && { headers: { ...headers } }),
     // A redirect would send the conversation, and perhaps the key, to an address that is not configured.

@@ -38,7 +38,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
   const entry = catalogueEntry(provider, model.modelId)
   return aiSdkModel({
     place: { provider, id: model.modelId, url: '' },
-    // Which media it can encode only its own code knows.
+    // Only the model object itself knows which media it can encode.
     facts: {
       ...unknownFacts,
       audio: true,

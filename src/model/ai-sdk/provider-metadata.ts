@@ -2,9 +2,9 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import type { AiSdkProviderOptions } from './ai-sdk-model.js'
 
 /**
- * Returns the data that a provider needs back with a part of its answer (a signature of its reasoning, the id of an
- * item, encrypted reasoning), as text for the history. It names the provider, so that it is never sent to another
- * one.
+ * Returns the data that a provider expects to get back with a part of its answer (a signature of its reasoning, the id
+ * of an item, encrypted reasoning), as text for the history. It contains the provider's name, so that it is never sent
+ * to another one.
  */
 export function signatureOf(metadata: AiSdkProviderOptions | undefined): string | undefined {
   if (metadata === undefined || Object.values(metadata).every((own) => Object.keys(own).length === 0))
@@ -32,7 +32,10 @@ export function metadataOf(value: unknown): AiSdkProviderOptions {
   return Object.fromEntries(own)
 }
 
-/** Merges metadata. Later values win, null never does: providers announce a field as null before they know it. */
+/**
+ * Merges metadata. Later values override earlier ones, except null: providers send a field as null before its value is
+ * known.
+ */
 export function mergeMetadata(
   before: AiSdkProviderOptions | undefined,
   after: AiSdkProviderOptions,

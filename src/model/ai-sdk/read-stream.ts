@@ -101,7 +101,7 @@ export class StreamReader {
     call.settle(serializeToolOutput(part['input'] ?? ''))
     const signature = signatureOf(mergeMetadata(undefined, metadataOf(part['providerMetadata'])))
     if (signature !== undefined) call.mark({ signature })
-    // Providers without ids of their own may reuse one for the next call.
+    // Providers without call ids of their own may reuse one for the next call.
     this.#calls.delete(id)
   }
 

@@ -10,7 +10,7 @@ import { toPrompt } from './to-prompt.js'
 
 export type CallTarget = {
   readonly specification: 'v2' | 'v3' | 'v4'
-  /** As the model object names it, such as `anthropic.messages`. */
+  /** The provider as the model object names it, such as `anthropic.messages`. */
   readonly provider: string
   readonly facts: ModelFacts
   /** The header with the session's id, if the host wants one. */
@@ -78,7 +78,7 @@ function toChoice(choice: ToolChoice): JsonObject {
 
 const sharedSettings = ['topP', 'topK', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty']
 
-/** Sorts additional parameters into settings of every provider, a thinking budget, and the provider's own options. */
+/** Splits additional parameters into settings of every provider, a thinking budget, and the provider's own options. */
 function additional(
   request: CompletionRequest,
   target: CallTarget,
@@ -118,7 +118,8 @@ function defaultsOf(
 ): JsonObject {
   if (name !== 'openai') return {}
   return {
-    // The history is local: nothing is stored at the provider, and reasoning is sent encrypted within the history.
+    // The history is stored locally: nothing is stored at the provider, and reasoning is sent encrypted within the
+    // history.
     store: false,
     ...(sessionId !== undefined && promptCache !== 'off' && { promptCacheKey: sessionId }),
     ...((promptCache === '1h' || promptCache === '24h') && { promptCacheRetention: '24h' }),
@@ -126,9 +127,9 @@ function defaultsOf(
   }
 }
 
-/** Returns the level of reasoning in the provider's own form. */
+/** Returns the reasoning level in the provider's own format. */
 function reasoningOf(name: string, request: CompletionRequest, { facts, id = '' }: CallTarget): JsonObject {
-  // A budget is a number that some providers accept as it is.
+  // A budget is a number that some providers accept directly, so it is handled separately.
   if (request.additionalParams?.['reasoningEffort'] === undefined) return {}
   const effort = effortFor(request, facts)
   if (effort === undefined) return {}
@@ -136,14 +137,14 @@ function reasoningOf(name: string, request: CompletionRequest, { facts, id = '' 
   switch (name) {
     case 'anthropic': {
       if (!isOn) return { thinking: { type: 'disabled' } }
-      // Models with a level above `high` decide themselves how long they think.
+      // Models with a level above `high` decide themselves how long they reason.
       if (!facts.reasoningLevels?.some((level) => level === 'max' || level === 'xhigh'))
         return { thinking: { type: 'enabled', budgetTokens: budgetOfEffort(effort) } }
       return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort }
     }
     case 'google':
     case 'vertex': {
-      // Models up to 2.5 take a number of tokens.
+      // Models up to 2.5 accept a number of tokens.
       if (/gemini-(?:1|2)/.test(id))
         return {
           thinkingConfig: {
@@ -162,7 +163,7 @@ function reasoningOf(name: string, request: CompletionRequest, { facts, id = '' 
   }
 }
 
-/** Returns the thinking budget in the provider's own form. */
+/** Returns the thinking budget in the provider's own format. */
 function thinking(name: string, value: JsonValue): JsonObject {
   if (typeof value !== 'number' || !Number.isFinite(value)) return {}
   const budget = Math.max(0, Math.round(value))
@@ -183,7 +184,10 @@ function thinking(name: string, value: JsonValue): JsonObject {
   }
 }
 
-/** Providers with effort levels do not accept tokens; the limits match common budgets of other providers. */
+/**
+ * Converts a budget to an effort level, for providers that do not accept tokens. The thresholds match common budgets of
+ * other providers.
+ */
 function effortOf(budget: number): string {
   if (budget < 1024) return 'minimal'
   if (budget <= 4096) return 'low'

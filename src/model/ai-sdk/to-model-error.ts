@@ -6,7 +6,7 @@ import { ModelError } from '../errors.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { type StreamEnd, StreamFailure } from './read-stream.js'
 
-/** Converts what an AI SDK model threw, or sent as an error part, to a {@link ModelError}. */
+/** Converts an error that an AI SDK model threw, or sent as an error part, to a {@link ModelError}. */
 export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolean): ModelError {
   const own = ownErrorIn(thrown)
   if (own !== undefined) return own
@@ -39,7 +39,10 @@ function ownErrorIn(thrown: unknown): ModelError | undefined {
   return undefined
 }
 
-/** Returns the error for a stream that ended without a reason or with a failure; undefined when it ended well. */
+/**
+ * Returns the error for a stream that ended without a finish reason or with a failure; undefined when it ended
+ * normally.
+ */
 export function endError(
   place: ModelPlace,
   end: StreamEnd | undefined,
@@ -61,7 +64,7 @@ function badResponse(place: ModelPlace, what: string, emitted: boolean, cause?: 
   })
 }
 
-/** An error part contains the provider's own object, or an error like those that are thrown. */
+/** Converts an error part, which contains the provider's own object, or an error like those that are thrown. */
 function failureError(place: ModelPlace, error: unknown, emitted: boolean): ModelError {
   if (error instanceof Error) return toModelError(place, error, emitted)
   if (isRecord(error) && typeof error['statusCode'] === 'number') return refusal(place, error, emitted)

@@ -43,8 +43,8 @@ export function toPrompt(request: CompletionRequest, target: PromptTarget): AiSd
 type CallIds = ReadonlyMap<string, { readonly id: string; readonly name: string }>
 
 /**
- * Returns the ids of calls on the wire, by the ids in the history. Providers reject ids with characters or lengths
- * that others use.
+ * Returns the call ids to send, by the ids in the history. Providers reject ids with characters or lengths that other
+ * providers use.
  */
 function wireIdsOf(history: readonly Message[]): CallIds {
   const ids = new Map<string, { id: string; name: string }>()
@@ -65,7 +65,7 @@ function wireId(id: string): string {
 function toMessage(message: Message, opens: boolean, callIds: CallIds, target: PromptTarget): AiSdkMessage {
   switch (message.role) {
     case 'system':
-      // Most providers accept such a message only at the start of a conversation.
+      // Most providers accept a system message only at the start of a conversation.
       return opens ? message : userText(`<system-message>\n${message.content}\n</system-message>`)
     case 'user':
       return { role: 'user', content: message.content.map((part) => userPart(part, target)) }
@@ -92,7 +92,7 @@ function userPart(part: UserContent, target: PromptTarget): AiSdkPart {
   }
 }
 
-/** Documents of a text type contain their text; all others base64. */
+/** Converts a document. Documents of a text type contain their text; all others contain base64. */
 function documentPart(part: DocumentContent, target: PromptTarget): AiSdkPart {
   const { data, mediaType = 'application/pdf', name = 'document' } = part
   if (kindOf(part) === 'text' && !isAddress(data))
@@ -118,7 +118,7 @@ function assistantPart(part: AssistantContent, callIds: CallIds, target: PromptT
     case 'image':
       return [filePart(part.data, part.mediaType ?? 'image/png', target)]
     case 'reasoning':
-      // A signature of another provider is useless here, and some providers reject it.
+      // A signature of another provider cannot be used here, and some providers reject it.
       if (signature !== undefined && own === undefined) return []
       return [{ type: 'reasoning', text: part.text, ...providerOptions }]
     case 'tool_call': {
@@ -151,7 +151,7 @@ function resultOutput({ content, isError }: ToolResultPart, target: PromptTarget
   return { type: 'content', value }
 }
 
-/** Each specification has its own form for an image in a result. */
+/** Converts an image in a result, for which each specification has its own format. */
 function resultImage({ data, mediaType = 'image/png' }: ToolResultImage, target: PromptTarget): AiSdkPart {
   if (!target.facts.images) return textPart(`[image:${mediaType}]`)
   const inline = inlineOf(data, mediaType)
@@ -179,7 +179,7 @@ function filePart(address: string, mediaType: string, { specification }: PromptT
   }
 }
 
-/** Returns base64 data, also from a `data:` URL; undefined for a web address. */
+/** Returns base64 data, also from a `data:` URL; undefined for a web URL. */
 function inlineOf(data: string, mediaType: string): { data: string; mediaType: string } | undefined {
   const found = /^data:([^;,]*)(?:;[^,]*)?,/.exec(data)
   if (found !== null) return { data: data.slice(found[0].length), mediaType: found[1] || mediaType }

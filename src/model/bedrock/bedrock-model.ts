@@ -21,15 +21,14 @@ import { type AwsAccess, signedHeaders } from './sign.js'
 
 export type BedrockModelOptions = ModelSettings & {
   readonly baseUrl?: string | undefined
-  /** A key of Bedrock, in place of signatures. */
+  /** An API key of Bedrock, in place of signatures. */
   readonly apiKey?: string | undefined
   readonly aws?: AwsAccess | undefined
   readonly facts: ModelFacts
 }
 
 /**
- * Creates a model of Amazon Bedrock, which is asked over its Converse API. Throws a {@link ModelError} for a missing
- * setting.
+ * Creates a model of Amazon Bedrock, which uses its Converse API. Throws a {@link ModelError} for a missing setting.
  */
 export function createBedrockModel(options: BedrockModelOptions): Model {
   const missing = missingIn(options)
@@ -168,7 +167,7 @@ function parsed(payload: string): unknown {
   }
 }
 
-/** The statuses of exceptions inside a stream. */
+/** The HTTP statuses that correspond to exceptions inside a stream. */
 const statuses: Readonly<Record<string, number>> = {
   throttlingexception: 429,
   validationexception: 400,

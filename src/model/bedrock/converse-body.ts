@@ -27,7 +27,7 @@ export function converseBody(request: CompletionRequest, target: ConverseTarget)
   const tools = facts.tools ? request.tools : []
   const reasoning = reasoningFields(request, target)
   const system = request.instructions ? [{ text: request.instructions }, ...mark] : []
-  // Models of Amazon do not cache tools.
+  // Amazon's own models do not cache tools.
   const toolMark = isAnthropic(id) ? mark : []
   return {
     ...(system.length > 0 && { system }),
@@ -58,7 +58,7 @@ function cachePoint({ id, promptCache }: ConverseTarget): JsonObject[] {
   return [{ cachePoint: { type: 'default', ...(isLong && { ttl: '1h' }) } }]
 }
 
-/** The level of reasoning, in the form of the model's maker. */
+/** Returns the fields for a reasoning level, which depend on the model's vendor. */
 function reasoningFields(request: CompletionRequest, { id, facts }: ConverseTarget): JsonObject | undefined {
   const effort = effortFor(request, facts)
   if (effort === undefined || effort === 'none') return undefined
@@ -79,7 +79,7 @@ function inferenceOf(
 ): JsonObject {
   const inferenceConfig = {
     ...(maxTokens !== undefined && { maxTokens }),
-    // A model that reasons accepts none.
+    // A model does not accept a temperature while it reasons.
     ...(facts.temperature && !reasons && temperature !== undefined && { temperature }),
   }
   return Object.keys(inferenceConfig).length > 0 ? { inferenceConfig } : {}
@@ -93,7 +93,7 @@ function choiceOf(choice: ToolChoice | undefined): JsonObject {
 
 type Turn = { readonly role: 'user' | 'assistant'; readonly content: JsonObject[] }
 
-/** Turns of the user and the model alternate, and results of tools are turns of the user. */
+/** Converts the history. User and assistant turns must alternate, and tool results belong to user turns. */
 function messagesOf(request: CompletionRequest, facts: ModelFacts, mark: JsonObject[]): JsonObject[] {
   const documents = renderDocuments(request.documents)
   const turns: Turn[] = []
@@ -141,7 +141,7 @@ function userPart(part: UserContent, facts: ModelFacts): JsonObject[] {
   return [{ document: { format, name: title, source } }]
 }
 
-/** The files that Converse takes, with its names for them. */
+/** The file formats that Converse accepts, with its names for them. */
 const formats = new Map([
   ['application/pdf', 'pdf'],
   ['application/msword', 'doc'],
@@ -165,7 +165,7 @@ function assistantParts({ content }: AssistantMessage): JsonObject[] {
   })
 }
 
-/** Only reasoning with a signature is accepted back. */
+/** Converts reasoning. Bedrock accepts earlier reasoning only with a signature. */
 function reasoningBlocks({ text, signature, content = [] }: ReasoningContent): JsonObject[] {
   const hidden = content.flatMap((piece) =>
     piece.type === 'redacted' ? [{ reasoningContent: { redactedContent: piece.data } }] : [],
@@ -199,7 +199,7 @@ function imageBlock(
   return { image: { format, source: { bytes: plainBase64(data) } } }
 }
 
-/** Blank texts are refused. */
+/** Converts a text. Bedrock rejects blank texts. */
 function textBlock(text: string): JsonObject[] {
   return text.trim() === '' ? [] : [{ text }]
 }
@@ -208,7 +208,7 @@ function plainBase64(data: string): string {
   return data.replace(/^data:[^,]*,/, '')
 }
 
-/** Ids of other providers may have other characters. */
+/** Converts a call id, because ids of other providers can contain other characters. */
 function callId(id: string): string {
   return id.replace(/[^\w-]/g, '_').slice(0, 64)
 }

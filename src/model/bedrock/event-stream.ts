@@ -60,13 +60,13 @@ function checkedHeaders(bytes: Buffer): Record<string, string> {
   try {
     return headersIn(bytes)
   } catch (error) {
-    // A length leads out of the message.
+    // A length field points outside of the message.
     if (error instanceof RangeError) throw new StreamFormatError()
     throw error
   }
 }
 
-/** Only texts are returned; values of other types are skipped. */
+/** Parses headers. Only strings are returned; values of other types are skipped. */
 function headersIn(bytes: Buffer): Record<string, string> {
   const headers: Record<string, string> = {}
   let at = 0
@@ -85,5 +85,8 @@ function headersIn(bytes: Buffer): Record<string, string> {
 }
 
 const textType = 7
-/** The sizes of values by their type: two truth values, numbers, a time and an id; bytes and texts state theirs. */
+/**
+ * The sizes of values by type: two booleans, numbers, a timestamp and a UUID. Byte arrays and strings contain their
+ * size.
+ */
 const fixedBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }

@@ -39,7 +39,7 @@ export class ConverseReader {
   }
 }
 
-/** The input of Bedrock does not include what was read from and written to the cache. */
+/** Converts usage. Input tokens of Bedrock do not include those read from and written to the cache. */
 function usageOf(usage: unknown): ModelUsage | undefined {
   if (!isRecord(usage)) return undefined
   const count = (name: string): number => (typeof usage[name] === 'number' ? usage[name] : 0)

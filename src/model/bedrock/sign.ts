@@ -33,7 +33,7 @@ export function signedHeaders(
   const list = names.join(';')
   const canonical = [
     'POST',
-    // The path of the URL is encoded once already; the signature is over the path encoded twice.
+    // The path of the URL is already encoded once; the signature requires the path encoded twice.
     url.pathname.split('/').map(encoded).join('/'),
     '',
     ...names.map((name) => `${name}:${signed[name]}`),

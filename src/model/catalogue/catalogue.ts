@@ -60,13 +60,13 @@ export function factsOfEntry(entry: CatalogueEntry): Partial<ModelFacts> {
     video,
     reasoning: reasoningLevels !== undefined,
     ...omitUndefined({ reasoningLevels }),
-    // OpenAI's models with reasoning reject a temperature.
+    // OpenAI's reasoning models reject a temperature.
     ...(reasoningLevels !== undefined && openaiHosts.has(provider) && { temperature: false }),
     ...omitUndefined({ price }),
   }
 }
 
-/** These read PDF files with every model that takes images, also where the catalogue does not say so. */
+/** Providers that read PDF files with every model that accepts images, even where the catalogue does not list it. */
 const pdfWithImages = new Set(['openai', 'azure', 'anthropic', 'google', 'vertex', 'bedrock', 'openrouter'])
 
 const openaiHosts = new Set(['openai', 'azure'])
@@ -91,7 +91,7 @@ function canonicalName(provider: string): string {
   return otherNames.get(name) ?? name
 }
 
-/** An id, and the ids under which the same model may be listed. */
+/** Returns an id, and the ids under which the same model may be listed. */
 function spellings(id: string): string[] {
   const plain = id.replace(/^models\//, '').replace(/^(?:us-gov|us|eu|apac|au|jp|global)\./, '')
   return [id, plain, plain.replace(/-latest$|-\d{4}-\d{2}-\d{2}$|[-@]20\d{6}$/, '')]

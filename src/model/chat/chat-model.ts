@@ -93,7 +93,7 @@ export function createChatModel(options: ChatModelOptions): Model {
   }
 }
 
-/** Servers that do not support `stream_options` reject the whole request. */
+/** Returns whether the server does not support `stream_options`. Such servers reject the whole request. */
 function refusesStreamOptions(error: unknown): boolean {
   return (
     error instanceof ModelError &&

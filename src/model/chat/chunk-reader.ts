@@ -14,8 +14,8 @@ export type ChunkFacts = {
 
 /**
  * Adds the chunks of one answer to a builder: deltas of a stream, or the whole message of a server that does not
- * stream. Accepts what servers really send: calls without index or id, arguments as objects, late names, usage in any
- * place.
+ * stream. Accepts the variations that servers send in practice: calls without index or id, arguments as objects, late
+ * names, usage in any position.
  */
 export class ChunkReader {
   readonly facts: ChunkFacts = {}
@@ -39,7 +39,7 @@ export class ChunkReader {
     this.#readFacts(chunk, choice)
   }
 
-  /** Ends the answer. Calls that never got a name are started too, so that the model gets an error for them. */
+  /** Ends the answer. Calls that never got a name are started as well, so that the model gets an error for them. */
   end(): FinishReason | undefined {
     for (const slot of this.#calls) if (slot.call === undefined) this.#open(slot, slot.name || 'unnamed_tool')
     return this.#refused && this.facts.finish !== undefined ? 'content_filter' : this.facts.finish
@@ -95,7 +95,7 @@ export class ChunkReader {
     const known =
       index === undefined ? this.#calls.at(-1) : this.#calls.findLast((slot) => slot.index === index)
     if (known !== undefined && !(index === undefined && notFirst)) {
-      // Servers that number every call 0, or none at all, distinguish them by id or by a repeated name.
+      // Servers that give every call the index 0, or no index, distinguish calls by id or by a repeated name.
       const otherId = id !== '' && known.id !== '' && id !== known.id
       const again = name !== '' && input !== '' && known.call !== undefined && isWhole(known)
       const unmarked = index === undefined && name !== '' && id === '' && known.call !== undefined
@@ -143,7 +143,10 @@ type CallSlot = {
 
 /** The maximum number of calls that have no name yet; calls are counted when they get a name. */
 const maxSlots = 1_000
-/** A server that repeats the name with each piece does so early; checking long arguments forever is too slow. */
+/**
+ * The maximum number of such checks. A server that repeats the name with each piece does so early, and checking long
+ * arguments every time would be too slow.
+ */
 const maxLooks = 100
 
 /** Returns arguments as JSON text; some servers send the object itself. */
@@ -160,7 +163,7 @@ function isWhole(slot: CallSlot): boolean {
     JSON.parse(input)
     return true
   } catch {
-    // A brace inside the arguments, not their last one.
+    // This brace is inside the arguments, not at their end.
     return false
   }
 }

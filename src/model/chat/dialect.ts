@@ -12,13 +12,13 @@ export type ChatDialect = {
   readonly streamUsage?: boolean
   /** The field in which earlier reasoning is sent back. Default: it is not sent. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
-  /** Whether ids of tool calls must be nine letters or digits; otherwise any text up to 40 characters. */
+  /** Whether ids of tool calls must be nine letters or digits; otherwise any text of up to 40 characters is allowed. */
   readonly shortCallIds?: boolean
-  /** How a level of reasoning is asked for. Default: `reasoning_effort`. */
+  /** How a reasoning level is requested. Default: `reasoning_effort`. */
   readonly effort?: EffortForm
-  /** How the prompt cache is controlled. Default: it is not. */
+  /** How the prompt cache is controlled. Default: not at all. */
   readonly cache?: 'prompt_cache_retention' | 'cache_control'
-  /** The header with the key. Default: `authorization`, after the word `Bearer`. */
+  /** The header with the key. Default: `authorization`, with the prefix `Bearer`. */
   readonly keyHeader?: 'api-key'
 }
 
@@ -32,7 +32,8 @@ export function dialectOf(provider: string, id: string): ChatDialect {
         maxTokensField: 'max_completion_tokens',
       }),
     ...(name === 'mistral' && { streamUsage: false, shortCallIds: true }),
-    // These two reject a tool round without its reasoning. Whether a model reasons is known by what it has sent.
+    // DeepSeek and Kimi reject a tool round without its reasoning. Only models that reason have sent some, so the field
+    // can be set for all.
     ...(/deepseek|kimi|moonshot/.test(`${name} ${id.toLowerCase()}`) && {
       reasoningField: 'reasoning_content',
     }),
@@ -42,7 +43,7 @@ export function dialectOf(provider: string, id: string): ChatDialect {
   }
 }
 
-/** Returns the fields of a request that ask for a level of reasoning. */
+/** Returns the fields of a request for a reasoning level. */
 export function effortFields(
   effort: ReasoningEffort | undefined,
   form: EffortForm = 'reasoning_effort',

@@ -1,7 +1,7 @@
 /**
- * Returns the chat completions endpoint of a base URL. `http://host`, `http://host/` and `http://host/v1` are equal;
- * a base that already names the endpoint is used unchanged; a base with its own versioned path (`/api/…`, `/v2` to
- * `/v4`) only gets the last part.
+ * Returns the chat completions endpoint of a base URL. `http://host`, `http://host/` and `http://host/v1` are
+ * equivalent; a base that already contains the endpoint is used unchanged; to a base with its own versioned path
+ * (`/api/…`, `/v2` to `/v4`) only the last part is added.
  */
 export function chatEndpoint(baseUrl: string): string {
   const at = baseUrl.search(/[?#]/)
@@ -24,8 +24,8 @@ function completionsOf(base: string): string {
 }
 
 /**
- * Returns the endpoint of a deployment of Azure OpenAI. With a version of the API it is the path of the deployment,
- * without one the path of the current version, where the name of the deployment is the model of the request.
+ * Returns the endpoint of a deployment of Azure OpenAI. With an API version, it is the path of the deployment; without
+ * one, it is the path of the current version, where the name of the deployment is the model of the request.
  */
 export function azureEndpoint(baseUrl: string, deployment: string, apiVersion: string | undefined): string {
   const base = baseUrl

@@ -16,7 +16,7 @@ export type EventTextOptions = {
 
 const byteOrderMark = /^\ufeff/
 
-/** Recognises the kind of a body by its first character, whatever its `content-type` says. */
+/** Detects the kind of a body by its first character, regardless of its `content-type`. */
 export function createEventText({ onData, onTooLong }: EventTextOptions): EventText {
   const parser = createParser({
     onEvent: (event) => onData(event.data, event.event),
@@ -35,7 +35,7 @@ export function createEventText({ onData, onTooLong }: EventTextOptions): EventT
       if (kind === 'text') return
       const first = /\S/.exec(text)?.[0]
       if (first === undefined) {
-        // Leading blanks are ignored, however many there are.
+        // Leading whitespace of any length is ignored.
         text = ''
         return
       }

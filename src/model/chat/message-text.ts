@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from '../../tool/json.js'
 import { whenForgotten } from '../append-only.js'
 import { type WireStyle, wireMessage } from './wire-message.js'
 
-/** Returns the JSON of messages, in pieces to be joined by commas. */
+/** Returns the JSON of messages, as strings to be joined by commas. */
 export type MessageText = (messages: readonly Message[]) => string[]
 
 /**
- * Converts messages to JSON and caches it, so that a request with a long history costs little. Messages are written
- * and cached in blocks: one text for many messages is several times cheaper than one each. The text does not depend
- * on the blocks.
+ * Converts messages to JSON and caches it, so that a request with a long history costs little. Messages are converted
+ * and cached in blocks: one string for many messages is several times cheaper than one each. The result does not depend
+ * on how messages are grouped.
  */
 export function createMessageText(style: WireStyle): MessageText {
   const write = (messages: readonly Message[], first: Message, from: number): Block => {
@@ -51,7 +51,7 @@ export function createMessageText(style: WireStyle): MessageText {
   }
 }
 
-/** By their first messages. One cache for all models: a history is hardly ever sent to several in turn. */
+/** Blocks by their first message. One cache for all models: a history is rarely sent to several models in turn. */
 const blocks = new WeakMap<Message, Block>()
 whenForgotten((history) => {
   for (const message of history) blocks.delete(message)
@@ -61,13 +61,16 @@ type Block = {
   readonly style: WireStyle
   readonly messages: readonly Message[]
   readonly json: string
-  /** What must follow after the last tool result. */
+  /** The messages that must follow after the last tool result. */
   readonly after?: string
 }
 
 const maxBlockLength = 64
 
-/** A block of results contains nothing else: what waits follows after it. Cached messages are not written again. */
+/**
+ * Returns whether a message can be added to a block. A block of tool results contains nothing else, because deferred
+ * messages follow after it. Cached messages are not converted again.
+ */
 function continues(first: Message, message: Message, style: WireStyle): boolean {
   return (first.role !== 'tool' || message.role === 'tool') && blocks.get(message)?.style !== style
 }
@@ -78,8 +81,8 @@ function isBlockAt({ messages }: Block, history: readonly Message[], at: number)
 }
 
 /**
- * Escapes lone surrogates, which JavaScript writes as they are and stricter parsers reject: the history would fail on
- * every request.
+ * Converts a value to JSON and escapes lone surrogates. JavaScript does not escape them and stricter parsers reject
+ * them, so the history would fail on every request.
  */
 export function toJson(value: JsonValue): string {
   const json = JSON.stringify(value)

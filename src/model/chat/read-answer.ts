@@ -21,9 +21,9 @@ export type AnswerSource = {
 }
 
 /**
- * Reads the answer from a response: a stream of events, or one JSON object of a server that does not stream. An
- * answer is complete when the server sent a finish reason, or `[DONE]`, or usage after some content; a stream that
- * only ends is incomplete.
+ * Reads the answer from a response: a stream of events, or one JSON object of a server that does not stream. An answer
+ * is complete when the server sent a finish reason, or `[DONE]`, or usage after some content. A stream that ends
+ * without any of these is incomplete.
  */
 export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
   const { place, builder, watch } = source
@@ -70,9 +70,12 @@ export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
   })
 }
 
-/** After `[DONE]` the body ends at once; reading to its end makes the connection reusable. */
+/**
+ * How long to wait for the end of the body after `[DONE]`. It usually ends at once, and reading to its end makes the
+ * connection reusable.
+ */
 const closeGraceMs = 250
-/** The usage may come in a separate chunk after the last content. */
+/** How long to wait for the usage, which can arrive in a separate chunk after the last content. */
 const usageGraceMs = 5_000
 
 async function readBody(
@@ -128,10 +131,10 @@ function readData(source: AnswerSource, reader: ChunkReader, data: string): void
     reader.read(chunk)
     return
   }
-  // Servers that end events with one line break instead of two join them.
+  // Servers that end events with one line break instead of two merge several events into one.
   if (data.includes('\n')) for (const line of data.split('\n')) readData(source, reader, line)
   else if (data.startsWith('{')) throw badResponse(source, 'sent an event that is not JSON')
-  // Everything else is a heartbeat.
+  // Anything else is a heartbeat.
 }
 
 function readWhole(source: AnswerSource, reader: ChunkReader, text: string): void {
@@ -147,7 +150,7 @@ function readWhole(source: AnswerSource, reader: ChunkReader, text: string): voi
 }
 
 function parse(text: string): unknown {
-  // The caller decides what a text that is not JSON can be.
+  // The caller decides how to handle text that is not JSON.
   return tryOr(() => JSON.parse(text), undefined)
 }
 

@@ -2,7 +2,7 @@ import { maxRefusalBytes } from '../answer-limits.js'
 import type { Reply } from '../connection/post.js'
 import type { Refusal } from '../provider-error.js'
 
-/** Reads an error response, up to a limit: a page of an unknown server can have any length. */
+/** Reads an error response, up to a limit: the page of an unknown server can have any length. */
 export async function readRefusal(reply: Reply, now: (() => number) | undefined): Promise<Refusal> {
   const { status, headers } = reply
   const location = headers.get('location')
@@ -23,7 +23,7 @@ async function readSome(reply: Reply): Promise<string> {
       text += decoder.decode(bytes, { stream: true })
     }
   } catch {
-    // The status is enough; an incomplete body adds what it can.
+    // The status is enough, so an incomplete body is not an error.
   }
   reply.drop()
   return text

@@ -3,8 +3,8 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ModelUsage } from '../model.js'
 
 /**
- * Returns the usage of a chunk from any of the places where servers put it: next to the choices, inside one, or in a
- * field of their own.
+ * Returns the usage of a chunk from any of the fields where servers put it: next to the choices, inside a choice, or in
+ * a field of their own.
  */
 export function readUsage(chunk: Record<string, unknown>, choice: unknown): ModelUsage | undefined {
   const usage = chunk['usage'] ?? (isRecord(choice) ? choice['usage'] : undefined) ?? corner(chunk['x_groq'])

@@ -15,9 +15,9 @@ export type BodyWriter = (request: CompletionRequest, options: BodyOptions) => s
 export type BodyOptions = { readonly streamUsage: boolean; readonly sessionId?: string | undefined }
 
 /**
- * Creates a writer of request bodies. Messages and definitions are converted to JSON once and cached; they must not
- * change after they were sent. The messages come last, so each request begins with the text of the previous one,
- * which prompt caches need.
+ * Creates a writer of request bodies. Messages and definitions are converted to JSON once and cached, so they must not
+ * change after they were sent. The messages come last, so each request begins with the text of the previous one, which
+ * prompt caches need.
  */
 export function createBodyWriter(
   model: string,

@@ -25,7 +25,7 @@ export function hasAuthorization(headers: Readonly<Record<string, string>>): boo
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 }
 
-/** Returns what must never be shown: the key, headers that contain one, and secrets in a URL. */
+/** Returns values that must never be shown: the key, headers that contain one, and secrets in a URL. */
 export function secretsIn({ apiKey = '', headers = {} }: HeaderOptions, url: string): string[] {
   const named = Object.entries(headers).flatMap(([name, value]) =>
     /auth|key|token|secret|cookie/i.test(name) ? [value, value.replace(/^\w+ /, '')] : [],

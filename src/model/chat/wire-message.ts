@@ -11,10 +11,13 @@ import type { JsonObject } from '../../tool/json.js'
 import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { ChatDialect } from './dialect.js'
 
-/** A message on the wire: the messages it becomes, and the message that must follow after all tool results. */
+/**
+ * A message in the format of the protocol: the messages it is converted to, and the message that must follow after all
+ * tool results.
+ */
 export type WireMessage = { readonly messages: readonly JsonObject[]; readonly after?: JsonObject }
 
-/** Settings that decide how messages are written. */
+/** Settings that determine how messages are converted. */
 export type WireStyle = {
   readonly facts: MediaFacts
   readonly dialect: Pick<ChatDialect, 'reasoningField' | 'shortCallIds'>
@@ -34,7 +37,7 @@ export function wireMessage(message: Message, style: WireStyle): WireMessage {
 }
 
 function userContent(content: readonly UserContent[], style: WireStyle): string | JsonObject[] {
-  // Many servers accept only a string.
+  // Many servers accept only a string as content.
   const [only] = content
   if (content.length === 1 && only?.type === 'text') return only.text
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -69,7 +72,10 @@ function assistant({ content }: AssistantMessage, { dialect }: WireStyle): JsonO
   return message
 }
 
-/** Tool messages contain only text, so images follow in a user message, after all results of the round. */
+/**
+ * Converts tool results. Tool messages contain only text, so images follow in a user message, after all results of the
+ * round.
+ */
 function toolResults({ content }: ToolMessage, { facts, dialect }: WireStyle): WireMessage {
   const messages = content.map((result): JsonObject => {
     const said = toolResultContentToText(result.content)
@@ -92,7 +98,7 @@ function image({ data, mediaType = 'image/png' }: Omit<ImageContent, 'type'>): J
   return { type: 'image_url', image_url: { url: addressOf(data, mediaType) } }
 }
 
-/** Documents of a text type contain their text; all others base64. */
+/** Converts a document. Documents of a text type contain their text; all others contain base64. */
 function document(part: DocumentContent, taken: boolean): JsonObject {
   const { data, mediaType = 'application/pdf', name: title = 'document' } = part
   const kind = kindOf(part)
@@ -105,7 +111,7 @@ function document(part: DocumentContent, taken: boolean): JsonObject {
     )
   const url = addressOf(data, mediaType)
   if (kind === 'video') return { type: 'video_url', video_url: { url } }
-  // Audio is base64 without an address, with the name of its format.
+  // Audio is sent as base64 without the `data:` prefix, with the name of its format.
   const inline = /^data:[^,]*;base64,/.exec(url)
   if (kind === 'audio' && inline !== null) {
     const format = audioFormat(mediaType)
@@ -140,12 +146,12 @@ const maxIdLength = 40
 const shortLength = 9
 
 /**
- * Returns the id of a tool call in a form that a server accepts. Ids of another provider's calls may be too long or
- * of another form; a history with them would be rejected on every request.
+ * Returns the id of a tool call in a format that a server accepts. Ids of another provider's calls can be too long or
+ * have another format; a history with them would be rejected on every request.
  */
 function wireCallId(id: string, short: boolean): string {
   if (short ? /^[a-zA-Z0-9]{9}$/.test(id) : id.length <= maxIdLength) return id
-  // Rarely needed; importing it would add four milliseconds to the start of every program.
+  // Rarely needed, and importing it would add four milliseconds to the start of every program.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256')
     .update(id)

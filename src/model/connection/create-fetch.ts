@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from './connection-options.js'
 import { createSender, mayNeedRoute, type Sender } from './create-sender.js'
 
-/** Returns the `fetch` that a provider's library uses. */
+/** Returns the `fetch` for a provider's library. */
 export function createFetch(
   options: ConnectionOptions,
   url: string,
@@ -14,7 +14,7 @@ export function createFetch(
       : fetchWith(send, input, init)
 }
 
-/** A `fetch` for the libraries of providers, which only send texts by POST. */
+/** Implements `fetch` for the libraries of providers, which only send text by POST. */
 async function fetchWith(
   send: Sender,
   input: Parameters<typeof globalThis.fetch>[0],
@@ -42,7 +42,7 @@ async function fetchWith(
   return new Response(hasBody ? stream : null, { status: reply.status, headers: plainHeaders(reply.headers) })
 }
 
-/** The body is decompressed already, so its encoding and its length do not apply. */
+/** Removes the headers for encoding and length, because the body is already decompressed. */
 function plainHeaders(headers: { entries(): Iterable<[string, string]> }): [string, string][] {
   return [...headers.entries()].filter(
     ([name]) => !/^(?:content-encoding|content-length|transfer-encoding)$/.test(name),

@@ -4,8 +4,8 @@ import { type Post, post, type Reply } from './post.js'
 export type Sender = (request: Post) => Promise<Reply>
 
 /**
- * Creates the function that sends the requests of a model to its URL. Proxies and certificates are loaded on use. The
- * credentials of a proxy are added to what must never be shown.
+ * Creates the function that sends the requests of a model to its URL. Code for proxies and certificates is loaded on
+ * use. The credentials of a proxy are added to `secrets`, which must never be shown.
  */
 export function createSender(options: ConnectionOptions, url: string, secrets: string[]): Sender {
   let routed: Promise<Sender> | undefined
@@ -16,7 +16,7 @@ export function createSender(options: ConnectionOptions, url: string, secrets: s
       return postWith(own, request)
     }
     if (!mayNeedRoute(options)) return post(request)
-    // The next request tries again: a missing file may be there then.
+    // The next request tries again, because a missing file may exist by then.
     routed ??= openRoute(options, url, secrets).catch((error: unknown) => {
       routed = undefined
       throw error
@@ -25,7 +25,7 @@ export function createSender(options: ConnectionOptions, url: string, secrets: s
   }
 }
 
-/** Returns whether a proxy or a certificate is configured; whether it applies to an address is decided later. */
+/** Returns whether a proxy or a certificate is configured; whether it applies to a URL is decided later. */
 export function mayNeedRoute({ proxy, caFile }: ConnectionOptions): boolean {
   return proxy !== undefined || caFile !== undefined || proxyVariables.some((name) => process.env[name])
 }
@@ -38,7 +38,10 @@ async function openRoute(options: ConnectionOptions, url: string, secrets: strin
   return (request) => post(request, open)
 }
 
-/** If the host replaced the global `fetch`, its replacement is used, unless the configuration names a connection. */
+/**
+ * Returns the `fetch` of the host: the configured one, or its replacement of the global `fetch`, unless the
+ * configuration sets a connection.
+ */
 function ownFetch({ fetch, proxy, caFile }: ConnectionOptions): typeof globalThis.fetch | undefined {
   if (fetch !== undefined) return fetch
   const isConfigured = proxy !== undefined || caFile !== undefined

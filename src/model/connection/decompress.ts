@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 
-/** Returns the body of a response in plain form. */
+/** Returns the decompressed body of a response. */
 export function decompress(message: IncomingMessage): Readable {
   const encoding = message.headers['content-encoding']?.toLowerCase() ?? ''
   if (!/^(?:x-)?(?:gzip|deflate|br)$/.test(encoding)) return message
-  // Errors of the pipeline are reported by the last stream.
+  // The last stream reports errors of the pipeline.
   return pipeline(message, encoding === 'br' ? createBrotliDecompress() : createUnzip(), () => undefined)
 }

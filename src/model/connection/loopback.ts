@@ -1,4 +1,4 @@
-/** Returns whether a URL is of this machine. */
+/** Returns whether a URL refers to this machine. */
 export function isLoopback({ hostname }: URL): boolean {
   return (
     hostname === 'localhost' ||

@@ -11,8 +11,8 @@ import { asError, type OpenRequest } from './post.js'
 import { proxyFor } from './proxy-for.js'
 
 /**
- * Returns what opens requests to a URL; undefined when they are sent directly. A proxy that cannot be used is an
- * error, never skipped.
+ * Returns the function that opens requests to a URL; undefined when they are sent directly. A proxy that cannot be used
+ * causes an error; it is never bypassed.
  */
 export function routeTo(
   url: string,
@@ -25,8 +25,8 @@ export function routeTo(
 }
 
 /**
- * Returns what opens requests over a route. Requests to https addresses are sent through a tunnel (CONNECT), so that
- * the proxy sees only the host name; connections are reused. Requests to http addresses are sent to the proxy itself.
+ * Returns the function that opens requests over a route. Requests to https URLs are sent through a tunnel (CONNECT), so
+ * that the proxy gets only the host name; connections are reused. Requests to http URLs are sent to the proxy itself.
  */
 function openRoute({ proxy, caFile }: Route): OpenRequest {
   const ca = caFile === undefined ? undefined : trusted(caFile)
@@ -132,7 +132,7 @@ function openTunnel(
       socket.destroy()
       reject(signal?.aborted ? asError(signal.reason) : refused(proxy, statusCode))
     })
-    // A proxy that answers CONNECT like another request has no tunnel.
+    // A proxy that answers CONNECT like a normal request has not opened a tunnel.
     asked.once('response', (response) => {
       response.destroy()
       reject(refused(proxy, response.statusCode ?? 0))
@@ -156,20 +156,25 @@ function authorization({ username, password }: URL): Record<string, string> {
   return token === '' ? {} : { 'proxy-authorization': `Basic ${token}` }
 }
 
-/** A gateway error of a proxy may be over at the next attempt; a refusal is not. */
+/** Creates the error for a rejected CONNECT. A gateway error of a proxy is temporary; a refusal is not. */
 function refused(proxy: URL, status: number): Error {
   return Object.assign(new Error(`the proxy ${proxy.host} answered ${status} instead of opening a tunnel`), {
     code: status >= 500 ? 'PROXY_FAILED' : 'PROXY_REFUSED',
   })
 }
 
-/** Without the cause: only the host and the port of a proxy are shown. */
+/**
+ * Creates the error for an unreachable proxy, without the cause: only the host and the port of a proxy may be shown.
+ */
 function unreachable(proxy: URL, error: NodeJS.ErrnoException): Error {
   const { code = 'PROXY_FAILED' } = error
   return Object.assign(new Error(`the proxy ${proxy.host} cannot be reached, ${code}`), { code })
 }
 
-/** `ca` replaces the usual certificates, also those of NODE_EXTRA_CA_CERTS, so all of them are listed. */
+/**
+ * Returns all trusted certificates. `ca` replaces the defaults, including those of NODE_EXTRA_CA_CERTS, so all of them
+ * are listed.
+ */
 function trusted(caFile: string): string[] {
   const extra = process.env['NODE_EXTRA_CA_CERTS']
   return [
@@ -195,22 +200,22 @@ function readCertificates(path: string): string {
   )
 }
 
-/** A way to an address that is not the direct one with the usual certificates. */
+/** A route to a URL that differs from a direct connection with the default certificates. */
 type Route = { readonly proxy?: URL | undefined; readonly caFile?: string | undefined }
 
-/** Returns the credentials of a proxy in every form in which they may be shown. */
+/** Returns the credentials of a proxy in every form in which they could appear in a message. */
 function credentialsOf({ username, password }: URL): string[] {
   const token = basicToken(username, password)
   return [password, username, decoded(password), decoded(username), token].filter((secret) => secret !== '')
 }
 
-/** Returns the credentials of a URL as `Proxy-Authorization` has them; an empty text when there are none. */
+/** Returns the credentials of a URL in the format of `Proxy-Authorization`; an empty string when there are none. */
 function basicToken(username: string, password: string): string {
   if (username === '' && password === '') return ''
   return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')
 }
 
-/** A password may contain a percent sign that encodes nothing. */
+/** Decodes a part of a URL. A password can contain a percent sign that is not an escape. */
 function decoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
     Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
 
-/** A server's response to a request; the body is read piece by piece. */
+/** A server's response to a request; the body is read in chunks. */
 export type Reply = {
   readonly status: number
   readonly headers: { get(name: string): string | null; entries(): Iterable<[string, string]> }
@@ -19,19 +19,19 @@ export type Post = {
   readonly signal: AbortSignal
 }
 
-/** Opens a request. The signal ends the connection while it is established. */
+/** Opens a request. Aborting the signal ends the connection while it is being established. */
 export type OpenRequest = (address: URL, options: RequestOptions, signal: AbortSignal) => ClientRequest
 
 /**
- * Sends a request with Node's own client. The requests of a run take half the time of `fetch`, whose streams cost
- * more than the rest of a round. Follows no redirect: that would send the conversation, and perhaps the key, to an
- * address that is not configured.
+ * Sends a request with Node's own client. That takes half the time of `fetch`, whose streams cost more than the rest of
+ * a round. Redirects are not followed: that would send the conversation, and perhaps the key, to a URL that is not
+ * configured.
  */
 export async function post({ url, headers, body, signal }: Post, open?: OpenRequest): Promise<Reply> {
   const start = open ?? (await directTo(url))
   signal.throwIfAborted()
   const address = new URL(url)
-  // Like `fetch`: addresses end up in logs and messages.
+  // Rejected, as in `fetch`, because URLs appear in logs and messages.
   if (address.username !== '' || address.password !== '')
     throw new TypeError('the address contains a user name or password; put them into a header instead')
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ export async function post({ url, headers, body, signal }: Post, open?: OpenRequ
     sent.once('response', (message) =>
       plain(message).then((body) => resolve(replyFrom(message, body, url)), reject),
     )
-    // As bytes: a long text would be joined to the head of the request and copied once more.
+    // As bytes: a long string would be joined to the head of the request and copied once more.
     sent.end(Buffer.from(body))
   })
 }
@@ -57,7 +57,10 @@ async function directTo(url: string): Promise<OpenRequest> {
 type Client = Pick<typeof import('node:http'), 'request'>
 const clients: { http?: Promise<Client>; https?: Promise<Client> } = {}
 
-/** Loaded with the first request, so that importing the package does not load it; and once: imports are costly. */
+/**
+ * Loads the client with the first request, so that importing the package does not load it; and only once, because
+ * imports are costly.
+ */
 function clientFor(url: string): Promise<Client> {
   if (!url.startsWith('https:')) {
     clients.http ??= import('node:http')
@@ -67,7 +70,7 @@ function clientFor(url: string): Promise<Client> {
   return clients.https
 }
 
-/** Returns the body decompressed: some servers compress it without being asked. */
+/** Returns the body decompressed: some servers compress it although the request does not ask for it. */
 async function plain(message: IncomingMessage): Promise<Readable> {
   if (message.headers['content-encoding'] === undefined) return message
   return (await import('./decompress.js')).decompress(message)

@@ -4,9 +4,9 @@ import { isLoopback } from './loopback.js'
 type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns the proxy for requests to an address; undefined when they are sent directly. A configured proxy applies to
- * every address, `off` to none. Without one, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` decide, and addresses of this
- * machine are never sent to a proxy.
+ * Returns the proxy for requests to a URL; undefined when they are sent directly. A configured proxy applies to every
+ * URL, `off` to none. Without one, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` decide, and requests to this machine are
+ * never sent to a proxy.
  */
 export function proxyFor(address: URL, configured: string | undefined, env: Variables): URL | undefined {
   if (configured !== undefined) return configured === 'off' ? undefined : proxyUrl(configured, 'proxy')
@@ -16,12 +16,12 @@ export function proxyFor(address: URL, configured: string | undefined, env: Vari
   return proxyUrl(value, name)
 }
 
-/** The lower-case name takes precedence, as in curl. */
+/** Reads a variable. The lower-case name takes precedence, as in curl. */
 function variable(name: string, env: Variables): string {
   return (env[name.toLowerCase()] ?? env[name] ?? '').trim()
 }
 
-/** The value is not quoted: it may contain a password. */
+/** Parses the URL of a proxy. Errors do not quote the value, because it can contain a password. */
 function proxyUrl(value: string, name: string): URL {
   const text = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -32,7 +32,10 @@ function proxyUrl(value: string, name: string): URL {
   )
 }
 
-/** Entries are separated by commas or spaces: `*`, a host, `.suffix`, `*.suffix`, an IP address; each with a port. */
+/**
+ * Returns whether `NO_PROXY` contains an address. Entries are separated by commas or spaces: `*`, a host, `.suffix`,
+ * `*.suffix`, or an IP address, each optionally with a port.
+ */
 function isExcepted(address: URL, list: string): boolean {
   const host = plainHost(address.hostname)
   const port = address.port || (address.protocol === 'https:' ? '443' : '80')

@@ -6,7 +6,7 @@ import type { ArgumentProblem } from '../../tool/problem.js'
 export type ObjectErrorCode =
   /** The request is invalid: a setting out of range, an invalid schema, or one that is too large. */
   | 'object_request_invalid'
-  /** No answer fitted, including the last repair. */
+  /** No answer matched the schema, including the last repair. */
   | 'object_invalid'
   | 'object_timeout'
 
@@ -18,7 +18,7 @@ export type ObjectErrorFacts = {
   readonly mode?: 'native' | 'tool' | 'prompt'
   readonly repairAttempts?: number
   readonly usage?: CompletionUsage
-  /** The text that the model wrote last. */
+  /** The last text that the model wrote. */
   readonly rawText?: string | undefined
   /** The output limit cut off the last answer. */
   readonly truncated?: boolean

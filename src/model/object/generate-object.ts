@@ -15,7 +15,7 @@ import { readObjectAnswer } from './read-answer.js'
 
 export type ObjectAnswer = Pick<ModelAnswer, 'content' | 'text' | 'toolCalls' | 'finish' | 'usage'>
 
-/** How requests are sent, and how pieces are received. */
+/** How requests are sent, and how partial results are received. */
 export type ObjectParts<Value = unknown> = {
   readonly facts: Pick<ModelFacts, 'tools' | 'structuredOutput'>
   /** Sends one request to the model. Pieces of the answer are passed to `hear` as they arrive. */
@@ -28,15 +28,15 @@ export type ObjectParts<Value = unknown> = {
 }
 
 /**
- * Makes a model write a value that fits a JSON Schema. An answer that does not fit is sent back with its problems, a
- * limited number of times; then it throws {@link ObjectGenerationError}.
+ * Requests a value that matches a JSON Schema from a model. An answer that does not match is sent back with its
+ * problems, a limited number of times; then it throws {@link ObjectGenerationError}.
  */
 export async function generateObject<Value = unknown>(
   request: ObjectRequest,
   parts: ObjectParts<Value>,
 ): Promise<GeneratedObject<Value>> {
   const task = readObjectTask(request)
-  // The schema of the request is the caller's promise that a value that fits it is a `Value`.
+  // By passing the schema, the caller asserts that a value that matches it is a `Value`.
   const check = parts.check ?? (schemaCheck(task.shape.schema) as Validate<Value>)
   const clock = startClock(task.timeoutMs, parts.signal)
   const state: State = { ways: waysLeft(task, parts.facts), said: [], usage: Usage.empty(), repairs: 0 }
@@ -49,7 +49,9 @@ export async function generateObject<Value = unknown>(
   }
 }
 
-/** The state of a generation: how the model is asked (and the remaining ways), the messages so far, the usage. */
+/**
+ * The state of a generation: the current and the remaining ways to ask the model, the messages so far, and the usage.
+ */
 type State = {
   ways: readonly ObjectWay[]
   readonly said: Message[]
@@ -79,7 +81,7 @@ async function untilItFits<Value>(
     if (state.repairs >= task.maxRepairAttempts) throw neverFitted(task, state, judged)
     state.repairs++
     state.said.push(...askAgain(answer, judged.problem))
-    // A server that accepts a schema and ignores it leaves the model without one.
+    // A server can accept a schema but ignore it, so that the model never gets it: use the next way.
     if (judged.isNoJson && state.ways[0] === 'native' && state.ways.length > 1)
       state.ways = state.ways.slice(1)
   }
@@ -96,13 +98,16 @@ function follow<Value>(
     wrapped: task.shape.wrapped,
     now: () => parts.now(),
     emit: (value) => {
-      // Pieces that were received together are read after the listener has aborted.
+      // Pieces that arrived together are still processed after the listener has aborted.
       if (parts.signal?.aborted !== true) onPartial({ value, repairAttempt })
     },
   })
 }
 
-/** Sends a request in the next way if a provider rejects it; the first rejection is thrown when no way is left. */
+/**
+ * Sends a request. If the provider rejects it, the next way is used; when no way is left, the first rejection is
+ * thrown.
+ */
 async function askInSomeWay<Value>(
   task: ObjectTask,
   parts: ObjectParts<Value>,
@@ -128,11 +133,11 @@ async function askInSomeWay<Value>(
   }
 }
 
-/** The ways that a model's server does not support, by the facts of that model: they are not tried again. */
+/** The ways that a model's server does not support, by the facts of that model. They are not tried again. */
 const unknownTo = new WeakMap<object, Set<ObjectWay>>()
 
 function noteRefusal(facts: object, way: ObjectWay, { message }: ModelError): void {
-  // A rejected schema does not mean that others are rejected.
+  // If only this schema is rejected, others may still be accepted.
   if (!/response_format|tool_choice/.test(message) || /invalid schema/i.test(message)) return
   const known = unknownTo.get(facts) ?? new Set()
   unknownTo.set(facts, known.add(way))
@@ -227,7 +232,7 @@ function startClock(
   const timer = setTimeout(() => late.abort(new DOMException('the time is up', 'TimeoutError')), timeoutMs)
   return {
     signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
-    // The first abort counts.
+    // The timeout counts only if the caller did not abort.
     isOver: () => late.signal.aborted && signal?.aborted !== true,
     stop: () => clearTimeout(timer),
   }

@@ -1,6 +1,6 @@
 /**
  * Returns where the JSON of a text begins: at its first bracket, after reasoning that a model wrote into its text.
- * Undefined while that is not known.
+ * Undefined while it has not begun.
  */
 export function jsonStart(text: string): number | undefined {
   let from = 0

@@ -4,7 +4,7 @@ import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { ModelAnswer, ModelFacts } from '../model.js'
 import type { ObjectTask } from './object-task.js'
 
-/** How data is requested, the most reliable way first. With `called`, the model decides whether it calls the tool. */
+/** How data is requested, the most reliable way first. With `called`, the model decides whether to call the tool. */
 export type ObjectWay = 'native' | 'forced' | 'called' | 'prompt'
 
 /** One request to the model. */
@@ -16,7 +16,7 @@ export function waysFor(
   mode: ObjectTask['mode'],
   { tools, structuredOutput }: Pick<ModelFacts, 'tools' | 'structuredOutput'>,
 ): readonly [ObjectWay, ...ObjectWay[]] {
-  // In the mode `tool`, a model without tools still gets a prompt.
+  // A model without tools gets a prompt even in the mode `tool`.
   if (mode === 'prompt' || (mode === 'tool' && !tools)) return ['prompt']
   const called: [ObjectWay, ...ObjectWay[]] = ['forced', 'called']
   if (mode === 'tool') return called
@@ -69,7 +69,7 @@ function described(
   return description === undefined || 'description' in schema ? schema : { ...schema, description }
 }
 
-/** Returns the messages for the next request: the answer, and what to do about it. */
+/** Returns the messages for the next request: the answer, and instructions to correct it. */
 export function askAgain(
   { content, toolCalls }: Pick<ModelAnswer, 'content' | 'toolCalls'>,
   why: string,

@@ -26,11 +26,14 @@ export type GeneratedObject<Value = unknown> = {
   readonly repairAttempts: number
   /** The usage of all attempts together. */
   readonly usage: CompletionUsage
-  /** The text that the model wrote last. */
+  /** The last text that the model wrote. */
   readonly rawText: string
 }
 
-/** The part of an object that has arrived so far. It only grows within one attempt; each repair starts from nothing. */
+/**
+ * The part of an object that has arrived so far. It only grows within one attempt; each repair starts with an empty
+ * one.
+ */
 export type PartialObject = { readonly value: unknown; readonly repairAttempt: number }
 
 /** Asks the session's model for data. Its usage counts for the session. */

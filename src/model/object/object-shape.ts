@@ -1,6 +1,6 @@
 import { isRecord, type JsonSchema } from '../../tool/json.js'
 
-/** A schema as given, and in the form that providers accept: with an object at its root. */
+/** A schema as given, and in the form that providers accept, with an object at its root. */
 export type ObjectShape = {
   readonly schema: JsonSchema
   readonly sent: JsonSchema
@@ -17,7 +17,7 @@ export function shapeOf(schema: JsonSchema): ObjectShape {
 }
 
 /**
- * Returns the possible values of a written answer, the most likely first: a model that should write an object with a
+ * Returns the possible interpretations of an answer, the most likely first: a model that should write an object with a
  * `value` sometimes writes only the value.
  */
 export function readings({ wrapped }: Pick<ObjectShape, 'wrapped'>, written: unknown): readonly unknown[] {
@@ -28,7 +28,7 @@ export function readings({ wrapped }: Pick<ObjectShape, 'wrapped'>, written: unk
 const rootUnions = ['anyOf', 'oneOf', 'allOf', '$ref', 'not', 'if']
 
 function wrap(schema: JsonSchema): JsonSchema {
-  // References inside a schema with its own `$id` work wherever it is.
+  // References inside a schema with its own `$id` are relative to that id, so it can be moved.
   if ('$id' in schema) return around(schema)
   const { $defs, definitions, ...value } = schema
   return {
@@ -43,7 +43,7 @@ function around(value: unknown): JsonSchema {
 }
 
 /**
- * Redirects references to the old root to its new place; references to definitions are unchanged, because those stay
+ * Redirects references to the old root to its new position. References to definitions are unchanged, because those stay
  * at the root.
  */
 function redirect(node: unknown): unknown {

@@ -46,7 +46,7 @@ export function readObjectTask(request: ObjectRequest): ObjectTask {
   }
 }
 
-/** Returns the check of an untrusted schema. The schema's budget limits the work of a check. */
+/** Returns a check for an untrusted schema. The schema's budget limits the work of a check. */
 export function schemaCheck(schema: JsonSchema): Validate<unknown> {
   try {
     const compiled = compileJsonSchema(schema)

@@ -1,24 +1,29 @@
 import { isRecord } from '../../tool/json.js'
 import { partialIn } from './partial-value.js'
 
-/** A piece of a model's text, or of the arguments of the call with this id; or that its answer starts again. */
+/**
+ * A piece of a model's text, or of the arguments of the call with this id; or `restart` when the answer starts again.
+ */
 export type ReceivedPiece = { readonly text: string; readonly callId?: string } | { readonly restart: true }
 
 export type PartialObjects = {
   hear(piece: ReceivedPiece): void
-  /** Emits what was delayed; with the final value, that value. */
+  /** Emits a delayed partial object; with the final value, emits that value. */
   end(whole?: { readonly value: unknown }): void
 }
 
 const everyMs = 100
-/** A longer text is parsed again only when it has grown by an eighth: total work stays proportional to its length. */
+/**
+ * From this length on, a text is parsed again only when it has grown by an eighth, so that the total work stays
+ * proportional to its length.
+ */
 const longText = 16_384
 const maxTextLength = 2_000_000
 
 /**
- * Follows an object while a model writes it. A partial object contains what is certain: complete numbers and
- * constants, and strings as far as they go. Each contains everything of the one before it. They are emitted at most
- * every 100 ms, and the last one always.
+ * Tracks an object while a model writes it. A partial object contains only what is certain: complete numbers and
+ * constants, and strings as far as they have arrived. Each contains everything of the previous one. They are emitted at
+ * most every 100 ms, and the last one always.
  */
 export function createPartialObjects(options: {
   /** Whether the object is the member `value` of the written object. */
@@ -47,7 +52,7 @@ export function createPartialObjects(options: {
     readLength = text.length
     const found = partialIn(text, options.wrapped)
     if (found === undefined || (emitted !== undefined && same(emitted.value, found.value))) return
-    // A key that is written twice would remove something.
+    // A repeated key would remove a value that was already emitted.
     if (emitted === undefined || grows(emitted.value, found.value)) emit(found.value)
   }
   const safely = (work: () => void): void => {
@@ -55,7 +60,8 @@ export function createPartialObjects(options: {
     try {
       work()
     } catch {
-      // Nested too deep to follow, or the listener failed: the object itself does not depend on it.
+      // The text is nested too deeply to track, or the listener failed. The final object does not depend on partial
+      // objects.
       over = true
     }
   }
@@ -88,7 +94,7 @@ export function createPartialObjects(options: {
   }
 }
 
-/** Returns whether a later partial object has everything that an earlier one had. */
+/** Returns whether a later partial object contains everything of an earlier one. */
 function grows(before: unknown, after: unknown): boolean {
   if (typeof before === 'string') return typeof after === 'string' && after.startsWith(before)
   if (Array.isArray(before))

@@ -3,7 +3,7 @@ import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
 import { jsonStart } from './json-start.js'
 
-/** Returns the object as far as a text contains it; undefined when it contains nothing yet. */
+/** Returns the part of the object that a text contains; undefined when it contains nothing yet. */
 export function partialIn(text: string, wrapped: boolean): { readonly value: unknown } | undefined {
   const start = jsonStart(text)
   if (start === undefined) return undefined

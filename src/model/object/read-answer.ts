@@ -10,9 +10,9 @@ export type ReadAnswer = { readonly rawText: string } & (
 )
 
 /**
- * Reads a model's answer: the arguments of its call, or the JSON in its text, whichever way it was asked. Syntax
- * errors are repaired where only one reading is possible. Incomplete data is never completed: the missing part could
- * be essential.
+ * Reads a model's answer: the arguments of its call, or the JSON in its text, regardless of how it was requested.
+ * Syntax errors are repaired where only one interpretation is possible. Incomplete data is never completed, because the
+ * missing part could be essential.
  */
 export function readObjectAnswer(
   { text, toolCalls, finish }: Pick<ModelAnswer, 'text' | 'toolCalls' | 'finish'>,
@@ -46,7 +46,7 @@ export function readObjectAnswer(
 const cutOff =
   'Your answer was cut off by the output limit before the JSON was complete. Write the whole answer again, shorter.'
 
-/** Returns where the JSON may be in a text: all of it, a fenced block, or from the first bracket to its end. */
+/** Returns the parts of a text that may be JSON: all of it, a fenced block, or from the first bracket to its end. */
 function candidatesIn(text: string): string[] {
   const spoken = text.trim()
   const fenced = [...spoken.matchAll(/```[A-Za-z]*[ \t]*\r?\n([\s\S]*?)```/g)].map(([, inside = '']) =>
@@ -59,7 +59,7 @@ function candidatesIn(text: string): string[] {
 
 const maxFenced = 5
 
-/** Returns the text from an opening bracket to the one that closes it; undefined when none does. */
+/** Returns the text from an opening bracket to the one that closes it; undefined when it is not closed. */
 function balancedFrom(text: string, start: number): string | undefined {
   let depth = 0
   let inString = false

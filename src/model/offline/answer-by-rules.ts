@@ -44,7 +44,7 @@ function helpWords(prompt: string, howToConfigure: string): string {
   ].join('\n\n')
 }
 
-/** Emits the text in small pieces, like any model. */
+/** Emits the text in small pieces, like other models. */
 async function speak(words: string, builder: AnswerBuilder, call: ModelCall): Promise<void> {
   for (const piece of words.match(/\S+\s*|\s+/g) ?? []) {
     builder.text(piece)
@@ -56,8 +56,8 @@ async function speak(words: string, builder: AnswerBuilder, call: ModelCall): Pr
 type Move = { readonly call: CallStep } | { readonly words: string }
 
 /**
- * Returns what to do next for a list of requests, from the calls made so far: the next call, or the final text.
- * Requests are processed in order; one that fails ends the list, because the rest may depend on it.
+ * Returns the next step for a list of requests, from the calls made so far: the next call, or the final text. Requests
+ * are processed in order; one that fails ends the list, because the rest may depend on it.
  */
 function drive(requests: readonly Planned[], results: readonly Result[], offered: ReadonlySet<string>): Move {
   const words: string[] = []

@@ -1,6 +1,6 @@
 import { block, call, done, failureOf, filesIn, type Plan, type Result, undone } from './plan.js'
 
-/** Searches for the exact text, then without case, then for file names. */
+/** Searches for the exact text, then case-insensitively, then for file names. */
 export function findText(what: string, place: string | undefined): Plan {
   const within = place === undefined ? {} : { path: place }
   const pattern = literal(what)
@@ -53,7 +53,7 @@ function hitsIn(search: Result | undefined): Hit[] {
   })
 }
 
-/** Prefers a definition to a use, and sources to tests and documents. */
+/** Returns the best match: definitions before uses, and sources before tests and documents. */
 function bestHit(hits: readonly Hit[], what: string): Hit | undefined {
   const defines = new RegExp(
     `\\b(?:function|class|const|let|var|interface|type|enum|def|fn|func|struct|trait|module|package)\\*?\\s+${literal(what)}\\b`,

@@ -7,9 +7,9 @@ export type OfflineModelOptions = {
 }
 
 /**
- * Creates a model without a provider, for experiments and for machines without a network. It understands a few
- * requests by rules, works on them with the available tools, and says that it is not a language model. The same
- * conversation has the same answer.
+ * Creates a model without a provider, for experiments and for machines without a network. It understands a few requests
+ * by rules, executes them with the available tools, and says that it is not a language model. The same conversation
+ * always has the same answer.
  */
 export function offlineModel(options: OfflineModelOptions = {}): Model {
   const howToConfigure =
@@ -19,7 +19,7 @@ export function offlineModel(options: OfflineModelOptions = {}): Model {
     id: 'rules',
     facts,
     async answer(request, call) {
-      // Its rules are only loaded when it is used.
+      // The rules are only loaded on first use.
       const { answerByRules } = await import('./answer-by-rules.js')
       return answerByRules(request, call, howToConfigure)
     },

@@ -29,7 +29,7 @@ export function undone(words: string): WordsStep {
   return { words, done: false }
 }
 
-/** A plan with one call. `doing` describes the call in the text for its failure. */
+/** Creates a plan with one call. `doing` describes the call in the text for its failure. */
 export function once(step: CallStep, doing: string, report: (text: string) => WordsStep): Plan {
   return ([result]) => {
     if (result === undefined) return step

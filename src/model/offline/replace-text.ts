@@ -14,7 +14,7 @@ export function replaceText(change: Change): Plan {
   return file === undefined ? findFile(change) : (results) => inFile(change, file, results)
 }
 
-/** Finds the file if none was named: only if exactly one file contains the text. */
+/** Finds the file if none was named, if exactly one file contains the text. */
 function findFile(change: Change): Plan {
   return ([search, ...rest]) => {
     if (search === undefined)

@@ -1,9 +1,9 @@
-/** The parts of a sentence that a pattern names, without quotes. */
+/** The named groups of a pattern that matched a sentence, without quotes. */
 export type Words = Readonly<Record<string, string | undefined>>
 
 const maxPromptLength = 20_000
 const maxSentences = 20
-/** Without quoted parts. Longer sentences are not simple requests, and patterns take long on them. */
+/** The maximum length without quoted parts. Longer sentences are not simple requests, and patterns are slow on them. */
 const maxSentenceLength = 300
 
 /** Returns the requests in a prompt, in order: the items of a list, or the parts joined by "then" and similar words. */
@@ -18,7 +18,7 @@ export function sentencesOf(prompt: string): string[] {
   return parts.slice(0, maxSentences).flatMap(splitLine).slice(0, maxSentences)
 }
 
-/** Matches a sentence with a pattern in which each quoted text of the sentence is one word. */
+/** Matches a sentence against a pattern. Each quoted text of the sentence counts as one word. */
 export function matchSentence(pattern: RegExp, sentence: string): Words | undefined {
   const { masked, texts } = mask(sentence)
   const found = masked.length > maxSentenceLength ? null : pattern.exec(masked)
@@ -33,7 +33,7 @@ export function matchSentence(pattern: RegExp, sentence: string): Words | undefi
 
 const listMark = /^(?:\d+[.)]|[-*•])\s+/
 
-/** Verbs that begin a request: "and" before one of them joins two requests, any other "and" belongs to one. */
+/** Verbs that begin a request. "and" before one of them separates two requests; any other "and" is part of one. */
 const verbs = 'find|search|read|show|open|list|count|run|replace|change|rename|create|write|how|where|which'
 const joints = new RegExp(
   `(?:[,;.]?\\s+(?:and\\s+)?(?:then|finally)\\b,?\\s+|;\\s+|(?:\\.|,?\\s+and)\\s+(?=(?:${verbs})\\b))`,
@@ -57,7 +57,7 @@ function tidy(sentence: string): string {
     .replace(/(?:,?\s+(?:please|thanks))*\s*[.!?]*$/i, '')
 }
 
-/** Replaces each quoted text by its number between two characters that occur in no normal text. */
+/** Replaces each quoted text by its number between two characters that do not occur in normal text. */
 function mask(line: string): { readonly masked: string; readonly texts: readonly string[] } {
   const texts: string[] = []
   const masked = line

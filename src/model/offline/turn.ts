@@ -32,7 +32,10 @@ export function turnOf(history: readonly Message[]): Turn {
   }
 }
 
-/** Messages of the run itself, such as the date or the state of the repository, are one element in angle brackets. */
+/**
+ * Returns the request in a user message. Messages of the run itself, such as the date or the state of the repository,
+ * are a single element in angle brackets and contain none.
+ */
 function requestIn(message: Message): string {
   if (message.role !== 'user') return ''
   const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []))

@@ -5,13 +5,13 @@ import { block, call, done, failureOf, filesIn, once, type Plan, undone } from '
 import { replaceText } from './replace-text.js'
 import { matchSentence, sentencesOf, type Words } from './sentence.js'
 
-/** A request with its plan; without one it was not understood. */
+/** A request with its plan; undefined if the request was not understood. */
 export type Planned = { readonly sentence: string; readonly plan: Plan | undefined }
 
 type Kind = {
   /** Examples for the help text. */
   readonly examples: readonly string[]
-  /** Patterns of the whole sentence. A quoted text is one word of it. */
+  /** Patterns of the whole sentence. A quoted text counts as one word. */
   readonly forms: readonly RegExp[]
   plan(parts: Words): Plan
 }
@@ -187,7 +187,7 @@ const listDirectory: Kind = {
   },
 }
 
-/** Reads a file; if it does not exist at that path, searches for its name. */
+/** Reads a file. If it does not exist at that path, searches for its name. */
 const read: Kind = {
   examples: ['read README.md', 'show lines 10-20 of src/index.ts'],
   forms: [
@@ -232,7 +232,7 @@ const find: Kind = {
   plan: ({ what = '', path }) => findText(what, path === 'project' ? undefined : path),
 }
 
-/** Specific kinds come first: "show the diff" must not be read as a file name. */
+/** All kinds, specific ones first: "show the diff" must not be read as a file name. */
 const kinds: readonly Kind[] = [
   ...[replace, write, countLines, countFiles, countText, gitStatus, gitDiff, gitLog, gitBranch],
   ...[runTests, runCommand, listFiles, listDirectory, read, find],

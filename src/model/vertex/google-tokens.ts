@@ -10,9 +10,9 @@ import { ModelError } from '../errors.js'
 import { connectionError, type ModelPlace, nameOf } from '../provider-error.js'
 
 /**
- * Returns a function that gives the access token of a credentials file of Google: of a service account, or of a user
- * (`gcloud auth application-default login`). A token is used until shortly before it expires. Errors contain no part
- * of the file.
+ * Creates a function that returns the access token for a Google credentials file: of a service account, or of a user
+ * (`gcloud auth application-default login`). A token is used until shortly before it expires. Errors contain no part of
+ * the file.
  */
 export function createGoogleTokens(
   place: Pick<ModelPlace, 'provider' | 'id'>,
@@ -36,7 +36,7 @@ export function createGoogleTokens(
   }
 }
 
-/** A request that starts with the token must be accepted before it expires. */
+/** How long before its expiry a token is replaced: a request that starts with it must be accepted in time. */
 const earlySeconds = 120
 const exchangeTimeoutMs = 30_000
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
@@ -62,7 +62,7 @@ async function readGrant(place: Place, file: string): Promise<Grant> {
       return { uri, form: { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion } }
     } catch (error) {
       if (error instanceof ModelError) throw error
-      // The error of the library may quote the key.
+      // The error of the library may contain the key.
       throw unusableFile(place, file, 'has a private_key that is not an RSA key in PEM format')
     }
   }
@@ -90,13 +90,13 @@ async function readFields(place: Place, file: string): Promise<Record<string, un
     const fields: unknown = JSON.parse(text)
     if (isRecord(fields)) return fields
   } catch {
-    // The error of the parser quotes the text.
+    // The error of the parser contains the text.
     throw unusableFile(place, file, 'is not JSON')
   }
   throw unusableFile(place, file, 'is not a JSON object')
 }
 
-/** The credentials are only sent encrypted, or to this machine. */
+/** Checks the token URL: credentials are only sent encrypted, or to this machine. */
 function tokenUri(place: Place, file: string, value: unknown): string {
   if (typeof value === 'string' && URL.canParse(value)) {
     const url = new URL(value)
@@ -105,7 +105,7 @@ function tokenUri(place: Place, file: string, value: unknown): string {
   throw unusableFile(place, file, 'has a token_uri that is not an https URL')
 }
 
-/** A JSON Web Token with the signature RS256. */
+/** Creates a JSON Web Token with the signature RS256. */
 function signedToken(claims: Readonly<Record<string, string>>, key: string, keyId: unknown): string {
   const iat = Math.floor(Date.now() / 1000)
   const header = { alg: 'RS256', typ: 'JWT', ...(typeof keyId === 'string' && { kid: keyId }) }
@@ -147,7 +147,7 @@ async function exchange(
       status,
       retryable: true,
     })
-  // Only a code is shown: a description may quote what was sent.
+  // Only an error code is shown: a description may contain what was sent.
   const reason =
     typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? `${status}, ${code}` : String(status)
   throw new ModelError(

@@ -14,7 +14,7 @@ type Settings = ConnectionOptions & {
   readonly vertex?: VertexAccess | undefined
 }
 
-/** Returns the address of a model of Vertex AI and its token. Throws a {@link ModelError} for a missing setting. */
+/** Returns the endpoint of a model of Vertex AI and its token. Throws a {@link ModelError} for a missing setting. */
 export function vertexConfig(settings: Settings): {
   readonly endpoint: string
   readonly accessToken: AccessToken

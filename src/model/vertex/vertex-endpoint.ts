@@ -7,12 +7,12 @@ export type VertexAccess = {
   readonly credentialsFile?: string | undefined
 }
 
-/** Returns the URL of Google's models in a project and location; undefined when one of them cannot be in a URL. */
+/** Returns the URL of Google's models in a project and location; undefined when one of them is not valid in a URL. */
 export function vertexEndpoint(
   { project = '', location = 'global' }: VertexAccess,
   baseUrl: string | undefined,
 ): string | undefined {
-  // The location is part of the host name.
+  // Checked, because the location is part of the host name.
   if (!/^[a-z\d-]+$/.test(location) || !/^[\w.:-]+$/.test(project)) return undefined
   const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`
   const base = (baseUrl ?? `https://${host}`).trim().replace(/\/+$/, '').replace(/\/v1$/, '')
