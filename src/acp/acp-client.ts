@@ -11,17 +11,17 @@ export class AcpClient {
     this.#connection = connection
   }
 
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   get signal(): AbortSignal {
     return this.#connection().signal
   }
 
-  /** The client's parameters of `initialize`. */
+  /** Sets the client capabilities from `initialize`. */
   setCapabilities(capabilities: unknown): void {
     this.#capabilities = capabilities
   }
 
-  /** Whether the client has advertised this, for example `elicitation`, `form`. */
+  /** Whether the client has advertised a capability, for example `elicitation`, `form`. */
   can(...path: readonly string[]): boolean {
     const found = path.reduce<unknown>(
       (value, name) => (isRecord(value) ? value[name] : undefined),
@@ -30,7 +30,7 @@ export class AcpClient {
     return isRecord(found) || found === true
   }
 
-  /** Calls a method of the client. An aborted `signal` cancels the request there, and rejects here at once. */
+  /** Calls a method of the client. Aborting `signal` cancels the request in the client and rejects here at once. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     return this.#connection().request(method, params, signal)
   }
@@ -39,7 +39,7 @@ export class AcpClient {
     return this.#connection().notify(method, params)
   }
 
-  /** Sends an update of a session. False, and nothing is sent, when the client does not understand it. */
+  /** Sends an update of a session. Returns false, without sending, if the client does not support it. */
   async update(sessionId: string, update: SessionUpdate): Promise<boolean> {
     if (update.sessionUpdate === 'notice' && !this.can('session', 'notices')) return false
     if (update.sessionUpdate === 'compaction_update' && !this.can('session', 'compaction')) return false

@@ -5,11 +5,11 @@ import { HostMethods } from './extensions/host-methods.js'
 import type { AcpOptions, Place } from './options.js'
 import { RpcError, rpcCodes } from './rpc-error.js'
 
-/** What the methods share: the client, the directories, and the sessions that are open here. */
+/** What the methods share: the client, the directories, and the open sessions. */
 export class AcpHost {
   readonly options: AcpOptions
   readonly client: AcpClient
-  /** Present where the client has the rights of a host. */
+  /** Present if the client has the permissions of a host. */
   readonly hostMethods: HostMethods | undefined
   readonly #places = new Map<string, Promise<Place>>()
   readonly #sessions = new Map<string, AcpSession>()
@@ -22,7 +22,7 @@ export class AcpHost {
     this.hostMethods = options.host && new HostMethods({ ...options.host, callClient })
   }
 
-  /** The agent and the configuration of a directory. One without a model is read again the next time. */
+  /** Returns the agent and the configuration of a directory. One without a model is read again the next time. */
   place(cwd: string): Promise<Place> {
     const known = this.#places.get(cwd)
     if (known !== undefined) return known
@@ -33,26 +33,26 @@ export class AcpHost {
     return opening
   }
 
-  /** The same, for work that needs a language model. */
+  /** Like `place`, for work that needs a language model: throws without one. */
   async placeWithModel(cwd: string): Promise<Place> {
     const place = await this.place(cwd)
     if (!place.hasModel) throw authRequired(noModel)
     return place
   }
 
-  /** All directories that were used so far, and that of the process. */
+  /** Returns all directories that were used so far, and that of the process. */
   async allPlaces(): Promise<Place[]> {
     await this.place(this.options.cwd)
     return Promise.all(this.#places.values())
   }
 
-  /** Checks that there is a model to ask. */
+  /** Checks that a model is configured. */
   async signIn(): Promise<void> {
     await this.placeWithModel(this.options.cwd)
     this.#isSignedOut = false
   }
 
-  /** Closes all sessions. Others cannot be opened before the client signs in. */
+  /** Closes all sessions. No session can be opened before the client signs in again. */
   async signOut(): Promise<void> {
     this.#isSignedOut = true
     await this.closeAll()
@@ -62,7 +62,7 @@ export class AcpHost {
     if (this.#isSignedOut) throw authRequired('You have signed out.')
   }
 
-  /** The open session with this id. Throws when there is none. */
+  /** Returns the open session with this id. Throws if there is none. */
   session(id: string): AcpSession {
     const found = this.#sessions.get(id)
     if (found === undefined || found.session.isClosed)
@@ -76,14 +76,14 @@ export class AcpHost {
     return [...this.#sessions.values()]
   }
 
-  /** Opens a session. Its approvals and questions are put before the client. */
+  /** Opens a session. Its approvals and questions are sent to the client. */
   open(place: Place, options: SessionOptions = {}): AcpSession {
     const opened = new AcpSession(this, place, options)
     this.#sessions.set(opened.id, opened)
     return opened
   }
 
-  /** Cancels what runs in a session, and closes it here; its store has it still. */
+  /** Cancels the runs of a session and closes it here; it stays in its store. */
   async close(id: string): Promise<void> {
     const found = this.#sessions.get(id)
     this.#sessions.delete(id)

@@ -27,19 +27,19 @@ import {
 import { UpdateWriter } from './update-writer.js'
 import type { SessionUpdate, StopReason, WireConfigOption, WireModes, WireToolContent } from './wire.js'
 
-/** A session that is open here, and what its client knows of it. */
+/** An open session, and what its client has received of it. */
 export class AcpSession {
   readonly session: Session
   readonly place: Place
   readonly #host: AcpHost
   readonly #writer: UpdateWriter
   readonly #edits: EditWatch
-  /** What calls changed whose end was not shown yet. */
+  /** The file changes of calls whose end was not sent yet. */
   readonly #changes = new Map<string, readonly WireToolContent[]>()
   readonly #prompts = new Set<AbortController>()
   #lastAsk: Promise<unknown> = Promise.resolve()
   #thoughtLevel: ThoughtLevel = 'default'
-  /** What the client has seen, to send only what has changed. */
+  /** What the client has received, so that only changes are sent. */
   #shown = { title: '', settings: '', mode: '', commands: '' }
 
   constructor(host: AcpHost, place: Place, options: SessionOptions) {
@@ -74,7 +74,7 @@ export class AcpSession {
     return this.session.sessionId
   }
 
-  /** Runs a prompt, and sends what happens in it. Resolves with the reason of its end; rejects when it failed. */
+  /** Runs a prompt and sends its events. Resolves with the stop reason; rejects if the run failed. */
   async prompt(request: SendRequest, signal: AbortSignal): Promise<StopReason> {
     const stopping = new AbortController()
     this.#prompts.add(stopping)
@@ -91,14 +91,14 @@ export class AcpSession {
       return stop
     } finally {
       this.#prompts.delete(stopping)
-      // Approvals and questions of this turn have no reader any more.
+      // The client no longer answers approvals and questions of this turn.
       stopping.abort()
-      // A prompt that only waited leaves the calls of the active one alone.
+      // A prompt that was only queued must not end the calls of the active one.
       if (hasStarted) await this.#endTurn(stop)
     }
   }
 
-  /** Cancels every prompt that is active or waits. */
+  /** Cancels every active or queued prompt. */
   cancel(): void {
     for (const stopping of this.#prompts) stopping.abort()
   }
@@ -147,7 +147,7 @@ export class AcpSession {
     }
   }
 
-  /** Sends what has changed since the client saw it: title, mode, options, commands. */
+  /** Sends what has changed since the last update: title, mode, options, commands. */
   async showChanges(): Promise<void> {
     if (this.session.isClosed) return
     const { title } = this.session
@@ -168,7 +168,7 @@ export class AcpSession {
     await this.send({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
-  /** Sends an update. A notice that the client cannot show goes to its log. */
+  /** Sends an update. A notice that the client cannot show is written to its log. */
   async send(update: SessionUpdate): Promise<void> {
     const isSent = await this.#host.client.update(this.id, update)
     if (!isSent && update.sessionUpdate === 'notice') this.#host.options.report(update.title)
@@ -211,7 +211,7 @@ export class AcpSession {
     }
   }
 
-  /** One question at a time: what the user answers is what is on the screen. */
+  /** Asks one question at a time, so that the user answers the one on the screen. */
   #ask(request: AskRequest): Promise<AskAnswer> {
     const signal = this.#turnSignal()
     const asked = this.#lastAsk.then(() => this.#askNow(request, signal))
@@ -244,8 +244,8 @@ export class AcpSession {
     return cancelled
   }
 
-  /** Aborted when the active prompt ends, or the client has gone. */
-  /** Aborted when the turn ends, when the client is gone, or with the given signal. */
+  /** Aborted when the active prompt ends or the client disconnects. */
+  /** Returns a signal that is aborted when the turn ends, the client disconnects, or the given signal is aborted. */
   #turnSignal(other?: AbortSignal | undefined): AbortSignal {
     const [active] = this.#prompts
     const { signal } = this.#host.client
@@ -264,7 +264,7 @@ export class AcpSession {
   }
 }
 
-/** Why a prompt ends with this event; undefined for events that end nothing. Throws the error of a failed run. */
+/** Returns why a prompt ends with this event; undefined for other events. Throws the error of a failed run. */
 function stopReasonOf(event: AgentEvent): StopReason | undefined {
   switch (event.type) {
     case 'agent_cancelled':

@@ -1,15 +1,15 @@
 import { isRecord } from '../tool/json.js'
 import { describingArgument } from '../tool/tool-title.js'
 
-/** The title of a call in the editor: what the tool is called, and the argument that describes the call best. */
+/** Returns the title of a call in the editor: the tool's title and the argument that describes the call best. */
 export function callTitle(title: string, args: unknown): string {
   const about = isRecord(args) ? describingArgument(args) : undefined
   return about === undefined ? oneLine(title) : oneLine(`${title}: ${about}`)
 }
 
 /**
- * A text of the model as one line. Control and format characters are removed: they could change how the text before an
- * approval reads.
+ * Converts text of the model to one line. Control and format characters are removed: they could change how the text
+ * of an approval reads.
  */
 export function oneLine(text: string): string {
   const line = text

@@ -4,11 +4,11 @@ import { isRecord } from '../tool/json.js'
 import { withTimeout } from '../workspace/shell/with-timeout.js'
 import { RpcError, rpcCodes, toRpcError } from './rpc-error.js'
 
-/** What the handler of a request gets with it. */
+/** The context of an incoming request. */
 export type IncomingCall = {
-  /** Aborted by `$/cancel_request`, and when the connection ends. */
+  /** Aborted by `$/cancel_request` and when the connection ends. */
   readonly signal: AbortSignal
-  /** Does some work after the response was written: nothing that it sends can arrive before the response. */
+  /** Runs work after the response was written, so that nothing it sends can arrive before the response. */
   afterResponse(work: LaterWork): void
 }
 
@@ -17,19 +17,19 @@ type LaterWork = () => void | Promise<void>
 export type ConnectionOptions = {
   readonly input: Readable
   readonly output: Writable
-  /** Answers a request or takes a notification (its result is not sent). Throw an `RpcError` to choose the code. */
+  /** Handles a request or a notification, whose result is not sent. Throw an `RpcError` to choose the code. */
   handle(method: string, params: unknown, call: IncomingCall): Promise<unknown>
-  /** Receives what went wrong without a request that could be answered. */
+  /** Receives errors that belong to no request. */
   report(error: unknown): void
 }
 
-/** Images and files travel in one line. */
+/** Large, because a line can contain images and files. */
 const limits: LineLimits = { maxLineBytes: 128 * 1024 * 1024, maxNoiseBytes: 1024 * 1024 }
-/** How long requests can be answered after the other side has ended its output. */
+/** How long requests can still be answered after the other side has ended its output. */
 const drainMs = 2_000
 
 /**
- * JSON-RPC 2.0 as lines of JSON over two streams, in both directions. Requests are handled at the same time; the
+ * JSON-RPC 2.0 as lines of JSON over two streams, in both directions. Requests are handled concurrently; the
  * synchronous part of a handler runs before the next message is read.
  */
 export class Connection {
@@ -74,7 +74,7 @@ export class Connection {
     return this.#ending.signal
   }
 
-  /** Calls a method of the other side. An aborted `signal` cancels the request there, and rejects here at once. */
+  /** Calls a method of the other side. Aborting `signal` cancels the request there and rejects here at once. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#isEnding || signal?.aborted === true) return Promise.reject(cancelled())
     const id = ++this.#lastId
@@ -100,12 +100,12 @@ export class Connection {
     })
   }
 
-  /** Sends a notification. Resolves when the stream takes more, so that a slow reader is waited for. */
+  /** Sends a notification. Resolves when the stream accepts more data, so that callers wait for a slow reader. */
   notify(method: string, params: unknown): Promise<void> {
     return this.#send({ method, params })
   }
 
-  /** Cancels all requests in both directions, waits for the handlers, and ends. */
+  /** Cancels all requests in both directions, waits for the handlers, and closes the connection. */
   async close(): Promise<void> {
     if (this.#isEnding) return this.closed
     this.#isEnding = true
@@ -127,7 +127,7 @@ export class Connection {
       const tracked = handling.finally(() => this.#handlers.delete(tracked))
       this.#handlers.add(tracked)
     } else if (typeof id === 'number' && this.#outgoing.has(id)) this.#answered(id, message)
-    // A response to a request that was cancelled here has no reader.
+    // Responses to requests that were cancelled here are ignored.
     else if (!('result' in message) && !('error' in message))
       void this.#send({ id: isId(id) ? id : null, error: refusal('A message needs a method.') })
   }
@@ -177,7 +177,7 @@ export class Connection {
         afterResponse: (work) => void this.#doLater(work),
       })
     } catch (error) {
-      // An unknown notification is ignored, as JSON-RPC says.
+      // Unknown notifications are ignored, as JSON-RPC requires.
       if (toRpcError(error).code !== rpcCodes.methodNotFound) this.#options.report(error)
     }
   }
@@ -210,7 +210,7 @@ export class Connection {
     const { output } = this.#options
     if (this.#isClosed || output.destroyed || !output.writable) return Promise.resolve()
     return new Promise((resolve) => {
-      // The callback also comes with an error, which the listener of the stream handles.
+      // The callback is also called with an error, which the stream's error listener handles.
       output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`, () => resolve())
     })
   }
@@ -239,7 +239,7 @@ function isParsable(line: string): boolean {
     JSON.parse(line)
     return true
   } catch {
-    // Any text that is not JSON.
+    // The text is not JSON.
     return false
   }
 }

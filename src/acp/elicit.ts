@@ -3,7 +3,7 @@ import { isRecord, type JsonSchema } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/session-services.js'
 import type { AcpClient } from './acp-client.js'
 
-/** Puts the questions of a model before the user, as one form. A question without an answer has an empty list. */
+/** Shows the questions of a model to the user as one form. A question without an answer gets an empty list. */
 export async function elicit(
   client: AcpClient,
   sessionId: string,
@@ -35,7 +35,7 @@ export async function elicit(
   }
 }
 
-/** The field of a question, and one for another answer where there are options to choose from. */
+/** Returns the field of a question, and one for a free answer if there are options to choose from. */
 function fieldsOf(
   { question, header, options = [], multi_select }: Question,
   at: number,

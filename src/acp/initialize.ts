@@ -3,7 +3,7 @@ import { textIn } from './params.js'
 import { invalidParams } from './rpc-error.js'
 import { protocolVersion } from './wire.js'
 
-/** The keys are in the environment or in a configuration: signing in checks that there is a model to ask. */
+/** Keys are in the environment or in a configuration: signing in only checks that a model is configured. */
 const authMethod = {
   id: 'model',
   name: 'A configured language model',
@@ -11,10 +11,10 @@ const authMethod = {
     'Set ANTHROPIC_API_KEY, OPENAI_API_KEY or the key of another provider in the environment of the editor, start a local model server, or run "capstan init".',
 } as const
 
-/** The start of a connection: version, capabilities, and signing in. */
+/** The methods that start a connection: version, capabilities, and sign-in. */
 export const initializeMethods: MethodTable = {
   async initialize(params, { host }) {
-    // The client says its newest version. It gets the one that is spoken here, and decides whether to continue.
+    // The client sends its newest version. It receives the version of this server and decides whether to continue.
     if (!Number.isInteger(params['protocolVersion'])) throw invalidParams('protocolVersion must be a number.')
     host.client.setCapabilities(params['clientCapabilities'])
     return {

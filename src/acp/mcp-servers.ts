@@ -3,7 +3,7 @@ import type { Params } from './method.js'
 import { objectsIn, textIn, textsIn } from './params.js'
 import { invalidParams } from './rpc-error.js'
 
-/** Reads the MCP servers that the client hands over. Their calls pass the gate like all others. */
+/** Reads the MCP servers that the client sends. Their calls pass the gate like all others. */
 export function mcpServersIn(params: Params): readonly McpServerOptions[] {
   return objectsIn(params, 'mcpServers').map((given) => {
     const name = textIn(given, 'name')

@@ -27,17 +27,17 @@ export type AcpOptions = {
   readonly output: Writable
   /** The version of the package, for `initialize`. */
   readonly version: string
-  /** Prepares a directory. Called once for each; a failed one is asked for again. */
+  /** Prepares a directory. Called once for each, and again if it failed. */
   place(cwd: string): Promise<Place>
   /** The directory of the process. */
   readonly cwd: string
-  /** The sessions of a store that have messages and are wanted, newest first. */
+  /** Yields the sessions of a store that have messages and match, newest first. */
   sessions(store: SessionStore, isWanted: (info: SessionInfo) => boolean): AsyncIterable<SessionInfo>
-  /** Receives messages for the log of the client: standard error. */
+  /** Writes a message to the log of the client: standard error. */
   report(message: string): void
   /**
-   * Answers the methods `_capstan/…`, which give the client the rights of a host: it chooses rules, and its direct
-   * calls are privileged. Absent: there are no such methods.
+   * Answers the methods `_capstan/…`, which give the client the permissions of a host: it chooses rules, and its
+   * direct calls are privileged. Absent: these methods do not exist.
    */
   readonly host?:
     | { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> }

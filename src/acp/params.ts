@@ -2,7 +2,7 @@ import { isRecord } from '../tool/json.js'
 import type { Params } from './method.js'
 import { invalidParams } from './rpc-error.js'
 
-/** A text among the parameters that must be there. */
+/** Reads a required string parameter. */
 export function textIn(params: Params, name: string): string {
   const value = params[name]
   if (typeof value !== 'string' || value === '')
@@ -10,7 +10,7 @@ export function textIn(params: Params, name: string): string {
   return value
 }
 
-/** A list of objects among the parameters; empty when it is absent. */
+/** Reads a list of objects from the parameters; empty if absent. */
 export function objectsIn(params: Params, name: string): readonly Params[] {
   const value = params[name] ?? []
   if (!Array.isArray(value) || !value.every(isRecord))
@@ -18,7 +18,7 @@ export function objectsIn(params: Params, name: string): readonly Params[] {
   return value
 }
 
-/** A list of texts among the parameters; empty when it is absent. */
+/** Reads a list of strings from the parameters; empty if absent. */
 export function textsIn(params: Params, name: string): readonly string[] {
   const value = params[name] ?? []
   if (!Array.isArray(value) || !value.every((each) => typeof each === 'string'))

@@ -6,8 +6,8 @@ import { textIn } from './params.js'
 import { invalidParams } from './rpc-error.js'
 
 /**
- * Reads the blocks of a prompt. Text and links become the text in their order, embedded texts follow in a frame of
- * their own, images and other files are attachments.
+ * Reads the blocks of a prompt. Text and links become the prompt, in order; embedded texts follow, each in its own
+ * tag; images and other files become attachments.
  */
 export function readPrompt(blocks: readonly Params[]): Pick<SendRequest, 'prompt' | 'attachments'> {
   const texts: string[] = []
@@ -64,14 +64,14 @@ function linkText(block: Params): string {
   return pathOf(textIn(block, 'uri'))
 }
 
-/** The path of a file URI, which tools can read; any other address as it is. */
+/** Returns the path of a file URI, which tools can read; any other address unchanged. */
 function pathOf(uri: string): string {
   if (!uri.startsWith('file://')) return uri
   try {
     const { pathname, hash } = new URL(uri)
     return `${decodeURIComponent(pathname)}${hash}`
   } catch {
-    // A path with characters that no URI has.
+    // The path has characters that are not valid in a URI.
     return uri.slice('file://'.length)
   }
 }

@@ -8,7 +8,7 @@ import { isRecord } from '../tool/json.js'
 import { planOf, type UpdateWriter } from './update-writer.js'
 import type { SessionUpdate, WireToolContent } from './wire.js'
 
-/** The conversation of a session as updates, as they were sent when it was live. */
+/** Returns the conversation of a session as the updates that were sent when it was live. */
 export function replay(session: Session, writer: UpdateWriter): SessionUpdate[] {
   const updates: SessionUpdate[] = []
   const kernel = kernelOf(session)
@@ -71,7 +71,7 @@ function eventsOf(role: HistoryMessage['role'], block: ContentBlock): AgentEvent
   }
 }
 
-/** What an edit replaced. The text of the file around it is not in the history. */
+/** Returns what an edit replaced. The surrounding text of the file is not in the history. */
 function changeIn({ type, name, input }: ContentBlock, root: string): WireToolContent | undefined {
   if (type !== 'tool_use' || name !== 'edit' || !isRecord(input)) return undefined
   const { file_path: path, old_string: before, new_string: after } = input

@@ -12,16 +12,18 @@ import type { WireToolCall, WireToolContent } from './wire.js'
 export type PermissionQuestion = {
   readonly client: AcpClient
   readonly sessionId: string
-  /** The call as the client knows it. */
+  /** The call as it was sent to the client. */
   readonly toolCall: WireToolCall
   readonly request: AskRequest
   /** The real path of the workspace. */
   readonly root: string
-  /** Aborted when the call no longer waits. */
+  /** Aborted when the call no longer waits for the answer. */
   readonly signal: AbortSignal
 }
 
-/** Asks the client about a call. `cancelled`: the user ends the turn. Anything but a clear yes is a no. */
+/**
+ * Asks the client about a call. `cancelled`: the user ends the turn. Any answer other than a clear yes counts as no.
+ */
 export async function requestPermission(question: PermissionQuestion): Promise<AskAnswer | 'cancelled'> {
   const { client, sessionId, toolCall, request, root, signal } = question
   const content = await contentOf(request, root)
@@ -47,8 +49,8 @@ type Option = {
 }
 
 /**
- * The name of the second option has the exact rule: it is what the user approves. A rule that cannot be shown exactly
- * in one line is not offered.
+ * The name of the second option contains the exact rule, because that is what the user approves. A rule that cannot
+ * be shown exactly in one line is not offered.
  */
 function optionsFor({ suggestion = [] }: AskRequest): readonly Option[] {
   const rules = suggestion.map(formatRule).join(', ')
@@ -62,7 +64,7 @@ function optionsFor({ suggestion = [] }: AskRequest): readonly Option[] {
   ]
 }
 
-/** What the call would change, and why it is asked about. */
+/** Returns what the call would change, and why approval is required. */
 async function contentOf(request: AskRequest, root: string): Promise<WireToolContent[]> {
   const preview = await previewEdits(request.toolName, request.args, root)
   const edits = preview !== undefined && 'edits' in preview ? preview.edits : []

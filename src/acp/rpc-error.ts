@@ -13,7 +13,7 @@ export const rpcCodes = {
   notFound: -32002,
 } as const
 
-/** An error response, sent or received. `data.code` is the stable code of Capstan where there is one. */
+/** An error response, sent or received. `data.code` is Capstan's stable code, if there is one. */
 export class RpcError extends Error {
   readonly code: number
   readonly data: JsonObject | undefined
@@ -30,7 +30,7 @@ export function invalidParams(message: string): RpcError {
   return new RpcError(rpcCodes.invalidParams, message)
 }
 
-/** The error response for anything that a method throws. */
+/** Converts anything that a method throws to an error response. */
 export function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error
   if (!(error instanceof CapstanError)) return new RpcError(rpcCodes.internalError, messageOf(error))

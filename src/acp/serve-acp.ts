@@ -12,14 +12,14 @@ import { readPrompt } from './read-prompt.js'
 import { invalidParams, RpcError, rpcCodes } from './rpc-error.js'
 import { sessionMethods } from './session-methods.js'
 
-/** A running agent side of the protocol. */
+/** A running server of the agent side of the protocol. */
 export type AcpServing = {
-  /** Resolves when the client has gone and all sessions are closed. */
+  /** Resolves when the client has disconnected and all sessions are closed. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }
 
-/** Prompts and their end. */
+/** The methods for prompts and their cancellation. */
 const promptMethods: MethodTable = {
   async 'session/prompt'(params, { host, signal }) {
     const session = host.session(textIn(params, 'sessionId'))
@@ -38,7 +38,7 @@ const methods: MethodTable = {
   ...extensionMethods,
 }
 
-/** Serves the agent side of the Agent Client Protocol over two streams, until the client has gone. */
+/** Serves the agent side of the Agent Client Protocol over two streams, until the client disconnects. */
 export function serveAcp(options: AcpOptions): AcpServing {
   const client = new AcpClient(() => connection)
   const host = new AcpHost(options, client)
@@ -54,7 +54,7 @@ export function serveAcp(options: AcpOptions): AcpServing {
       return found(params, { ...call, host })
     },
   })
-  // At once: handlers wait for the work that this ends.
+  // At once, because handlers wait for the work that this cancels.
   connection.signal.addEventListener('abort', () => {
     for (const session of host.sessions()) session.cancel()
     void host.hostMethods?.close()

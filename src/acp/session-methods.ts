@@ -13,7 +13,7 @@ import { invalidParams, RpcError, rpcCodes } from './rpc-error.js'
 
 const pageSize = 50
 
-/** Sessions: open, list, change, close, delete. */
+/** The methods that open, list, change, close and delete sessions. */
 export const sessionMethods: MethodTable = {
   async 'session/new'(params, context) {
     const { host } = context
@@ -21,14 +21,14 @@ export const sessionMethods: MethodTable = {
     const options = optionsIn(params)
     const place = await host.placeWithModel(cwdIn(params))
     const opened = host.open(place, options)
-    // The client may load it in another process before anything was said.
+    // Saved now, because the client may load it in another process before the first prompt.
     await opened.session.save()
     return { sessionId: opened.id, ...(await described(opened, context)) }
   },
 
   async 'session/load'(params, context) {
     const opened = await reopened(params, context.host)
-    // All of it comes before the response: the client then has the whole conversation.
+    // The replay is sent before the response, so that the client then has the whole conversation.
     await opened.replay()
     return described(opened, context)
   },
@@ -61,7 +61,7 @@ export const sessionMethods: MethodTable = {
   async 'session/delete'(params, { host }) {
     const id = textIn(params, 'sessionId')
     await host.close(id)
-    // Deleting what is gone already is not an error.
+    // Deleting a session that does not exist is not an error.
     for (const { store } of await host.allPlaces()) if (await store.delete(id)) break
     return {}
   },
@@ -87,7 +87,7 @@ export const sessionMethods: MethodTable = {
   },
 }
 
-/** The rest of a response that opens a session. What changes later follows it. */
+/** Returns the rest of a response that opens a session. Later changes are sent after it. */
 async function described(opened: AcpSession, { afterResponse }: MethodContext): Promise<object> {
   afterResponse(() => opened.showChanges())
   return opened.settings()
@@ -128,7 +128,7 @@ function cwdIn(params: Params): string {
 }
 
 function shownInfo({ id, workspaceRoot, title, updatedAtMs }: SessionInfo): object[] {
-  // The client opens a session by its directory.
+  // Clients open a session by its directory, so one without a directory is not listed.
   if (workspaceRoot === undefined) return []
   const updatedAt = updatedAtMs === undefined ? undefined : new Date(updatedAtMs).toISOString()
   return [{ sessionId: id, cwd: workspaceRoot, title, updatedAt }]

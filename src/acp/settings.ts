@@ -1,7 +1,7 @@
 import { type ModeName, modeNames, modes } from '../authority/mode.js'
 import type { WireConfigOption, WireMode, WireModes } from './wire.js'
 
-/** The mode without a set of permissions of its own. */
+/** The mode without its own permissions. */
 const defaultMode = 'default'
 
 const wireModes: readonly WireMode[] = [
@@ -9,7 +9,7 @@ const wireModes: readonly WireMode[] = [
   ...modeNames.map((id) => ({ id, name: nameOf(id), description: modes[id].description })),
 ]
 
-/** How much a model thinks before it answers, in tokens. */
+/** The thinking budget of a model, in tokens. */
 export const thoughtLevels = {
   default: { name: 'Default', budget: undefined },
   off: { name: 'Off', budget: 0 },
@@ -24,16 +24,16 @@ export type Settings = {
   readonly mode: ModeName | undefined
   readonly model: string
   readonly models: readonly string[]
-  /** Absent for a model that does not think. */
+  /** Absent for a model without thinking. */
   readonly thoughtLevel: ThoughtLevel | undefined
 }
 
-/** The mode of a session with all modes, for clients that know modes only. */
+/** Returns the mode of a session with all modes, for clients that support only modes. */
 export function modesOf({ mode }: Settings): WireModes {
   return { currentModeId: mode ?? defaultMode, availableModes: wireModes }
 }
 
-/** The same as options, with the model and how much it thinks. */
+/** Returns the settings as options, including the model and its thinking level. */
 export function configOptionsOf({ mode, model, models, thoughtLevel }: Settings): WireConfigOption[] {
   return [
     {
@@ -58,7 +58,7 @@ export function configOptionsOf({ mode, model, models, thoughtLevel }: Settings)
   ]
 }
 
-/** The mode with this id; null for none. Undefined when there is no such mode. */
+/** Returns the mode with this id; null for the default, undefined if there is no such mode. */
 export function readMode(id: string): ModeName | null | undefined {
   return id === defaultMode ? null : modeNames.find((name) => name === id)
 }
@@ -67,7 +67,7 @@ export function readThoughtLevel(id: string): ThoughtLevel | undefined {
   return levelNames.find((name) => name === id)
 }
 
-// The keys of a constant object.
+// The keys of a constant object are exactly its names.
 const levelNames = Object.keys(thoughtLevels) as readonly ThoughtLevel[]
 
 function thoughtOption(currentValue: ThoughtLevel): WireConfigOption {

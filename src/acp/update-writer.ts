@@ -5,21 +5,21 @@ import { parseToolArgs } from '../tool/serialize.js'
 import { callTitle } from './call-title.js'
 import type { SessionUpdate, WireToolCall, WireToolContent } from './wire.js'
 
-/** What the updates of one session need to know about it. */
+/** What the updates of one session need from it. */
 export type UpdateSource = {
-  /** How much the model can read. */
+  /** The size of the model's context window. */
   contextSize(): number
   costUsd(): number | undefined
-  /** What a call changed in files, when it has ended. */
+  /** Returns the file changes of a call that has ended. */
   changesOf(toolId: string): readonly WireToolContent[]
   now(): number
 }
 
-/** Turns the events of a session's runs into updates for the client. */
+/** Converts the events of a session's runs to updates for the client. */
 export class UpdateWriter {
   readonly #source: UpdateSource
   readonly #calls = new Map<string, Call>()
-  /** Ids are those of the run with a number: unique in the session, in every process that resumes it. */
+  /** Message ids are the id of the run with a number: unique in the session, in every process that resumes it. */
   #run = 'history'
   #messages = 0
   #compactions = 0
@@ -102,12 +102,12 @@ export class UpdateWriter {
     }
   }
 
-  /** The next chunks belong to another message. */
+  /** Starts a new message: the next chunks belong to it. */
   newMessage(): void {
     this.#messages += 1
   }
 
-  /** Makes a call known to the client. */
+  /** Announces a call to the client. */
   announce(
     toolId: string,
     facts: {
@@ -130,12 +130,12 @@ export class UpdateWriter {
     }
   }
 
-  /** Whether the client knows an active call. */
+  /** Whether the client has received this active call. */
   knows(toolId: string): boolean {
     return this.#calls.has(toolId)
   }
 
-  /** Ends the calls that no event ends: those inside other calls, and those of a run that was cancelled. */
+  /** Ends the calls that no event ends: nested calls, and those of a cancelled run. */
   endOpenCalls(status: 'completed' | 'failed'): readonly SessionUpdate[] {
     const open = [...this.#calls.keys()]
     this.#calls.clear()
@@ -156,7 +156,7 @@ export class UpdateWriter {
     sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk',
     text: string,
   ): SessionUpdate {
-    // One message has chunks of one kind: the model thinks, writes, and thinks again.
+    // A message has chunks of one kind, because a model can think, write, and think again.
     return {
       sessionUpdate,
       content: { type: 'text', text },
@@ -183,7 +183,7 @@ export class UpdateWriter {
     return [...known, { sessionUpdate: 'tool_call_update', ...update }]
   }
 
-  /** An update carries all of the content, so the output is sent at most four times a second, and only its end. */
+  /** An update contains the whole content, so output is sent at most four times a second, and only its end. */
   #output(event: Extract<AgentEvent, { type: 'tool_output_delta' }>): readonly SessionUpdate[] {
     const call = this.#calls.get(event.toolId)
     if (call === undefined) return []
@@ -234,6 +234,6 @@ function warning(title: string): SessionUpdate {
 }
 
 function readArgs(args: string): unknown {
-  // The gate refuses arguments that are not JSON; the client sees what the model wrote.
+  // The gate rejects arguments that are not JSON; the client sees the text of the model.
   return tryOr(() => parseToolArgs(args), args)
 }

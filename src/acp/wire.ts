@@ -1,6 +1,6 @@
 import type { ToolKind } from '../tool/contract.js'
 
-/** The version of the protocol that is spoken. */
+/** The supported version of the protocol. */
 export const protocolVersion = 1
 
 export type WireText = { readonly type: 'text'; readonly text: string }

@@ -2,10 +2,10 @@ import type { RestoredSession } from '../session/journal/restore.js'
 import { restoredEvents, sequencesPerProcess } from '../session/journal/restored-events.js'
 import type { RunEvent } from '../session/run-events.js'
 
-/** A run that may have resumed another. */
+/** A run that may have resumed another one. */
 type ChainedRun = { readonly id: string; readonly resumedFrom?: string | undefined }
 
-/** A run and those that resumed it, in order: what a client sees as one run. */
+/** Returns a run and the runs that resumed it, in order: a client sees them as one run. */
 export function chainOf<Run extends ChainedRun>(
   { runs }: { readonly runs: ReadonlyMap<string, Run> },
   runId: string,
@@ -20,12 +20,12 @@ export function chainOf<Run extends ChainedRun>(
   return chain
 }
 
-/** The number before the first event of a run in its chain: each process counts from its own start. */
+/** Returns the sequence number before the first event of a run in its chain: each process has its own range. */
 export function baseOf(at: number): number {
   return at * sequencesPerProcess
 }
 
-/** All events of a chain as the log has them, under the numbers of its stream. */
+/** Returns all events of a chain from the log, with the sequence numbers of its stream. */
 export function chainEvents(state: RestoredSession, runId: string): RunEvent[] {
   return chainOf(state, runId).flatMap((run, at, chain) => {
     const events = restoredEvents(state, run)
@@ -36,7 +36,10 @@ export function chainEvents(state: RestoredSession, runId: string): RunEvent[] {
   })
 }
 
-/** The event between two runs of a chain, when an answer was cut off: its text so far is not part of the result. */
+/**
+ * Returns the event between two runs of a chain if an answer was interrupted: its text so far is not part of the
+ * result.
+ */
 export function restartEvent(
   events: readonly RunEvent[],
   next: number,

@@ -29,7 +29,7 @@ export type ClaimedRunParts = {
   readonly member: QueueMember
   readonly claim: RunClaim
   readonly answers: AnswerCheck
-  /** Reports an answer that was not used. */
+  /** Reports an answer that was rejected. */
   refusedAnswer(reason: AnswerRefusal | 'not_asked'): void
 }
 
@@ -37,21 +37,21 @@ const publishEveryMs = 10
 const defaultSuspendAfterMs = 10_000
 const defaultMaxTakeovers = 5
 
-/** Executes one claimed run on its session: sends or resumes, publishes events, passes on messages, and settles. */
+/** Executes one claimed run on its session: sends or resumes, publishes events, passes messages on, and settles. */
 export class ClaimedRun {
   readonly #parts: ClaimedRunParts
   readonly #leaving = new AbortController()
   #session: Session | undefined
-  /** The run of the log that is executed: the submitted one, or one that resumed it. */
+  /** The run in the log that is executed: the submitted one, or one that resumed it. */
   #runId: string
   #isLost = false
   #waitingSinceMs: number | undefined
   #isSuspended = false
   readonly #steered: string[] = []
   readonly #passedOn = new Set<string>()
-  /** Questions of the model that wait for an answer, by call, the oldest first. */
+  /** Questions of the model that wait for an answer, by call, oldest first. */
   readonly #questions = new Map<string, (answers: QuestionAnswers) => void>()
-  /** The messages that answered calls which have not ended. */
+  /** The messages that answered calls which have not ended, by call. */
   readonly #answered = new Map<string, string>()
   #servicing: Promise<void> | undefined
   #nextService: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class ClaimedRun {
     this.#runId = parts.claim.run.runId
   }
 
-  /** Resolves when the claim is settled, or lost. Rejects when the queue or the store cannot be reached. */
+  /** Resolves when the claim is settled or lost. Rejects when the queue or the store cannot be reached. */
   async execute(): Promise<ClaimOutcome> {
     const { options, claim } = this.#parts
     let opened: OpenedRun
@@ -81,7 +81,7 @@ export class ClaimedRun {
     this.#session = session
     try {
       const settlement = await this.#run(session, state)
-      // The session is free before its next run can be claimed.
+      // The session must be released before its next run can be claimed.
       await session.close()
       if (this.#isLost) return 'lost'
       const outcome = await this.#settle(settlement)
@@ -92,25 +92,26 @@ export class ClaimedRun {
   }
 
   async #run(session: Session, state: RestoredSession | undefined): Promise<Settlement> {
-    // The node began to stop while the session was opened.
+    // The node began to stop while the session was being opened.
     if (this.#leaving.signal.aborted) return { state: 'queued' }
     return (await this.#progress(state)) ?? this.#perform(session, state)
   }
 
-  /** Ends the round and gives the run back. */
+  /** Finishes the current round and returns the run to the queue. */
   async leave(deadlineMs: number): Promise<void> {
     this.#leaving.abort()
     await this.#session?.passivate({ reason: 'The node is stopping.', deadlineMs })
   }
 
   /**
-   * Looks at what the queue has for the run: messages, a request to cancel, or the loss of the claim. One look at a
-   * time, so that no message is passed on or counted twice. The look that a caller waits for begins after its call.
+   * Checks the queue for messages to the run, a request to cancel, or the loss of the claim. Checks run one at a
+   * time, so that no message is passed on or counted twice. A caller always waits for a check that begins after its
+   * call.
    */
   service(): Promise<void> {
     if (this.#servicing !== undefined) {
       this.#nextService ??= this.#servicing
-        // The caller of that look handles its error.
+        // The caller of that check handles its error.
         .catch(() => undefined)
         .then(() => {
           this.#nextService = undefined
@@ -150,7 +151,10 @@ export class ClaimedRun {
     await session.suspend()
   }
 
-  /** Compares how far the log has come with the last claim. Returns the end of a run that makes no progress. */
+  /**
+   * Compares the position of the log with that of the last claim. Returns the settlement of a run that makes no
+   * progress.
+   */
   async #progress(state: RestoredSession | undefined): Promise<Settlement | undefined> {
     const { member, claim, options } = this.#parts
     const { takeovers: before, position: known } = claim.run
@@ -187,7 +191,7 @@ export class ClaimedRun {
     const { run } = this.#parts.claim
     const { attachments, metadata } = readRequestData(run.request)
     const result = session.send({ prompt: run.prompt, runId: run.runId, attachments, metadata })
-    // Reported by the wait below.
+    // The rejection is handled by the wait below.
     result.catch(() => undefined)
     const published = this.#publish(session, run.runId, 0, [])
     await result.finally(() => published)
@@ -199,7 +203,7 @@ export class ClaimedRun {
     last: RunRow,
     at: number,
   ): Promise<void> {
-    // An answer that arrived while no node had the run.
+    // Reads an answer that arrived while no node had the run.
     await this.service()
     const before = state === undefined ? [] : restoredEvents(state, last)
     const restart = restartEvent(before, at, last.updatedAtMs)
@@ -212,7 +216,7 @@ export class ClaimedRun {
     await session.resumeRun(last.id, { onStart }).finally(() => published)
   }
 
-  /** The end of a run that threw. One that was suspended continues elsewhere. */
+  /** Returns the settlement of a run that threw. A suspended run continues on another node. */
   async #failed(session: Session, error: unknown): Promise<Settlement> {
     const { store } = this.#parts.options
     const state = await load(store, session.sessionId)
@@ -225,7 +229,7 @@ export class ClaimedRun {
     return { state: 'failed', error: { code, message: messageOf(error) } }
   }
 
-  /** Publishes the events of a run in batches, and watches for those that the worker must act on. */
+  /** Publishes the events of a run in batches, and handles those that the worker must react to. */
   async #publish(session: Session, runId: string, at: number, first: readonly RunEvent[]): Promise<void> {
     const base = baseOf(at)
     let waiting: LiveEvent[] = first.map(asLive)
@@ -236,7 +240,7 @@ export class ClaimedRun {
       const batch = waiting
       waiting = []
       const { member, claim, options } = this.#parts
-      // Readers find what is not published in the log.
+      // Readers find unpublished events in the log.
       if (batch.length > 0)
         await member.publish(claim, batch).catch((error: unknown) => options.onError?.(error))
     }
@@ -298,7 +302,7 @@ export class ClaimedRun {
     if (taken.length > 0) await this.#parts.member.acknowledge(this.#parts.claim, taken)
   }
 
-  /** Passes on an approval. True when the message is done with, false when the question is about to be asked. */
+  /** Passes an approval on. True when the message is handled, false when its question has not been asked yet. */
   async #approve(session: Session, { body }: RunMessage): Promise<boolean> {
     const { answers, claim, options, refusedAnswer } = this.#parts
     const answer = answers.read(body, claim.run)
@@ -327,15 +331,15 @@ export class ClaimedRun {
     this.#waitingSinceMs ??= now()
     return new Promise((resolve) => {
       this.#questions.set(callId, resolve)
-      // The answer may be there already: the run was suspended, or its node has ended, after the question.
+      // The answer may exist already, if the run was suspended or its node ended after the question.
       this.#serviceSoon(0)
       this.#serviceSoon(suspendAfterMs)
     })
   }
 
   /**
-   * Answers a question of the model: that of the call, or the oldest. The message stays until the call has ended,
-   * because a node that takes over asks again.
+   * Answers a question of the model: that of the call, or the oldest. The message is acknowledged only after the call
+   * has ended, because a node that takes over asks again.
    */
   #answerQuestion({ id, body: { callId, answers } }: RunMessage): void {
     const [oldest] = this.#questions.keys()
@@ -360,7 +364,7 @@ export class ClaimedRun {
 }
 
 function asLive({ sequence, timestampMs, event }: RunEvent): LiveEvent {
-  // Events are plain data; arguments of calls need not be, and become JSON here.
+  // Events are plain data, but arguments of calls may not be; they are converted to JSON here.
   return { sequence, timestampMs, event: JSON.parse(JSON.stringify(event)) as JsonValue }
 }
 
@@ -372,8 +376,8 @@ function endOf({ status, error }: RunRow): Settlement | undefined {
 }
 
 /**
- * Whether a run that failed was queued again after its last failure. Without that, its node ended after the failure and
- * before it could settle the run.
+ * Whether a failed run was queued again after its last failure. If not, its node ended after the failure and before
+ * it could settle the run.
  */
 function isRedriven({ redrives = 0 }: QueuedRun, chain: readonly RunRow[]): boolean {
   return (
@@ -381,13 +385,13 @@ function isRedriven({ redrives = 0 }: QueuedRun, chain: readonly RunRow[]): bool
   )
 }
 
-/** When the first question expires: then the model must learn that no user answered. */
+/** Returns when the first question expires: then the model must be informed that no user answered. */
 function wakeAt(state: RestoredSession | undefined): Pick<Settlement, 'wakeAtMs'> {
   const times = state?.openQuestions.flatMap(({ question: { expiresAtMs } }) => expiresAtMs ?? []) ?? []
   return times.length === 0 ? {} : { wakeAtMs: Math.min(...times) }
 }
 
-/** An error that no other node would not have: the run fails with it. */
+/** Whether every other node would get the same error: then the run fails with it. */
 function isFinal(error: unknown): error is CapstanError {
   return (
     error instanceof CapstanError &&

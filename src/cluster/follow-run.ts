@@ -17,24 +17,27 @@ export type FollowOptions = {
   readonly store: SessionStore
   readonly queue: RunQueue
   readonly scope: TenantScope
-  /** The last number that the reader has; 0 for none. */
+  /** The last sequence number that the reader has; 0 for none. */
   readonly from: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** How often a reader looks by itself, in case a queue missed a call. */
+/** How often a reader polls, in case a notification of the queue was missed. */
 const pollMs = 1_000
 
 /**
- * The events of a run from a number on, wherever it is executed, to its end: through takeovers and suspensions too.
- * Events of an active run come from the queue, with text as it is written; others come from the log.
+ * Yields the events of a run from a sequence number to its end, on whichever node it is executed, also across
+ * takeovers and suspensions. Events of an active run come from the queue, with text as it is generated; others come
+ * from the log.
  */
 export async function* followRun(
   runId: string,
   { store, queue, scope, from, signal }: FollowOptions,
 ): AsyncGenerator<RunEvent, void, undefined> {
   let last = from
-  /** What the log was last read for: it is read again when the run has changed its node or its state. */
+  /**
+   * The state for which the log was last read: it is read again when the node or the state of the run has changed.
+   */
   let readFor = ''
   for (;;) {
     const change = changeOf(queue, runId, signal)
@@ -62,7 +65,7 @@ export async function* followRun(
         if (signal?.aborted) return
       }
       if (isOver) {
-        // The end of a run that no log has: live events may come before it.
+        // The end of a run that is not in the log: live events may precede it.
         const end = (await storedEvents(store, run)).at(-1)
         if (end !== undefined && end.sequence > last) yield end
         return
@@ -76,13 +79,13 @@ export async function* followRun(
 }
 
 function asRunEvent({ sequence, timestampMs, event }: LiveEvent): RunEvent {
-  // It was an event when a worker published it.
+  // A worker published it as an event.
   return { sequence, timestampMs, event: event as unknown as AgentEvent }
 }
 
 /**
- * The events of a run as its log has them. A run that ended without an end in the log, because it never started there
- * or is dead, has one after all of them.
+ * Returns the events of a run from its log. If the log has no end event, because the run never started or is dead,
+ * one is added.
  */
 export async function storedEvents(store: SessionStore, run: QueuedRun): Promise<RunEvent[]> {
   const { runId, sessionId, state, error, updatedAtMs } = run

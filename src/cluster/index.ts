@@ -1,4 +1,4 @@
-/** The entry `capstan/cluster`: runs that any of several workers executes. */
+/** The entry `capstan/cluster`: runs that are executed by any of several workers. */
 
 export * from '../run-queue/index.js'
 export { ClusterError, type ClusterErrorCode } from './errors.js'

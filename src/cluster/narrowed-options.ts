@@ -8,9 +8,9 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import { ClusterError } from './errors.js'
 
 /**
- * The options of a worker, restricted by those of a submission. Any process that can write to the queue could have
- * written them, so they are read like a log that is not trusted. An option that the worker has stays, or becomes
- * stricter. Throws for a ceiling when the worker has another one: they cannot be combined, and the caller relies on it.
+ * Restricts the options of a worker by those of a submission. Any process that can write to the queue could have
+ * written them, so they are read like an untrusted log. An option of the worker stays, or becomes stricter. Throws if
+ * both have a ceiling: two ceilings cannot be combined, and the caller relies on its own.
  */
 export function narrowedOptions(own: SessionOptions, asked: JsonObject): SessionOptions {
   if (own.ceiling !== undefined && asked['ceiling'] != null)
@@ -32,14 +32,14 @@ export function narrowedOptions(own: SessionOptions, asked: JsonObject): Session
   }
 }
 
-/** Options of a submission that are compared with those of the worker: the stricter one counts. */
+/** Options of a submission that are compared with those of the worker: the stricter value is used. */
 const compared: ReadonlySet<string> = new Set([
   ...['permissionPolicy', 'manifest', 'mode', 'sandbox', 'commandLimits', 'builtinTools', 'toolTimeoutMs'],
   ...['requireReadBeforeWrite', 'instructionFiles', 'discoverSkills', 'discoverAgents', 'builtinSkills'],
   ...limitNames,
 ])
 
-/** What only the worker decides: the model with its cost, and what stays in its memory. */
+/** Options that only the worker decides: the model with its cost, and memory retention. */
 const ofWorker: ReadonlySet<string> = new Set(['model', 'retentionLimits'])
 
 function stricterPolicy(

@@ -16,14 +16,17 @@ import { readRequestData } from './submission.js'
 import { tenantGuard } from './tenant-guard.js'
 import type { WorkerOptions } from './worker-options.js'
 
-/** A session that is open for writing, with its log as it was before. */
+/** A session that is open for writing, with its log from before. */
 export type OpenedRun = { readonly session: Session; readonly state: RestoredSession | undefined }
 
 const dayMs = 24 * 3_600_000
 const firstPauseMs = 50
 const maxPauseMs = 250
 
-/** Opens the session of a run and takes its lease. Waits while the node before has it, until the signal is aborted. */
+/**
+ * Opens the session of a run and acquires its lease. Waits while the previous node holds it, until the signal is
+ * aborted.
+ */
 export async function openRunSession(
   options: WorkerOptions,
   run: QueuedRun,
@@ -56,7 +59,7 @@ async function open(
   const { agent, store } = options
   const { sessionId, tenantId } = run
   const { workspace: named, principal, correlationId, options: asked } = readRequestData(run.request)
-  // A run of another tenant does not change the tenant of a session.
+  // A run of another tenant must not change the tenant of a session.
   if (state !== undefined && state.session?.labels?.['tenantId'] !== tenantId)
     throw new ClusterError('session_not_found', `There is no session '${sessionId}'.`)
   const workspace = workspaceFor(options, named, state)
@@ -82,7 +85,7 @@ function guardOf(
   return budgetGuard === undefined ? {} : { budgetGuard }
 }
 
-/** The directory of a run: the one that the submission names, that of the session, or the first. */
+/** Returns the directory of a run: the one that the submission names, that of the session, or the first one. */
 function workspaceFor(
   { workspaces }: WorkerOptions,
   named: string | undefined,

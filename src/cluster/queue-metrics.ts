@@ -2,8 +2,8 @@ import type { ClusterStatus, QueuedRun, RunQueue } from '../run-queue/run-queue.
 import type { OtelMeter, OtelObservable, OtelObservations } from '../telemetry/otel.js'
 
 /**
- * Reports the state of the whole queue to OpenTelemetry whenever metrics are collected. Returns a function that ends
- * this. A meter or a queue that fails is reported and changes nothing else.
+ * Reports the state of the whole queue to OpenTelemetry whenever metrics are collected. Returns a function that stops
+ * this. Errors of the meter or the queue are reported and have no other effect.
  */
 export function reportQueue(
   meter: OtelMeter | undefined,
@@ -24,7 +24,7 @@ export function reportQueue(
   return () => guarded(onError, () => meter?.removeBatchObservableCallback?.(collect, all))
 }
 
-/** Calls code of the host. */
+/** Calls code of the host; errors are reported. */
 function guarded<Result>(onError: (error: unknown) => void, work: () => Result): Result | undefined {
   try {
     return work()
@@ -64,7 +64,7 @@ function observe(result: OtelObservations, values: Instruments, status: ClusterS
   result.observe(values.takeovers, status.takeovers)
 }
 
-/** Records how long a run that is claimed for the first time has waited, from the time at which it could start. */
+/** Records how long a run waited before its first claim, from the time at which it could start. */
 export function claimWaits(
   meter: OtelMeter | undefined,
   onError: (error: unknown) => void,
@@ -77,7 +77,7 @@ export function claimWaits(
   )
   return ({ attempt, lane, submittedAtMs, notBeforeMs = 0, updatedAtMs }) => {
     if (attempt !== 1) return
-    // All times are of the queue, so the clock of this node does not matter.
+    // All times come from the queue, so the clock of this node does not matter.
     const waitedMs = Math.max(0, updatedAtMs - Math.max(submittedAtMs, notBeforeMs))
     guarded(onError, () => waits?.record(waitedMs / 1_000, { 'capstan.lane': lane }))
   }

@@ -165,7 +165,7 @@ export class RunClient {
     callId: string,
     decision: ApprovalDecision,
     message?: string | undefined,
-    /** Who decided, for the log. */
+    /** The user who decided, for the log. */
     by?: string | undefined,
   ): Promise<void> {
     const run = await this.#open(runId)
@@ -217,7 +217,8 @@ export class RunClient {
         'submission_invalid',
         `Give one list of answers for each question: ${asked.questions.length} and not ${answers.length}.`,
       )
-    // A question of a subagent is not in the log of this session: the worker passes the answer on to the oldest.
+    // A question of a subagent is not in the log of this session: the worker passes the answer to the oldest
+    // question.
     const callId = asked?.questionId
     const id = callId === undefined ? `question-${randomUUID()}` : `question-${callId}`
     const body = {
@@ -266,7 +267,9 @@ export class RunClient {
     })
   }
 
-  /** A session of another tenant does not exist for this client. A worker checks this too, before it runs anything. */
+  /**
+   * A session of another tenant does not exist for this client. A worker also checks this before it runs anything.
+   */
   async #checkSession(sessionId: string): Promise<void> {
     const { tenantId } = this.#scope
     const state = await load(this.#store, sessionId)
@@ -277,7 +280,7 @@ export class RunClient {
     throw new ClusterError('session_not_found', `There is no session '${sessionId}'.${hint}`)
   }
 
-  /** Another tenant could know which session a key will have, and take its id. */
+  /** Another tenant could predict the session id that follows from a key, and use it first. */
   async #canCreate(sessionId: string): Promise<boolean> {
     if (this.#scope.tenantId === undefined || !isDerivedSessionId(sessionId)) return true
     return (await this.list({ sessionId, limit: 1 })).runs.length > 0

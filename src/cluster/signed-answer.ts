@@ -18,7 +18,7 @@ export type ApprovalAnswer = {
   readonly askedAtMs: number
   readonly decision: ApprovalDecision
   readonly message?: string | undefined
-  /** Who decided. */
+  /** The user who decided. */
   readonly by?: string | undefined
   readonly expiresAtMs: number
 }
@@ -53,7 +53,7 @@ export function signAnswer(answer: ApprovalAnswer, key: Uint8Array): JsonObject 
   return { ...plain, mac: macOf(plain, key) }
 }
 
-/** The id of all answers to one question. Only processes with the key can make it. */
+/** Returns the id of all answers to one question. Only processes with the key can compute it. */
 export function answerId(
   { runId, callId, askedAtMs }: Pick<ApprovalAnswer, 'runId' | 'callId' | 'askedAtMs'>,
   key: Uint8Array,
@@ -87,13 +87,18 @@ export class AnswerCheck {
     return answer
   }
 
-  /** Marks an answer as used. A call that has started is not asked about again, so the log protects other nodes. */
+  /**
+   * Marks an answer as used. For other nodes the log prevents reuse, because a call that has started is not asked
+   * about again.
+   */
   use({ mac }: JsonObject): void {
     if (typeof mac === 'string') this.#used.add(mac)
   }
 }
 
-/** The key of a cluster. Without one, only clients and workers of this process understand each other. */
+/**
+ * Returns the key of a cluster. Without a given key, it is valid only between clients and workers of this process.
+ */
 export function clusterKey(queue: RunQueue, given: ClusterKey | undefined): Uint8Array {
   if (given !== undefined) {
     const key = typeof given === 'string' ? new TextEncoder().encode(given) : given
@@ -127,6 +132,6 @@ function answerIn(body: Readonly<Record<string, unknown>>): ApprovalAnswer | und
   )
     return undefined
   if (![message, by].every((text) => text === undefined || typeof text === 'string')) return undefined
-  // All were checked above.
+  // All fields were checked above.
   return { runId, sessionId, callId, key, askedAtMs, decision, message, by, expiresAtMs } as ApprovalAnswer
 }

@@ -14,7 +14,7 @@ export type SubmitRequest = {
   readonly sessionId?: string | undefined
   /** The name of one of the worker's workspaces. Default: that of the session, otherwise the first one. */
   readonly workspace?: string | undefined
-  /** The same key of the same tenant is the same run, so a request that may have failed can be sent again. */
+  /** The same key of the same tenant identifies the same run, so a request that may have failed can be sent again. */
   readonly idempotencyKey?: string | undefined
   readonly lane?: string | undefined
   readonly priority?: number | undefined
@@ -44,7 +44,7 @@ export type RunRequestData = {
 const maxNameLength = 200
 const maxPriority = 1_000_000
 
-/** Checks a request and makes a submission of it. The ids of a request with a key follow from the key. */
+/** Validates a request and converts it to a submission. The ids of a request with a key are derived from the key. */
 export function submissionOf(
   request: SubmitRequest,
   { tenantId, tier }: { readonly tenantId?: string | undefined; readonly tier?: string | undefined },
@@ -52,7 +52,7 @@ export function submissionOf(
   const { prompt, attachments = [], lane = 'default', priority = 0, idempotencyKey, notBefore } = request
   if (typeof prompt !== 'string' || (prompt.trim() === '' && attachments.length === 0))
     throw invalid('The prompt is empty: describe the task.')
-  // The worker would refuse it much later, when the caller is gone.
+  // The worker would reject it much later, when the caller no longer waits.
   if (request.sessionId !== undefined && !isSessionId(request.sessionId))
     throw invalid(`sessionId must be ${sessionIdRule}.`)
   for (const name of ['workspace', 'idempotencyKey', 'lane', 'principal', 'correlationId'] as const)
@@ -63,7 +63,7 @@ export function submissionOf(
   if (notBeforeMs !== undefined && !Number.isFinite(notBeforeMs))
     throw invalid('notBefore must be a time: a Date, or milliseconds since 1970.')
   const data: JsonObject = JSON.parse(JSON.stringify(requestData(request)))
-  // A request that is sent again has another trace.
+  // Excluded from the digest: a request that is sent again has another trace.
   const untraced = requestData({ ...request, traceparent: undefined, correlationId: undefined })
   const content = { prompt, sessionId: request.sessionId, lane, priority, notBeforeMs, data: untraced }
   const runId =
@@ -83,18 +83,18 @@ export function submissionOf(
   }
 }
 
-/** Whether an id is one that follows from an idempotency key. */
+/** Whether an id is derived from an idempotency key. */
 export function isDerivedSessionId(sessionId: string): boolean {
   return /^session-[0-9a-f]{40}$/.test(sessionId)
 }
 
-/** Reads the data of a submission. It comes from a queue, which others may write to. */
+/** Reads the data of a submission. It comes from a queue that others may write to. */
 export function readRequestData(data: JsonObject): RunRequestData {
   const { workspace, attachments, metadata, options, principal, correlationId } = data
   return {
     workspace: textOf(workspace),
     attachments: (Array.isArray(attachments) ? attachments : []).flatMap(attachmentIn),
-    // Parts of a JSON object.
+    // Members of a JSON object are JSON.
     metadata: isRecord(metadata) ? (metadata as JsonObject) : {},
     options: isRecord(options) ? (options as JsonObject) : {},
     principal: textOf(principal),

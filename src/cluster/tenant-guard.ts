@@ -42,7 +42,7 @@ export function tenantGuard(
     const counted = request && counts.get(request)
     if (request === undefined || counted === undefined) return
     counts.delete(request)
-    // A request that was cancelled meanwhile may still become counted.
+    // A request that was cancelled meanwhile may still be counted.
     if (!(await counted.reserving)) return
     const tokens = used.tokens - counted.expected.tokens
     const costUsd = used.costUsd - counted.expected.costUsd
@@ -72,14 +72,14 @@ export function tenantGuard(
   }
 }
 
-/** What was counted for a request before it was sent, and whether the counter took it. */
+/** What was reserved for a request before it was sent, and whether the counter accepted it. */
 type Counted = {
   readonly name: string
   readonly expected: CounterTotals
   readonly reserving: Promise<boolean>
 }
 
-/** The answer that is expected of a request that sets no limit. */
+/** The number of output tokens assumed for a request that sets no limit. */
 const expectedAnswerTokens = 4_096
 const nothing: CounterTotals = { tokens: 0, costUsd: 0 }
 

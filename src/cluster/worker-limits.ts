@@ -25,7 +25,7 @@ function limitsIn({ tenant, tiers }: ClusterConfig): WorkerOptions['tenantLimits
   return { default: tenant?.maxActiveRuns, tiers: Object.fromEntries(limits) }
 }
 
-/** A tier has the values of all tenants where it has no other. */
+/** A tier inherits the values for all tenants that it does not override. */
 function quotasIn({ tenant = {}, tiers = {}, quotaPeriod }: ClusterConfig): WorkerOptions['tenantQuotas'] {
   const all = quotaIn(tenant)
   const ofTiers = Object.entries(tiers).flatMap(([name, tier]) => {

@@ -40,7 +40,7 @@ export type WorkerOptions = {
   readonly session?: SessionOptions | undefined
   /** The key that checks answers to approvals; see `RunClientOptions.clusterKey`. */
   readonly clusterKey?: ClusterKey | undefined
-  /** The name of this node for people. Default: the host name. */
+  /** The display name of this node. Default: the host name. */
   readonly name?: string | undefined
   /** How long a run that waits for a user keeps its slot, in milliseconds. Default: 10,000. */
   readonly suspendAfterMs?: number | undefined

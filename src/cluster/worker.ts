@@ -104,7 +104,7 @@ export class Worker {
     this.#endRetention()
     const leave = (): Promise<unknown> =>
       Promise.all([...this.#active].map(([run, ended]) => Promise.all([run.leave(deadlineMs), ended])))
-    // At once: an active run must not begin another round. A claim that is on its way is released after it.
+    // Called first, so that an active run does not begin another round. A claim in progress is released after it.
     const left = leave()
     await this.#filling
     await left
@@ -122,7 +122,7 @@ export class Worker {
     else for (const run of this.#active.keys()) run.service().catch((error: unknown) => this.#report(error))
   }
 
-  /** Takes runs while there are free slots. One claim is made at a time. */
+  /** Claims runs while there are free slots, one claim at a time. */
   #fill(): void {
     if (this.#draining !== undefined) return
     if (this.#filling !== undefined) {
@@ -174,11 +174,11 @@ export class Worker {
         })
       this.#active.set(run, ended)
     }
-    // There may be more than was asked for by the time these have started.
+    // More runs may be available by the time these have started.
     if (claims.length === free) this.#fillAgain = true
   }
 
-  /** Gives a run back that could not be executed here, as soon as the queue can be reached. */
+  /** Returns a run that could not be executed here to the queue, as soon as the queue can be reached. */
   async #release(member: QueueMember, claim: RunClaim, cause: unknown): Promise<void> {
     this.#report(cause)
     for (let waitMs = 100; this.#draining === undefined; waitMs = Math.min(waitMs * 2, maxRetryMs)) {
@@ -225,7 +225,7 @@ function removeEndedRuns(
     } catch (error) {
       if (!isStopped) report(error)
     }
-    // Nodes that started together do not look together.
+    // Random, so that nodes that started together do not run this at the same time.
     if (!isStopped) timer = setTimeout(remove, everyMs * (0.5 + Math.random())).unref()
   }
   timer = setTimeout(remove, Math.random() * firstWithinMs).unref()

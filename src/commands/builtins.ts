@@ -4,7 +4,7 @@ import type { ServerState } from '../feature/shared-services.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { CommandInfo, CommandSession } from './command.js'
 
-/** A command that every session has. It may do what the session can, and takes the time that takes. */
+/** A command that every session has. It can use the whole session and has no time limit. */
 export type BuiltinCommand = CommandInfo & {
   run(call: BuiltinCall): string | Promise<string>
 }
@@ -33,7 +33,7 @@ export const builtinCommands: readonly BuiltinCommand[] = [
     run: async ({ args, session, signal }) => {
       if (session.context().historyLen === 0) return 'Nothing was compacted: the conversation is empty.'
       const done = await session.compact(signal, { focus: args === '' ? undefined : args })
-      // The event `compaction_failed` has said why.
+      // The event `compaction_failed` has reported the reason.
       if (done === undefined) return 'Nothing was compacted.'
       return `Compacted: ${messages(done.beforeMessages)} became ${done.afterMessages}.`
     },
@@ -117,7 +117,7 @@ function cost(session: CommandSession): string {
     `Model: ${model}`,
     `Tokens: ${number(totalTokens)}${parts ?? ''}`,
     `Cost: ${price}${note}`,
-    // One model is said above.
+    // A single model is already listed above.
     ...(models.length > 1
       ? models.map(
           (each) =>
@@ -157,7 +157,7 @@ function partCount({ name, count }: ContextPart): string {
   return unit === undefined || count === 0 ? '' : `  (${count} ${unit}${count === 1 ? '' : 's'})`
 }
 
-/** The largest tools or files, in lines that fit a terminal. */
+/** The largest tools or files, as lines that fit a terminal. */
 function partItems({ largest }: ContextPart): string[] {
   const lines: string[] = []
   for (const { name, tokens } of largest) {
@@ -217,7 +217,7 @@ function messages(count: number): string {
   return count === 1 ? '1 message' : `${count} messages`
 }
 
-/** The same text on every machine, whatever its language. */
+/** Formats a number the same way on every machine, regardless of its locale. */
 function number(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }

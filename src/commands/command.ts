@@ -33,28 +33,28 @@ export type CommandInfo = {
   readonly usage?: string
 }
 
-/** The session as the built-in commands use it. Its errors become the text of the command. */
+/** The session as the built-in commands use it. Its errors are returned as the text of the command. */
 export interface CommandSession {
   context(): CommandContext
-  /** Tokens by kind, when they are known apart. */
+  /** Tokens by kind, if known. */
   usage?(): { readonly promptTokens: number; readonly completionTokens: number }
-  /** Tokens and cost of each model that was asked, when they are known. */
+  /** Tokens and cost of each model that was used, if known. */
   models?(): readonly {
     readonly model: string
     readonly usage: { readonly totalTokens: number }
     readonly costUsd?: number
   }[]
   isBuiltinTool(name: string): boolean
-  /** Every MCP server, once those that are configured had their time to start. */
+  /** Returns every MCP server, after the configured ones had their time to start. */
   mcpServers(signal: AbortSignal): Promise<readonly ServerState[]>
-  /** Takes `provider/id`. */
+  /** Accepts `provider/id`. */
   setModel(name: string): void | Promise<void>
-  /** Undefined when there was nothing to make smaller. */
+  /** Undefined when there was nothing to compact. */
   compact(
     signal: AbortSignal,
     options: { readonly focus?: string | undefined },
   ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
-  /** The goal of the next runs. `set` takes a description with commands; an empty text removes the goal. */
+  /** The goal of the next runs. `set` accepts a description with commands; an empty text removes the goal. */
   readonly goals?: { current(): Goal | undefined; set(text: string): Goal | undefined } | undefined
   contextUsage(signal: AbortSignal): Promise<ContextUsage>
   clearHistory(): void | Promise<void>

@@ -7,13 +7,16 @@ import { CommandError } from './errors.js'
 
 /** The slash commands of a session. */
 export interface Commands {
-  /** Adds a command; one of the same name that was added before is replaced. The built-in ones stay as they are. */
+  /** Adds a command, or replaces an added one of the same name. Built-in commands cannot be replaced. */
   register(name: string, description: string, handler: CommandHandler, timeoutMs?: number): void
-  /** Whether there was one to take away. */
+  /** Removes a command; returns whether it existed. */
   unregister(name: string): boolean
-  /** All of them, by name. */
+  /** Returns all commands, sorted by name. */
   list(): CommandInfo[]
-  /** Runs the command in the text. Undefined when it is not a command; the text says what failed. Never rejects. */
+  /**
+   * Runs the command in the text. Returns undefined if the text is not a command; errors are returned as text. Never
+   * rejects.
+   */
   run(
     text: string,
     session: CommandSession,
@@ -22,7 +25,7 @@ export interface Commands {
 }
 
 /**
- * Makes the commands of a session, with the built-in ones.
+ * Creates the commands of a session, including the built-in ones.
  *
  * @example
  * const commands = createCommands()
@@ -62,7 +65,7 @@ type Work = {
 }
 
 const defaultTimeoutMs = 5_000
-/** A timer takes no more than that. */
+/** The maximum delay of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1
 
 function readCommand(name: string, description: string, handler: CommandHandler, timeoutMs: number): Added {
@@ -108,7 +111,7 @@ function unknownCommand(name: string, known: readonly CommandInfo[]): string {
   return `Unknown command: /${name}\nType /help for available commands.${hint}`
 }
 
-/** The text of a command, or of what went wrong with it. */
+/** Returns the text of a command, or of its error. */
 async function settle(name: string, work: Work, signal: AbortSignal | undefined): Promise<string> {
   const own = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -137,5 +140,5 @@ async function settle(name: string, work: Work, signal: AbortSignal | undefined)
   }
 }
 
-/** One for all: making an exception is dear. */
+/** Shared, because creating an exception is expensive. */
 const ignoreRejection = new DOMException('the caller of this command no longer waits', 'AbortError')

@@ -15,13 +15,15 @@ export type CommandOption = {
 
 export type CommandFeatureOptions = { readonly commands?: readonly CommandOption[] }
 
-/** Read by the code that takes it later: what that refuses is refused before the session exists. */
+/**
+ * Validates with the code that reads the option later, so that an invalid one is rejected before the session exists.
+ */
 const command = readable((value) => {
   const { name, description, handler } = value as CommandOption
   createCommands().register(name, description, handler)
 })
 
-/** Answers prompts that are slash commands in place of the model. */
+/** Answers prompts that are slash commands instead of the model. */
 export const commandsFeature: SessionFeature<Commands, CommandFeatureOptions> = {
   name: 'commands',
   create: ({ options }) => {
@@ -38,7 +40,7 @@ export const commandsFeature: SessionFeature<Commands, CommandFeatureOptions> = 
   offers: { commands: (session) => session.use(commandsFeature) },
 }
 
-/** What slash commands see of a session, and what they can do to it. */
+/** The part of a session that slash commands can read and change. */
 function commandSession(session: FeatureContext): CommandSession {
   const servers = session.service('servers')
   return {

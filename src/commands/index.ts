@@ -1,3 +1,3 @@
-/** Slash commands: what a person can say to the session itself. */
+/** Slash commands: what a user can request from the session itself. */
 export type { CommandContext, CommandHandler, CommandInfo, CommandSession } from './command.js'
 export { CommandError } from './errors.js'

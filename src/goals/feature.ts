@@ -11,7 +11,7 @@ import type { Pursuit } from './pursuit.js'
 import { type CheckedGoal, parseGoal, readGoal, storedGoal } from './read-goal.js'
 
 export type GoalFeatureOptions = {
-  /** What the runs of the session work towards, until it is reached once. A request can have its own. */
+  /** The goal of the session's runs, until it is reached once. A request can have its own. */
   readonly goal?: Goal
 }
 
@@ -20,7 +20,7 @@ type GoalSession = FeatureContext<
   { resolveModel(name?: string): Model }
 >
 
-/** Sends a run back to work until its goal is reached, or a limit is. */
+/** Continues a run until its goal or a limit is reached. */
 export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveModel(name?: string): Model }> =
   {
     name: 'goals',
@@ -33,7 +33,7 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     checksAnswers: ({ options }, run) => options.goal !== undefined || run.goal !== undefined,
     startRun: (session, _runId, request) => goalFact(goalsFor(session, request)?.goalOf(request)?.goal),
     beforeRun: (session, request) => goalsFor(session, request)?.begin(request),
-    /** The model is shown what it works towards. */
+    /** Shows the goal to the model. */
     extendPrompt(session, message) {
       const text = session.peek(goalsFeature)?.promptText()
       return text === undefined
@@ -52,13 +52,13 @@ export const goalsFeature: SessionFeature<Goals, GoalFeatureOptions, { resolveMo
     },
   }
 
-/** Undefined where neither the run nor the session has a goal: nothing is created for it. */
+/** Undefined if neither the run nor the session has a goal: then nothing is created. */
 function goalsFor(session: GoalSession, { goal, from }: RunRequest): Goals | undefined {
   const isGiven = goal !== undefined || from?.goal !== undefined || session.options.goal !== undefined
   return isGiven ? session.use(goalsFeature) : session.peek(goalsFeature)
 }
 
-/** The goal in the row of a run. */
+/** The goal as stored in the row of a run. */
 function goalFact(goal: Goal | undefined): { readonly goal: JsonObject } | undefined {
   return goal && { goal: storedGoal(goal) }
 }
@@ -67,7 +67,7 @@ class Goals {
   readonly #session: GoalSession
   /** The goal of the session's runs; undefined once it is reached. */
   current: CheckedGoal | undefined
-  /** Whether the host set it: a goal of `/goal` does not replace limits of the host. */
+  /** Whether the host set the goal: a goal from `/goal` does not replace limits of the host. */
   #isOfHost = true
   outcome: GoalOutcome | undefined
   #pursuit: Pursuit | undefined
@@ -78,7 +78,7 @@ class Goals {
     this.current = goal && readGoal(goal)
   }
 
-  /** Takes the argument of `/goal`; an empty one removes the goal. */
+  /** Sets the goal from the argument of `/goal`; an empty one removes it. */
   set(text: string): CheckedGoal | undefined {
     this.current = text === '' ? undefined : parseGoal(text)
     this.#isOfHost = false
@@ -86,8 +86,9 @@ class Goals {
   }
 
   /**
-   * The goal of a run: its own, else that of the run that it resumes, else that of the session. Where the session still
-   * has the goal of the resumed run, the session's definition is used: it can have a judge that no log can store.
+   * Returns the goal of a run: its own, else that of the run it resumes, else that of the session. If the session
+   * still has the goal of the resumed run, the session's definition is used, because it can have a judge that cannot
+   * be stored in a log.
    */
   goalOf({
     goal: own,
@@ -100,7 +101,10 @@ class Goals {
     return current && { goal: current, isOfHost: this.#isOfHost }
   }
 
-  /** A goal of the log, which other programs may be able to write: its limits are at most those of the host. */
+  /**
+   * Reads a goal from the log. Other programs may be able to write the log, so its limits are at most those of the
+   * host.
+   */
   #fromLog(stored: JsonObject): CheckedGoal {
     const goal = readGoal(stored)
     const { goal: own, trustStore } = this.#session.options
@@ -120,7 +124,7 @@ class Goals {
     const found = this.goalOf(request)
     if (found === undefined) return {}
     const { goal, isOfHost } = found
-    // Few sessions have a goal, so what works towards one is loaded with its first use.
+    // Loaded on first use, because few sessions have a goal.
     const { Pursuit } = await import('./pursuit.js')
     const ended = (outcome: GoalOutcome): void => {
       this.outcome = outcome

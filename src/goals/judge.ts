@@ -6,17 +6,17 @@ import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { objectSchema } from '../tool/object-schema.js'
 
-/** What a check of a goal found. `blocked`: nothing could be decided, so that asking again makes no sense. */
+/** The result of checking a goal. `blocked`: no decision was possible, and another check would not help. */
 export type Verdict = {
   readonly met: boolean
-  /** Why, in a sentence or two. Data: a judge or a command wrote it. */
+  /** The reason, in a sentence or two. Untrusted data: a judge or a command wrote it. */
   readonly reason: string
   readonly blocked?: true
 }
 
 /**
- * Asks a model whether the goal is reached. It reads the end of the conversation as data, has no tools, and can only
- * say yes or no with a reason.
+ * Asks a model whether the goal is reached. The judge reads the end of the conversation as data, has no tools, and
+ * can only answer yes or no with a reason.
  */
 export async function judgeGoal(
   session: FeatureContext,
@@ -56,7 +56,7 @@ const instructions =
 const maxReasonLength = 1_000
 const maxTranscriptLength = 40_000
 
-/** The last messages, as much as fits. */
+/** The last messages, as many as fit. */
 function endOf(view: readonly Message[]): string {
   let length = 0
   const entries: string[] = []

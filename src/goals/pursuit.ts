@@ -12,7 +12,7 @@ import type { CheckedGoal } from './read-goal.js'
 
 type GoalSession = FeatureContext<object, { resolveModel(name?: string): Model }>
 
-/** The work of one run towards a goal. */
+/** The state of one run that works towards a goal. */
 export class Pursuit {
   readonly #session: GoalSession
   readonly #goal: CheckedGoal
@@ -24,7 +24,7 @@ export class Pursuit {
   #checks = 0
   #isOver = false
 
-  /** @param earlier the runs that this one resumes: the limits hold for all of them together */
+  /** @param earlier the runs that this one resumes: the limits apply to all of them together */
   constructor(
     session: GoalSession,
     goal: CheckedGoal,
@@ -58,7 +58,7 @@ export class Pursuit {
     return {
       beforeDone: (done) => this.#judge(done),
       stopWhen: [(progress) => this.#reachedAfter(progress.rounds) !== undefined],
-      // The goal's own limit ends the run before this one fails it.
+      // The goal's own limit ends the run before this limit would fail it.
       maxToolRounds: maxToolRounds ?? this.#goal.maxRounds + 1,
     }
   }
@@ -134,14 +134,14 @@ export class Pursuit {
     return typeof judge === 'string' ? this.#session.setup.resolveModel(judge) : judge
   }
 
-  /** The limit that is reached, if any. */
+  /** Returns the limit that is reached, if any. */
   #reachedAfter(rounds: number): GoalEnd | undefined {
     this.#rounds = Math.max(this.#rounds, rounds)
     const { maxRounds, maxTimeMs, maxCostUsd } = this.#goal
     if (this.#rounds >= maxRounds) return 'rounds'
     if (this.#session.now() - this.#startedAt >= maxTimeMs) return 'time'
     if (!Number.isFinite(maxCostUsd)) return undefined
-    // What a model without a price cost is not known, so that nothing more may be spent.
+    // The cost of a model without a price is unknown, so nothing more may be spent.
     const { unpricedTokens } = spentBy(this.#session)
     return (this.#cost() ?? 0) >= maxCostUsd || unpricedTokens > this.#before.unpricedTokens
       ? 'cost'

@@ -2,7 +2,7 @@ import type { Goal } from '../feature/goal.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { GoalError } from './errors.js'
 
-/** The goal with all limits. Throws `GoalError` for a value that is not one. */
+/** Returns the goal with all limits. Throws `GoalError` for an invalid value. */
 export function readGoal(value: unknown): CheckedGoal {
   if (!isRecord(value)) throw new GoalError('A goal must be an object with a description.')
   const odd = Object.keys(value).find((name) => !known.includes(name))
@@ -24,13 +24,13 @@ export function readGoal(value: unknown): CheckedGoal {
 }
 
 /**
- * A goal as the log has it. A judge that is a model object is stored as the session's own model; a limit that is not
- * set is left out.
+ * Converts a goal to its form in the log. A judge that is a model object is stored as the session's own model; limits
+ * that are not set are left out.
  */
 export function storedGoal(goal: Goal): JsonObject {
   const { description, check, maxRounds, maxTimeMs, maxCostUsd } = readGoal(goal)
   const judge = 'judge' in check && typeof check.judge === 'string' ? check.judge : true
-  // What cannot be written as JSON is not part of a command.
+  // Values that cannot be serialized are not part of a command.
   const commands = Array.isArray(check) ? (JSON.parse(JSON.stringify(check)) as JsonObject[]) : undefined
   return {
     description,
@@ -41,7 +41,7 @@ export function storedGoal(goal: Goal): JsonObject {
   }
 }
 
-/** A goal whose fields were checked, with every default. */
+/** A validated goal with all defaults. */
 export type CheckedGoal = Required<Goal>
 
 const defaultGoal = { maxRounds: 200, maxTimeMs: 3_600_000 } as const
@@ -63,7 +63,7 @@ function readCheck(check: unknown): CheckedGoal['check'] {
   if (check === undefined || check === null) return { judge: true }
   if (Array.isArray(check)) {
     if (check.length === 0) throw new GoalError('goal.check has no command. Leave it out to ask a judge.')
-    // The commands themselves are read where they are run.
+    // The commands are validated where they are run.
     return check as CheckedGoal['check']
   }
   const judge = isRecord(check) ? check['judge'] : undefined

@@ -2,7 +2,7 @@ import type { SessionFeature } from '../feature/session-feature.js'
 import type { RuntimeObjects } from '../model/object/object-request.js'
 import { generateFor } from './generate.js'
 
-/** Lends the session's model to tools that want data from it, such as `generate_object`. */
+/** Gives tools such as `generate_object` access to the session's model, to generate data. */
 export const objectsFeature: SessionFeature<RuntimeObjects> = {
   name: 'objects',
   create: (session) => ({ generate: (request, options) => generateFor(session, request, options) }),

@@ -8,11 +8,11 @@ import type { GeneratedObject, ObjectRequest } from '../model/object/object-requ
 import { omitUndefined } from '../tool/omit-undefined.js'
 
 export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'> & {
-  /** Another model than the session's. */
+  /** A model to use instead of the session's. */
   readonly model?: Model | undefined
 }
 
-/** Asks the session's model for data. Each request is a run of one round on a conversation that is then dropped. */
+/** Requests data from the session's model. Each request is a run of one round, whose conversation is discarded. */
 export async function generateFor<Value = unknown>(
   session: FeatureContext,
   request: ObjectRequest,
@@ -51,7 +51,7 @@ async function askOnce(
     ...(model !== undefined && { model: () => model, fallbacks: () => [] }),
     instructions: () => instructions,
     tools: () => tools,
-    // The call is the answer: no tool runs, and no request follows.
+    // The call is the answer: no tool runs, and no further request is sent.
     limits: { ...parts.limits, maxToolRounds: 1, continuationEnabled: false },
     stopWhen: [() => true],
     request: {
@@ -61,7 +61,7 @@ async function askOnce(
     answered: (given) => {
       answer = given
     },
-    // A caller sees the object grow: secrets must not be in the pieces either.
+    // The caller sees the object while it is generated: secrets must be removed from the pieces too.
     emit: session.redactor.events((event) => onObjectEvent(session, event, onPiece)),
   })
   if (answer === undefined) throw new Error('the model gave no answer')

@@ -27,8 +27,8 @@ export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & {
 }
 
 /**
- * A value that a schema of a library gives, or that fits a JSON Schema. Secrets are taken out of it as everywhere in
- * the session.
+ * Generates a value that a schema library or a JSON Schema accepts. Secrets are redacted as everywhere in the
+ * session.
  */
 export async function objectForHost<Value>(
   session: FeatureContext,
@@ -48,7 +48,7 @@ export async function objectForHost<Value>(
         signal,
         onPartial:
           onPartial && (({ value, ...rest }) => onPartial({ ...rest, value: redactValue(value, clean) })),
-        // The library decides in the end: it may refuse more than its JSON Schema says, and return another value.
+        // The library decides in the end: it can reject more than its JSON Schema does, and return another value.
         check: standard && (async (value) => (await validateWith(standard, value)) as Validation<Value>),
       },
     )

@@ -1,17 +1,17 @@
 import { type ClaimOptions, isOpenRun, type QueuedRun, type TenantLimits } from './run-queue.js'
 
-/** A run with its place in the order of submission. */
+/** A run with its position in the order of submission. */
 export type PlacedRun = QueuedRun & {
   readonly order: number
-  /** It had a slot before, or a person answered it: it starts before others of its lane. */
+  /** Whether it had a slot before, or a user answered it: it starts before others of its lane. */
   readonly front: boolean
-  /** While it is `waiting`: when it is queued without a message. */
+  /** While it is `waiting`: when it is queued again without a message. */
   readonly wakeAtMs?: number | undefined
 }
 
 /**
- * Selects the runs that a node takes now: due, in the lanes of the node, the first of its session, and within the limit
- * of its tenant. Those that had a slot before come first, then higher priorities, then earlier submissions.
+ * Selects the runs that a node claims now: due, in the lanes of the node, first of their session, and within the
+ * limit of their tenant. Runs that had a slot before come first, then higher priorities, then earlier submissions.
  */
 export function claimable<Run extends PlacedRun>(
   runs: Iterable<Run>,
@@ -20,7 +20,7 @@ export function claimable<Run extends PlacedRun>(
 ): Run[] {
   const due: Run[] = []
   const activeOfTenant = new Map<string, number>()
-  /** The first unfinished run of each session. One that is not due yet does not delay the others. */
+  /** The first unfinished run of each session. A run that is not due yet does not delay the others. */
   const first = new Map<string, Run>()
   for (const run of runs) {
     if (!isOpenRun(run)) continue
@@ -44,14 +44,14 @@ export function claimable<Run extends PlacedRun>(
   return taken
 }
 
-/** The largest number of active runs of the tenant of this run. */
+/** Returns the maximum number of active runs of this run's tenant. */
 function limitOf({ tier }: Pick<QueuedRun, 'tier'>, limits: TenantLimits = {}): number {
   const { tiers, default: fallback = Number.POSITIVE_INFINITY } = limits
   if (tier === undefined || tiers === undefined || !Object.hasOwn(tiers, tier)) return fallback
   return tiers[tier] ?? fallback
 }
 
-/** A run that has begun comes before those of its session that have not. */
+/** A run that has started comes before runs of its session that have not. */
 function isBefore(run: PlacedRun, other: PlacedRun): boolean {
   const begun = Number(hasBegun(other)) - Number(hasBegun(run))
   return begun === 0 ? run.order < other.order : begun < 0

@@ -73,7 +73,7 @@ export class InProcessRunQueue implements RunQueue {
     if (known !== undefined) {
       if (known.digest !== submission.digest || known.tenantId !== submission.tenantId)
         return { outcome: 'conflict' }
-      // The first submission may still be on its way to the disk.
+      // The first submission may not be written to disk yet.
       await opened.log.write([])
       return { outcome: 'known', run: shown(known) }
     }
@@ -128,7 +128,7 @@ export class InProcessRunQueue implements RunQueue {
     const run = find(opened, runId, scope)
     if (run === undefined) return 'unknown'
     if (!isOpenRun(run)) return 'ended'
-    // A run with an attempt has begun in the log of its session, and ends there too.
+    // A run with an attempt has started in the log of its session, and also ends there.
     if (run.state === 'queued' && run.attempt === 0) {
       await this.#save(opened, { ...run, state: 'cancelled', cancelRequested: true })
       return 'cancelled'
@@ -329,7 +329,7 @@ export class InProcessRunQueue implements RunQueue {
     })
     if (!isSettled) return false
     const { runId } = claim.run
-    // A reader that comes later finds everything in the log of the session.
+    // A later reader finds all events in the log of the session.
     if (state !== 'queued') this.#live.delete(runId)
     if (wakeAtMs !== undefined) this.#nodes.wakeLater(wakeAtMs - this.#now())
     this.#nodes.wakeAll('work')
@@ -360,7 +360,7 @@ export class InProcessRunQueue implements RunQueue {
     this.#nodes.wakeAll('work')
   }
 
-  /** Changes the state at once, so that no other call sees the old one, and resolves when the log has it. */
+  /** Changes the state synchronously, so that no other call sees the old one. Resolves when the log has it. */
   async #save({ state, log }: OpenedQueue, ...runs: readonly StoredRun[]): Promise<void> {
     const updatedAtMs = this.#now()
     const changed = runs.map((run) => ({ ...run, updatedAtMs }))
@@ -379,7 +379,7 @@ function find({ state }: OpenedQueue, runId: string, scope: TenantScope): Stored
   return run !== undefined && isVisible(run, scope) ? run : undefined
 }
 
-/** The run of a claim, as long as the claim holds. */
+/** Returns the run of a claim while the claim is valid. */
 function held({ state }: OpenedQueue, member: LocalNode, { run, attempt }: RunClaim): StoredRun | undefined {
   const known = state.runs.get(run.runId)
   const isHeld = known?.state === 'active' && known.attempt === attempt && known.nodeId === member.id
@@ -390,7 +390,7 @@ function isVisible(run: QueuedRun, { tenantId }: TenantScope): boolean {
   return tenantId === undefined || run.tenantId === tenantId
 }
 
-/** Without what only this implementation needs. */
+/** Removes the fields that only this implementation needs. */
 function shown({ order: _, front: __, messages: ___, wakeAtMs: ____, ...run }: StoredRun): QueuedRun {
   return run
 }

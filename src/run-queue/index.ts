@@ -1,4 +1,4 @@
-/** What a queue of runs is, and the queue of one process. */
+/** The interface of a queue of runs, and the queue for one process. */
 
 export { InProcessRunQueue, type InProcessRunQueueOptions } from './in-process-queue.js'
 export type {

@@ -10,7 +10,7 @@ export type LocalNode = {
   isDraining: boolean
 }
 
-/** The workers that share the queue of one process, and what wakes them. */
+/** The workers that share the queue of one process, with their wake-up listeners. */
 export class LocalNodes {
   readonly #nodes = new Map<string, LocalNode>()
   readonly #timers = new Set<NodeJS.Timeout>()
@@ -35,7 +35,7 @@ export class LocalNodes {
     return node
   }
 
-  /** False when it was removed before. */
+  /** Removes a node; false if it was removed before. */
   remove({ id, listeners }: LocalNode): boolean {
     listeners.clear()
     return this.#nodes.delete(id)
@@ -73,7 +73,7 @@ export class LocalNodes {
       },
       Math.min(waitMs, maxTimerMs),
     )
-    // A process with a worker is kept alive by it.
+    // The worker itself keeps its process alive, not this timer.
     timer.unref()
     this.#timers.add(timer)
   }

@@ -26,7 +26,7 @@ export async function addToCounter(
     if (atMs < now - rememberedMs) state.additions.delete(id)
     else break
   if (state.additions.has(add.id)) {
-    // The first one may still be on its way to the disk.
+    // The first addition may not be written to disk yet.
     await log.write([])
     return totalsIn(state, name)
   }
@@ -48,6 +48,6 @@ export async function reserveInCounter(
 ): Promise<Reservation> {
   const totals = totalsIn(opened.state, name)
   if (!opened.state.additions.has(add.id) && isReached(totals, limits)) return { isReserved: false, totals }
-  // It changes the totals at once: nothing else runs between the look and the addition.
+  // The totals change synchronously: nothing else runs between the check and the addition.
   return { isReserved: true, totals: await addToCounter(opened, name, add, now) }
 }

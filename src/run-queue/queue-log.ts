@@ -8,31 +8,31 @@ import type { CounterTotals, RunMessage } from './run-queue.js'
 /** The id of the log in which the queue of one process is stored, next to the sessions of its store. */
 const queueLogId = 'capstan-run-queue'
 
-/** A run as the log has it. */
+/** A run as stored in the log. */
 export type StoredRun = PlacedRun & { readonly messages: readonly RunMessage[] }
 
 type RemovedRun = { readonly runId: string; readonly isRemoved: true }
 
-/** Everything that the log has. */
+/** The content of the log. */
 export type QueueState = {
   readonly runs: Map<string, StoredRun>
   readonly counters: Map<string, CounterTotals>
-  /** When each addition to a counter was made, by its id, the oldest first. */
+  /** When each addition to a counter was made, by id, oldest first. */
   readonly additions: Map<string, number>
   takeovers: number
 }
 
-/** The log of a queue that is open for writing, and what it has. */
+/** The log of a queue that is open for writing, with its content. */
 export type OpenedQueue = { readonly log: QueueLog; readonly state: QueueState }
 
-/** How many ids of additions to counters a later process knows. */
+/** How many ids of counter additions are saved for a later process. */
 const savedAdditions = 100
 
 /** Writes the changes of a queue to a log of the session store. The lease of the log allows one process at a time. */
 export class QueueLog {
   readonly #log: SessionLog
   readonly #now: () => number
-  /** Settles when everything so far is written, and never fails. */
+  /** Settles when everything so far is written; never rejects. */
   #last: Promise<unknown> = Promise.resolve()
 
   private constructor(log: SessionLog, now: () => number) {
@@ -40,7 +40,7 @@ export class QueueLog {
     this.#now = now
   }
 
-  /** Opens the log and reads what an earlier process left. */
+  /** Opens the log and reads what an earlier process wrote. */
   static async open(store: SessionStore, now: () => number): Promise<OpenedQueue> {
     const opener = { holder: 'a queue of runs', now }
     const isThere = (await store.read(queueLogId)) !== undefined
@@ -56,12 +56,12 @@ export class QueueLog {
     }
   }
 
-  /** Resolves when the changes survive the process and a power cut. */
+  /** Resolves when the changes survive the process and a power failure. */
   write(runs: readonly StoredRun[]): Promise<void> {
     return this.#append(runs.map((run) => runRecord(run)))
   }
 
-  /** Removes runs: a later process does not find them. */
+  /** Removes runs, so that a later process does not find them. */
   remove(runs: readonly StoredRun[]): Promise<void> {
     return this.#append(runs.map((run) => runRecord(run, { runId: run.runId, isRemoved: true })))
   }
@@ -75,7 +75,7 @@ export class QueueLog {
     await this.#log.close()
   }
 
-  /** Appends in the order of the calls. Without records it waits for those before. */
+  /** Appends in the order of the calls. Without records it waits for earlier appends. */
   #append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void> {
     const appended = this.#last.then(async () => {
       if (records.length > 0) await this.#log.append(records, options)
@@ -85,7 +85,7 @@ export class QueueLog {
   }
 }
 
-/** `queued` is what a later process reads: the run, or that it was removed. */
+/** `queued` is what a later process reads: the run, or a mark that it was removed. */
 function runRecord(run: StoredRun, queued: object = run): SessionRecord {
   const { runId, sessionId, submittedAtMs, updatedAtMs } = run
   const row: RunRow & { readonly queued: JsonObject } = {
@@ -96,7 +96,7 @@ function runRecord(run: StoredRun, queued: object = run): SessionRecord {
     prompt: '',
     createdAtMs: submittedAtMs,
     updatedAtMs,
-    // Plain data, which is written as JSON right away.
+    // Plain data, which is serialized at once.
     queued: queued as JsonObject,
   }
   return { type: 'run', data: row }
@@ -129,13 +129,13 @@ function stateOf(records: readonly SessionRecord[]): QueueState {
 
 function storedRun(row: RunRow): StoredRun | RemovedRun | undefined {
   const queued = 'queued' in row ? row.queued : undefined
-  // It was written by `runRecord`.
+  // Written by `runRecord`.
   return isRecord(queued) && typeof queued['runId'] === 'string'
     ? (queued as unknown as StoredRun | RemovedRun)
     : undefined
 }
 
-/** The last additions only: a record has all of them. */
+/** Only the last additions, because each record contains all of them. */
 function totalsOf({ counters, takeovers, additions }: QueueState): JsonObject {
   const last = [...additions].slice(-savedAdditions)
   return { counters: Object.fromEntries(counters), takeovers, additions: Object.fromEntries(last) }
@@ -153,7 +153,7 @@ function takeTotals(state: QueueState, { counters, takeovers, additions }: JsonO
   }
 }
 
-/** The last row of each run. */
+/** Returns the last row of each run. */
 function shortened(records: readonly SessionRecord[], now: () => number): readonly SessionRecord[] {
   const state = stateOf(records)
   return [sessionRecord(totalsOf(state), now()), ...[...state.runs.values()].map((run) => runRecord(run))]

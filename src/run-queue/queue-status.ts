@@ -2,7 +2,7 @@ import type { LocalNode } from './local-nodes.js'
 import type { QueueState } from './queue-log.js'
 import type { ClusterStatus, LaneStatus, QueuedRun, QueuedRunState } from './run-queue.js'
 
-/** The nodes, the lanes and the sums of a queue in one process. */
+/** Computes the nodes, lanes and totals of a queue in one process. */
 export function statusOf(state: QueueState, nodes: readonly LocalNode[], now: number): ClusterStatus {
   const runs = [...state.runs.values()]
   const count = (wanted: QueuedRunState): number => runs.filter((run) => run.state === wanted).length

@@ -2,7 +2,9 @@ import { isPastPeriod } from './counter-period.js'
 import type { OpenedQueue } from './queue-log.js'
 import { isOpenRun, minRetentionMs, type RunRetention } from './run-queue.js'
 
-/** Removes runs that have ended from a queue in one process, and counters of past periods. Returns how many runs. */
+/**
+ * Removes ended runs and counters of past periods from a queue in one process. Returns the number of removed runs.
+ */
 export async function removeEnded(
   { state, log }: OpenedQueue,
   { maxAgeMs, maxRuns }: RunRetention,

@@ -118,7 +118,7 @@ export type NodeDescription = {
   readonly lanes: readonly string[]
 }
 
-/** A node as others see it. */
+/** A node as other nodes see it. */
 export type NodeStatus = NodeDescription & {
   readonly id: string
   readonly startedAtMs: number
@@ -176,7 +176,10 @@ export type RunRetention = {
   readonly maxRuns: number
 }
 
-/** Runs that ended less than this time ago stay: their readers, and clients that send a request again, need them. */
+/**
+ * Runs that ended less than this time ago are not removed: their readers, and clients that send a request again, need
+ * them.
+ */
 export const minRetentionMs = 10 * 60_000
 
 /** A run that this node executes, until it is settled or another node takes it over. */
@@ -229,8 +232,9 @@ export interface QueueMember {
 }
 
 /**
- * Queues runs for workers, and shares the state of nodes. The session's log remains the truth about what a run did; the
- * queue only decides which node executes it, and when. `checkRunQueue` of `capstan/testing` tests an implementation.
+ * Queues runs for workers, and shares the state of nodes. The session's log remains the authoritative record of a
+ * run; the queue only decides which node executes it, and when. `checkRunQueue` of `capstan/testing` tests an
+ * implementation.
  */
 export interface RunQueue {
   readonly backend: string

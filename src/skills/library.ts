@@ -2,11 +2,11 @@ import { SkillNotFoundError } from './errors.js'
 import type { Skill } from './skill.js'
 import { createSkillIndex, type SkillIndex } from './skill-index.js'
 
-/** The skills of a session: the same from its beginning to its end. */
+/** The skills of a session. They do not change while the session is open. */
 export class SkillLibrary {
-  /** In the order in which they count. */
+  /** In order of precedence. */
   readonly skills: readonly Skill[]
-  /** Files that could not be read and names that were taken, a sentence each. */
+  /** The problems: unreadable files and duplicate names, one sentence each. */
   readonly problems: readonly string[]
   readonly #byName: ReadonlyMap<string, Skill>
   #index: Promise<SkillIndex> | undefined
@@ -17,12 +17,15 @@ export class SkillLibrary {
     this.#byName = new Map(skills.map((skill) => [skill.name, skill]))
   }
 
-  /** The skills that models are shown. */
+  /** Returns the skills that are shown to models. */
   forModels(): readonly Skill[] {
     return this.skills.filter(({ forModels }) => forModels)
   }
 
-  /** Throws {@link SkillNotFoundError}. What is not for models is not there for them. */
+  /**
+   * Returns the skill of this name. Throws {@link SkillNotFoundError}; with `forModel`, also for a skill that is
+   * hidden from models.
+   */
   get(name: string, forModel = false): Skill {
     const skill = this.#byName.get(name)
     if (skill !== undefined && (skill.forModels || !forModel)) return skill
@@ -33,7 +36,7 @@ export class SkillLibrary {
     )
   }
 
-  /** The best first. The index is made with the first search. */
+  /** Returns the matching skills, best first. The index is created with the first search. */
   async search(query: string, limit: number, forModel = false): Promise<readonly Skill[]> {
     this.#index ??= createSkillIndex(this.skills)
     const found = (await this.#index).search(query, forModel ? this.skills.length : limit)

@@ -11,9 +11,9 @@ import type { Skill, SkillSource } from './skill.js'
 const maxSkills = 5_000
 
 /**
- * Reads the skills of all places. Of two with one name the first counts: what a host and a person wrote goes before
- * what came with a repository, whose skills must not replace theirs. A problem with one is reported, and the others
- * count.
+ * Reads the skills of all locations. Of two with the same name, the first is used: skills of the host and the user
+ * come before those of a repository, which must not replace them. A problem with one skill is reported, and the
+ * others are used.
  */
 export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const skills = new Map<string, Skill>()
@@ -49,17 +49,20 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
     }
   }
   if (places.builtin === true)
-    // One that a person put in its place was meant to be.
+    // A skill that a user defines under the same name replaces a built-in one.
     for (const skill of packageSkills) if (!skills.has(skill.name)) skills.set(skill.name, skill)
   return new SkillLibrary([...skills.values()], problems.slice(0, maxProblems))
 }
 
 const maxProblems = 100
 const wanted = { names: /\.md$/i, main: 'SKILL.md', maxBytes: 256 * 1024, maxDepth: 4 }
-/** How many files are read before others get a turn. */
+/** How many files are read before other work of the event loop gets a turn. */
 const slice = 64
 
-/** Next to skills there are files for people: those that are not a folder's main file and have no fields. */
+/**
+ * Whether a file is a skill. Files for people can be next to skills: they are not a folder's main file and have no
+ * fields.
+ */
 function isSkillFile({ folder, text }: FoundFile): boolean {
   return folder !== undefined || /^\ufeff?---[ \t]*\r?\n/.test(text)
 }
@@ -79,14 +82,17 @@ function parseFile(file: FoundFile, source: SkillSource): ParsedSkill {
   return { skill: sharedSkill(skill), problems }
 }
 
-/** The same object for all sessions that have read the same skill: its text is most of what an idle one would keep. */
+/**
+ * Returns one shared object for all sessions that read the same skill, because its text is most of the memory of an
+ * idle session.
+ */
 function sharedSkill(skill: Skill): Skill {
   const key = `${skill.source} ${skill.path}`
   const known = recent.get(key)?.deref()
   recent.delete(key)
   const shared = known !== undefined && isSame(known, skill) ? known : skill
   recent.set(key, new WeakRef(shared))
-  // What was not read for longest goes first.
+  // The least recently read skill is removed first.
   if (recent.size > maxRemembered) recent.delete(recent.keys().next().value ?? '')
   return shared
 }

@@ -7,13 +7,13 @@ import { type InlineSkill, type Skill, type SkillKind, type SkillSource, skillKi
 
 export type ParsedSkill = { readonly skill: Skill; readonly problems: readonly SkillProblem[] }
 
-/** What is wrong with a field that was ignored. */
+/** A field that was ignored, and why. */
 export type SkillProblem = { readonly field: string; readonly message: string }
 
-/** Where a text came from, for those fields that it leaves out. */
+/** The origin of a skill's text, for fields that the text leaves out. */
 export type SkillOrigin = {
   readonly source: SkillSource
-  /** The name of its folder, or of the file without its ending. */
+  /** The name of its folder, or the file name without its extension. */
   readonly stem: string
   readonly path?: string | undefined
   readonly folder?: string | undefined
@@ -22,8 +22,8 @@ export type SkillOrigin = {
 const maxDescriptionLength = 1_024
 
 /**
- * Parses a skill from Markdown with fields at its head. Unknown fields are ignored. Throws {@link SkillError}, or a
- * `YamlError`, when it is none.
+ * Parses a skill from Markdown with front matter. Unknown fields are ignored. Throws {@link SkillError} or
+ * `YamlError` for an invalid skill.
  */
 export function parseSkill(text: string, { source, stem, path, folder }: SkillOrigin): ParsedSkill {
   const { fields, body: raw } = readFrontMatter(text)
@@ -52,7 +52,7 @@ export function parseSkill(text: string, { source, stem, path, folder }: SkillOr
   return { skill, problems }
 }
 
-/** The same of what a host gave. */
+/** Parses a skill that the host provides. */
 export function parseInlineSkill({
   name,
   kind,
@@ -84,7 +84,7 @@ function listProblems(field: string, problems: readonly string[]): SkillProblem[
   return problems.map((problem) => ({ field, message: `${field}: ${problem}` }))
 }
 
-/** Letters, digits and `. _ : -`: the name is in a marker, in messages and in lists. */
+/** Allows letters, digits and `. _ : -`, because the name is used in tags, messages and lists. */
 function isSkillName(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(name)
 }
@@ -133,7 +133,7 @@ function versionOf(given: unknown): string | undefined {
   return typeof given === 'string' || typeof given === 'number' ? String(given) : undefined
 }
 
-/** The first words of a text that say something. */
+/** Returns the first line that has text. */
 function firstLine(body: string): string {
   const line = body.split('\n').find((one) => /[\p{L}\p{N}]/u.test(one) && !/^\s*(?:#|```)/.test(one))
   return line ?? body.split('\n')[0]?.replace(/^#+\s*/, '') ?? ''

@@ -3,22 +3,24 @@ import { isDirectory, type SearchedDirectory } from '../workspace/find-files.js'
 import { projectDirectories } from '../workspace/project-directories.js'
 import type { InlineSkill, SkillSource } from './skill.js'
 
-/** Where skills are looked for. */
+/** The locations of skills. */
 export type SkillPlaces = {
   readonly inline?: readonly InlineSkill[] | undefined
-  /** Directories that a host names. */
+  /** Directories that the host names. */
   readonly directories?: readonly string[]
-  /** The user's own directory, `~/.capstan`: skills are in `skills` below it. Absent: no skills of the user. */
+  /**
+   * The user's own directory, `~/.capstan`, with skills in its subdirectory `skills`. Absent: no skills of the user.
+   */
   readonly userDir?: string
   /** The real path of the workspace. Absent: no skills of the project. */
   readonly root?: string
   readonly builtin?: boolean | undefined
 }
 
-/** A directory with skills in it. */
+/** A directory that contains skills. */
 export type SkillDirectory = SearchedDirectory & { readonly source: SkillSource }
 
-/** The directories that are there, in the order in which they count. Costs a few looks at the disk. */
+/** Returns the existing directories in order of precedence. Costs a few file system calls. */
 export function skillDirectories({ directories = [], userDir, root }: SkillPlaces): SkillDirectory[] {
   const user = (userDir === undefined ? [] : userPlaces(userDir)).filter(isDirectory)
   const project = (root === undefined ? [] : projectDirectories(root)).reverse()
@@ -26,7 +28,7 @@ export function skillDirectories({ directories = [], userDir, root }: SkillPlace
     ...directories
       .filter(isDirectory)
       .map((path): SkillDirectory => ({ source: 'directory', path, trees: [path] })),
-    // Tools that install skills put them in one of these and links to them in the others.
+    // Programs that install skills put them in one of these directories and links to them in the others.
     ...user.map((path): SkillDirectory => ({ source: 'user', path, trees: user })),
     ...project.flatMap(({ directory, tree }) =>
       projectPlaces
@@ -39,7 +41,7 @@ export function skillDirectories({ directories = [], userDir, root }: SkillPlace
 
 const projectPlaces = ['.capstan/skills', '.agents/skills', '.claude/skills']
 
-/** Other systems have theirs next to `~/.capstan`. */
+/** Other systems have their directories next to `~/.capstan`. */
 function userPlaces(userDir: string): string[] {
   const own = join(userDir, 'skills')
   if (basename(userDir) !== '.capstan') return [own]

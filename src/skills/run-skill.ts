@@ -5,7 +5,7 @@ import { requireSkills } from './require-skills.js'
 
 const text = { type: 'string' } as const
 
-/** Has a skill done by an agent of its own, which has the tools that the skill names and no others. */
+/** Runs a skill as a separate agent, which has only the tools that the skill names. */
 export const runSkillTool = builtInTool<{
   skill_name?: string
   name?: string
@@ -16,11 +16,11 @@ export const runSkillTool = builtInTool<{
   description:
     'Have a skill done by an agent of its own, with only the tools that the skill names. It sees your prompt, not this conversation.',
   kind: 'other',
-  // It is a task, and has the time of one.
+  // It is a task and has the time limit of one.
   ownTime: true,
   parameters: {
     type: 'object',
-    // The second and third are what others call the first.
+    // The second and third are names that other systems use for the first.
     properties: { skill_name: text, name: text, skillName: text, prompt: text },
     additionalProperties: false,
   },

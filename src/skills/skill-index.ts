@@ -3,9 +3,12 @@ import { selectTop } from '../tool/search/select-top.js'
 import { wordsOf } from '../tool/search/words.js'
 import type { Skill } from './skill.js'
 
-/** Finds skills by their words (BM25): names count most, then tags, descriptions, and the beginning of the text. */
+/**
+ * Finds skills by words (BM25): names have the highest weight, then tags, descriptions, and the beginning of the
+ * text.
+ */
 export interface SkillIndex {
-  /** The best first; of equals, the earlier in the list. */
+  /** Returns the best matches first; equal matches in list order. */
   search(query: string, limit: number): readonly Skill[]
 }
 
@@ -23,12 +26,12 @@ export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillI
       processTerm: (word) => word,
       boost: { name: 4, tags: 3, description: 2, body: 0.4 },
       prefix: (word) => word.length >= 3,
-      // A word that is in some skill as it is was not misspelt, and the search for similar words costs most.
+      // A word that occurs in a skill was not misspelt, and the search for similar words is the most expensive part.
       fuzzy: (word) => (word.length >= 5 && !words.has(word) ? 0.2 : false),
       weights: { prefix: 0.4, fuzzy: 0.3 },
     },
   })
-  // In slices: with many skills it takes a while, and others have a turn in between.
+  // In chunks, because indexing many skills takes long and must not block the event loop.
   await index.addAllAsync(skills.map(documentOf), { chunkSize: 50 })
   return {
     search(query, limit) {
@@ -43,7 +46,7 @@ export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillI
 
 type Document = { id: number; name: string; tags: string; description: string; body: string }
 
-/** A whole message may be the query; its first words say enough. */
+/** A query can be a whole message; its first words are enough. */
 const maxWords = 64
 /** The topic of a skill is at its beginning. */
 const bodyHead = 500

@@ -5,7 +5,10 @@ const maxListed = 40
 const maxLineLength = 220
 const maxBytes = 6 * 1024
 
-/** The section of the system prompt about skills: a line each, and how to find others. Undefined without skills. */
+/**
+ * Builds the section of the system prompt about skills: one line each, and how to find others. Undefined without
+ * skills.
+ */
 export function skillSection(skills: readonly Skill[]): string | undefined {
   if (skills.length === 0) return undefined
   const lines: string[] = []

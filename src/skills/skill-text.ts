@@ -1,15 +1,15 @@
 import type { Skill } from './skill.js'
 
-/** The files next to the text of a skill, and where they are. */
+/** The other files of a skill, and their location. */
 export type SkillFiles = {
-  /** As the read tool takes it. */
+  /** In the form that the read tool accepts. */
   readonly directory: string
   readonly files: readonly string[]
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
 
-/** The text of a skill in its marker, which nothing in the text can close. */
+/** Returns the text of a skill in its tag, which nothing in the text can close. */
 export function skillText({ name, body }: Skill, files?: SkillFiles): string {
   return [
     `${openingOf(name)}\n${body.replace(/<(\/?)skill_content/gi, '&lt;$1skill_content')}\n</skill_content>`,

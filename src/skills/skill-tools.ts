@@ -6,14 +6,14 @@ import { objectSchema } from '../tool/object-schema.js'
 import { requireSkills } from './require-skills.js'
 import { runSkillTool } from './run-skill.js'
 
-/** Puts the text of a skill before the model. */
+/** Loads the text of a skill into the conversation. */
 const skillTool = builtInTool<{ name: string; reload?: boolean }>({
   name: 'skill',
   description: 'Load the text of a skill, to work by it.',
   kind: 'think',
   idempotent: true,
   parameters: objectSchema({ name: { type: 'string', minLength: 1 }, 'reload?': { type: 'boolean' } }),
-  // A skill that was cut is worse than none: it is bounded where it is read.
+  // A truncated skill is worse than none, so the text is limited where it is read.
   limits: { maxBytes: 512 * 1024 },
   async execute({ name, reload = false }, context) {
     const { text, already } = await requireSkills(context).load(name, { reload })
@@ -21,7 +21,7 @@ const skillTool = builtInTool<{ name: string; reload?: boolean }>({
   },
 })
 
-/** Finds skills by what they are about. */
+/** Finds skills by topic. */
 const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
   name: 'search_skills',
   description: 'Find skills by what they are about.',
@@ -53,7 +53,9 @@ const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
   },
 })
 
-/** The tools for skills, in the order in which a model sees them, without a host's output middleware. */
+/**
+ * The tools for skills, in the order in which a model sees them; the host's output middleware does not apply to them.
+ */
 export const skillTools: readonly AnyGovernedTool[] = [skillTool, searchSkillsTool, runSkillTool].map(
   (tool) => withoutOutputMiddleware(tool as AnyGovernedTool),
 )

@@ -1,19 +1,21 @@
 /** `instruction`: how to do a kind of work; `persona`: who to be while doing it; `tool`: how to use a tool. */
 export const skillKinds = ['instruction', 'persona', 'tool'] as const
-/** The kind of a skill: instructions or a persona. */
+/** The kind of a skill. */
 export type SkillKind = (typeof skillKinds)[number]
 
 /** The origin of a skill; of two with one name the earlier in this list is used. */
 export type SkillSource = 'inline' | 'directory' | 'user' | 'project' | 'builtin'
 
-/** A text that says how a kind of work is done. It gives no authority: what it names can only narrow what there is. */
+/**
+ * Instructions for a kind of work. They grant no authority: the tools they name can only narrow what is available.
+ */
 export type Skill = {
   readonly name: string
-  /** One line: what it is for, and when. */
+  /** One line: what the skill is for, and when to use it. */
   readonly description: string
   readonly kind: SkillKind
   readonly tags: readonly string[]
-  /** Rules such as `bash(git *)` for the tools it wants when it runs by itself; none: no tools. */
+  /** Rules such as `bash(git *)` for the tools it needs when it runs as a separate agent; empty: no tools. */
   readonly allowedTools: readonly string[]
   readonly source: SkillSource
   readonly body: string
@@ -21,7 +23,7 @@ export type Skill = {
   readonly path?: string | undefined
   /** The real path of its own folder, with the other files that belong to it. */
   readonly folder?: string | undefined
-  /** False: only a person or a host uses it, and models are not shown it. */
+  /** False: only users and hosts can use it; it is hidden from models. */
   readonly forModels: boolean
   readonly license?: string | undefined
   readonly compatibility?: string | undefined

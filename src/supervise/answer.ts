@@ -2,13 +2,16 @@ import { tryOr } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { SupervisionError } from './errors.js'
 
-/** An answer as JSON-RPC has it. `id` is null when the other side could not even read what was asked. */
+/** A JSON-RPC response. `id` is null when the other side could not parse the request. */
 export type Answer = { readonly id: string | null } & (
   | { readonly result: unknown }
   | { readonly error: string }
 )
 
-/** Reads a message. Throws for what is none; undefined for what answers nothing, such as a notification. */
+/**
+ * Parses a message. Throws if it is invalid; returns undefined for a message that is not a response, such as a
+ * notification.
+ */
 export function readAnswer(text: string): Answer | undefined {
   const value = parse(text)
   if (!isRecord(value) || value['jsonrpc'] !== '2.0')
@@ -27,7 +30,7 @@ export function readAnswer(text: string): Answer | undefined {
 }
 
 function parse(text: string): unknown {
-  // The caller reports a text that is not JSON, without the text: it may hold anything.
+  // The caller reports invalid JSON without the text, which may contain anything.
   return tryOr(() => JSON.parse(text), undefined)
 }
 

@@ -6,10 +6,10 @@ import { asSupervisionError } from './stream-peer.js'
 import { type AhpTransport, settingsOf } from './transport.js'
 import type { OpenWire } from './wire/wire.js'
 
-/** A supervisor that has been greeted. */
+/** A supervisor after the handshake. */
 export type Linked = { readonly peer: Peer; readonly agreed: Agreement }
 
-/** The connection to a supervisor: made with its first use, and made again with the next when it was lost. */
+/** The connection to a supervisor: opened on first use, and opened again on the next use after it was lost. */
 export class Connection {
   readonly #transport: AhpTransport
   readonly #who: Supervised
@@ -29,7 +29,7 @@ export class Connection {
     return this.#linked !== undefined && this.#linked.peer.gone === undefined
   }
 
-  /** What it last failed of. */
+  /** The last error of the connection. */
   get problem(): SupervisionError | undefined {
     return this.isUp ? undefined : this.#problem
   }
@@ -38,7 +38,7 @@ export class Connection {
     return this.#linked?.agreed
   }
 
-  /** Rejects with a `SupervisionError`, at once as long as it is not to be tried again. */
+  /** Returns the connection. Rejects with a `SupervisionError`, immediately while the next attempt is not due. */
   async link(): Promise<Linked> {
     if (this.#closing.signal.aborted)
       throw new SupervisionError('supervision_unavailable', 'the session is closed')
@@ -52,14 +52,14 @@ export class Connection {
     return this.#linking
   }
 
-  /** It has done what it is for. */
+  /** Resets the backoff, because the supervisor has answered. */
   answered(): void {
     this.#backoff.succeeded()
   }
 
   async close(): Promise<void> {
     const linking = this.#linking
-    // What is being opened ends with this; what is open says goodbye.
+    // A connection that is being opened is aborted; an open one is closed properly.
     if (!this.isUp) this.#closing.abort()
     await linking?.catch(() => undefined)
     await this.#linked?.peer.close()
@@ -77,7 +77,7 @@ export class Connection {
     const { signal } = this.#closing
     let peer: Peer | undefined
     try {
-      // What is left of the one that was lost, such as its process, is gone before there is another.
+      // What is left of the lost connection, such as its process, ends before a new one is opened.
       await before?.close()
       peer = await openPeer(this.#transport, signal)
       const answer = await peer.request('ahp/handshake', handshakeOf(this.#who), { timeoutMs, signal })
@@ -85,7 +85,8 @@ export class Connection {
       this.#linked = linked
       this.#problem = undefined
       signal.throwIfAborted()
-      // Its end is a failure too: one that dies of every question is not started again for each.
+      // Counted as a failure until the first answer: a supervisor that dies of every request is not restarted for
+      // each of them.
       this.#backoff.failed()
       return linked
     } catch (error) {
@@ -98,13 +99,13 @@ export class Connection {
   }
 }
 
-/** A supervisor that was not greeted was not asked anything. */
+/** Before the handshake, no question was sent, so a lost connection counts as unavailable. */
 function whyNotLinked(error: SupervisionError): SupervisionError {
   const { code, message } = error
   return code === 'supervision_lost' ? new SupervisionError('supervision_unavailable', message) : error
 }
 
-/** Opens a connection; what each kind needs is loaded with its first use. */
+/** Opens a connection; the code of each transport is loaded on first use. */
 async function openPeer(transport: AhpTransport, signal: AbortSignal): Promise<Peer> {
   if (transport.kind === 'http') {
     const { HttpPeer } = await import('./http-peer.js')

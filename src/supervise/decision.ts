@@ -1,17 +1,17 @@
 import { isRecord } from '../tool/json.js'
 import type { BlockingEvent } from './protocol.js'
 
-/** What a supervisor decided about one event, understood. */
+/** A supervisor's decision about one event, after parsing. */
 export type Decision =
   | { readonly action: 'allow' }
   | { readonly action: 'block'; readonly reason: string }
-  /** `value` takes the place of what the event was about: arguments or a prompt. */
+  /** `value` replaces what the event was about: arguments or a prompt. */
   | { readonly action: 'modify'; readonly value: unknown }
   | { readonly action: 'defer'; readonly afterMs: number; readonly reason: string }
   | { readonly action: 'escalate'; readonly reason: string }
   | { readonly action: 'malformed'; readonly problem: string }
 
-/** The words for each action. Those of one kind of event mean the same as the general ones, never more. */
+/** The names of each action. Names for one kind of event mean the same as the general ones, never more. */
 const words: Readonly<Record<string, 'allow' | 'block' | 'modify' | 'defer' | 'escalate'>> = {
   allow: 'allow',
   approve: 'allow',
@@ -26,7 +26,7 @@ const words: Readonly<Record<string, 'allow' | 'block' | 'modify' | 'defer' | 'e
   escalate: 'escalate',
 }
 
-/** Words that mean something for some events only. */
+/** Names that are valid for some events only. */
 const onlyFor: Readonly<Record<string, readonly BlockingEvent[]>> = {
   approve: ['confirmation'],
   reject: ['confirmation'],
@@ -36,14 +36,14 @@ const onlyFor: Readonly<Record<string, readonly BlockingEvent[]>> = {
   refine: ['planning'],
 }
 
-/** What can be replaced: the member of the payload, for the events where anything can. */
+/** The member of the payload that can be replaced, for the events that allow it. */
 const replaced: Partial<Record<BlockingEvent, string>> = {
   pre_action: 'arguments',
   pre_prompt: 'prompt',
   planning: 'prompt',
 }
 
-/** Reads a decision. What is not clearly one is malformed: it might have been meant to block. */
+/** Parses a decision. An unclear decision is malformed, because it may have been meant to block. */
 export function readDecision(
   event: BlockingEvent,
   answer: unknown,
@@ -71,7 +71,7 @@ export function readDecision(
   }
 }
 
-/** The older form of a changed plan. */
+/** Reads the older form of a changed plan. */
 function changedTask({ modified_task: task }: Readonly<Record<string, unknown>>): unknown {
   return task === undefined ? undefined : { prompt: task }
 }
@@ -90,7 +90,7 @@ function readChange(
   if (member === undefined) return malformed(`it modifies a ${event}, where nothing can be replaced`)
   if (!isRecord(change) || !Object.hasOwn(change, member))
     return malformed(`it modifies without a modified_payload.${member}`)
-  // A call of another tool is another call: it would have to be offered, asked for and judged as one.
+  // A call of another tool is another call: it would have to be offered, requested and judged separately.
   if (change['tool'] !== undefined && change['tool'] !== asked['tool'])
     return malformed('it puts another tool in the place of the one that was called')
   const value = change[member]

@@ -4,15 +4,15 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 export type SupervisionErrorCode =
   /** The options of a supervisor are invalid. */
   | 'supervision_config'
-  /** The supervisor cannot be reached, or is gone. */
+  /** The supervisor cannot be reached, or has disconnected. */
   | 'supervision_unavailable'
-  /** It was asked, and the connection was lost before it had answered. */
+  /** The connection was lost after the request and before the answer. */
   | 'supervision_lost'
-  /** It was asked, and did not answer in time. */
+  /** The supervisor did not answer in time. */
   | 'supervision_timeout'
-  /** It answered, and the answer cannot be understood. */
+  /** The answer of the supervisor is invalid. */
   | 'supervision_protocol'
-  /** It does not want to be asked: an error in place of an answer. */
+  /** The supervisor answered with an error. */
   | 'supervision_refused'
   | 'supervision_aborted'
 

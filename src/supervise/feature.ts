@@ -16,7 +16,9 @@ import type { Outcome, Supervisor, SupervisorStatus } from './supervisor.js'
 import { type AhpTransport, isTransport, openTokenProblem, settingsOf } from './transport.js'
 
 export type SuperviseFeatureOptions = {
-  /** A supervisor outside the process: it receives what happens, is asked before it does, and can only restrict. */
+  /**
+   * A supervisor outside the process. It receives events, is asked before calls and prompts, and can only restrict.
+   */
   readonly ahpTransport?: AhpTransport
 }
 
@@ -34,7 +36,7 @@ const transport: Check = (value) =>
     : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
 /**
- * Connects a session with its supervisor: with the first run or call, until the session is closed. Subagents use their
+ * Connects a session to its supervisor, from the first run or call until the session is closed. Subagents use their
  * parent's connection.
  */
 export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptions> = {
@@ -51,7 +53,7 @@ export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptio
     const supervision = supervisionOf(session)
     return supervision && ((event) => supervision.seen(runId, event))
   },
-  /** After the hooks: it sees what they made of the prompt. */
+  /** Runs after the hooks, so that the supervisor sees the prompt as they changed it. */
   async rewritePrompt(session: SupervisedSession, text, { history }, signal) {
     const supervision = supervisionOf(session)
     if (supervision === undefined) return text
@@ -71,7 +73,7 @@ export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptio
   offers: { recallGuard: supervisionOf },
 }
 
-/** Reads the status, and connects nothing. Null without a supervisor. */
+/** Returns the status without connecting. Null without a supervisor. */
 export function supervisorStatus(session: FeatureContext<SuperviseFeatureOptions>): SupervisorStatus | null {
   const known = session.peek(superviseFeature) ?? session.parent?.session.peek(superviseFeature)
   const kind = session.options.ahpTransport?.kind
@@ -91,7 +93,7 @@ function unused(kind: AhpTransport['kind']): SupervisorStatus {
   return { kind, connected: false, ...counts }
 }
 
-/** Asks the supervisor, and reports to it, for one session. */
+/** Asks the supervisor and reports events to it, for one session. */
 class Supervision {
   readonly #session: SupervisedSession
   readonly #transport: AhpTransport | undefined
@@ -119,7 +121,7 @@ class Supervision {
     return this.#transport && unused(this.#transport.kind)
   }
 
-  /** It is asked after the hooks, about what they made of the call, and no hook can skip it. */
+  /** The supervisor is asked after the hooks, about the call as they changed it, and no hook can skip it. */
   gate(): GateFeature {
     return {
       before: (call, verdict) => this.#judge(call, verdict),
@@ -154,7 +156,7 @@ class Supervision {
     return false
   }
 
-  /** An event of a run; secrets have been taken out of its texts. */
+  /** Handles an event of a run, whose texts are already redacted. */
   seen(runId: string, event: AgentEvent): void {
     const run = { run_id: runId }
     if (event.type === 'agent_start') this.#report('run_lifecycle', { ...run, status: 'started' })
@@ -181,7 +183,7 @@ class Supervision {
     await supervisor.close()
   }
 
-  /** Asked before the user: it can refuse, and never agree in the user's place. */
+  /** Asks the supervisor before the user. It can refuse, but never approve in the user's place. */
   #confirmation(next: AskHandler): AskHandler {
     return async (request) => {
       const { toolName, args, reasons, id } = request
@@ -246,7 +248,7 @@ class Supervision {
     this.#report('run_lifecycle', { run_id: runId, status: 'failed', reason: cut(error) })
   }
 
-  /** A supervisor can end the run at a rate limit; one that cannot be reached does not. */
+  /** A supervisor can end the run at a rate limit; an unreachable one does not. */
   async #rateLimited(runId: string, event: Extract<AgentEvent, { type: 'model_retry' }>): Promise<void> {
     const { attempt, delayMs, reason } = event
     const payload = {
@@ -261,7 +263,7 @@ class Supervision {
       this.#session.queue.cancel(runId, `the supervisor ended it at a rate limit: ${outcome.reason}`)
   }
 
-  /** Why the prompt is refused: the user said so, or no user can be asked. */
+  /** Returns why the prompt is refused: the user refused it, or no user can be asked. */
   async #refusedPrompt(prompt: string, reason: string, signal: AbortSignal): Promise<string | undefined> {
     const { confirmations, options, root, sessionId, agentId } = this.#session
     if (options.onAsk === undefined && options.confirmationPolicy?.enabled !== true)
@@ -288,7 +290,7 @@ class Supervision {
     }
   }
 
-  /** Never rejects: an error blocks. */
+  /** Never rejects: an error blocks the event. */
   async #ask(event: BlockingEvent, payload: AhpEvent['payload'], signal?: AbortSignal): Promise<Outcome> {
     try {
       const supervisor = await this.#supervisor()
@@ -367,7 +369,7 @@ function actionOf(call: HookCall, args: unknown): AhpEvent['payload'] {
     arguments: args,
     call_id: call.callId,
     origin: call.origin,
-    // What the arguments come to, links followed; only for those that the call was made with.
+    // The resolved subjects, with links followed; only for the arguments that the call was made with.
     ...(args === call.args && { touches: subjects }),
   }
 }

@@ -9,13 +9,13 @@ import {
   protocolVersion,
 } from './protocol.js'
 
-/** Who is supervised. */
+/** The identity of the supervised session. */
 export type Supervised = { readonly sessionId: string; readonly agentId: string; readonly version: string }
 
-/** What was agreed on when the connection began. A supervisor may ask for less than our limits, never for more. */
+/** What was agreed in the handshake. A supervisor can lower our limits, never raise them. */
 export type Agreement = {
   readonly name: string
-  /** The events it decides about. */
+  /** The events that the supervisor decides about. */
   readonly asks: ReadonlySet<BlockingEvent>
   readonly takesBatches: boolean
   readonly batchSize: number
@@ -36,7 +36,7 @@ export function handshakeOf({ sessionId, agentId, version }: Supervised): Readon
   }
 }
 
-/** Throws for an answer that cannot be built on. */
+/** Parses the answer to the handshake. Throws if it is invalid. */
 export function readHandshake(answer: unknown, timeoutMs: number): Agreement {
   if (!isRecord(answer)) throw odd('its answer to the handshake is not an object')
   const { protocol_version: version, harness_info: info = {}, config } = answer
@@ -60,7 +60,7 @@ export function readHandshake(answer: unknown, timeoutMs: number): Agreement {
   }
 }
 
-/** One that names nothing it decides about has not said that it decides about nothing. */
+/** A supervisor that names no events is asked about calls and prompts, because silence does not mean none. */
 function asksOf(capabilities: readonly string[]): ReadonlySet<BlockingEvent> {
   const named = blockingEvents.filter((event) => capabilities.includes(event))
   return new Set(named.length > 0 ? named : ['pre_action', 'pre_prompt'])

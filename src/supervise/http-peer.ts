@@ -8,7 +8,7 @@ import { type Method, noticeText, requestText } from './protocol.js'
 import { assertFits, refusal } from './stream-peer.js'
 import { type HttpTransport, settingsOf, tokenOf } from './transport.js'
 
-/** A peer that is sent each message as a request of its own. */
+/** A peer that receives each message as a separate HTTP request. */
 export class HttpPeer implements Peer {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export class HttpPeer implements Peer {
     }
   }
 
-  /** To the very host that was named, wherever it is, and to no other; redirects are not followed. */
+  /** Opens a peer that connects only to the configured host, public or private, and does not follow redirects. */
   static async open(transport: HttpTransport): Promise<HttpPeer> {
     const { createGuardedStream } = await import('../workspace/net/guarded-stream.js')
     const { protocol, hostname, port } = new URL(transport.url)
@@ -85,7 +85,7 @@ export class HttpPeer implements Peer {
         return await this.#postOnce(body, any, wantsText)
       } catch (error) {
         mayHaveArrived = !wasNeverSent(error)
-        // A connection that was open from before may have been closed meanwhile; asking twice does no harm.
+        // A reused connection may have been closed meanwhile. Sending the request again is harmless.
         if (any.aborted || !wasCut(error)) throw error
         return await this.#postOnce(body, any, wantsText)
       }
@@ -115,8 +115,8 @@ export class HttpPeer implements Peer {
   }
 
   /**
-   * `supervision_unavailable` says that the question was not sent: only then can work continue without an answer. A
-   * question that may have arrived is lost, also when a second try finds no supervisor.
+   * `supervision_unavailable` means that the question was not sent: only then can work continue without an answer. A
+   * question that may have arrived counts as lost, even if a retry cannot reach the supervisor.
    */
   #explain(error: unknown, mayHaveArrived: boolean): SupervisionError {
     if (error instanceof SupervisionError) return error
@@ -130,7 +130,9 @@ export class HttpPeer implements Peer {
   }
 }
 
-/** No connection was made: the request was refused before, the host name is unknown, or connecting to it failed. */
+/**
+ * Whether no connection was made: the request was refused locally, the host name is unknown, or connecting failed.
+ */
 function wasNeverSent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (
@@ -142,7 +144,7 @@ function wasNeverSent(error: unknown): boolean {
   return 'syscall' in cause && (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo')
 }
 
-/** The connection ended where an answer, or the rest of one, should have come. */
+/** Whether the connection ended before a complete answer. */
 function wasCut(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error.cause instanceof Error ? codeIn(error.cause) : codeIn(error)

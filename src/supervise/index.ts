@@ -1,4 +1,4 @@
-/** Supervision: an outside program that receives what a session does, and is asked before it does it. */
+/** Supervision: an external program that receives the events of a session and is asked before calls and prompts. */
 export { SupervisionError, type SupervisionErrorCode } from './errors.js'
 export {
   type AhpOptions,

@@ -1,9 +1,11 @@
 import type { AhpEvent } from './protocol.js'
 
-/** Events that are not sent yet. A supervisor that is away for long misses the oldest: memory must not fill up. */
+/**
+ * Events that are not sent yet. If a supervisor is disconnected for long, the oldest are dropped, to limit memory.
+ */
 export class Outbox {
   #events: AhpEvent[] = []
-  /** How many were dropped. */
+  /** The number of dropped events. */
   dropped = 0
 
   get size(): number {

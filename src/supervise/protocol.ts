@@ -1,7 +1,9 @@
-/** The version that is spoken; a supervisor of the same first number is understood. */
+/** The protocol version; a supervisor with the same major version is compatible. */
 export const protocolVersion = '2.4'
 
-/** Events that wait for a decision. Others of the protocol have no place here where something could be decided. */
+/**
+ * Events that wait for a decision. Other events of the protocol have no point here at which a decision could apply.
+ */
 export const blockingEvents = [
   'pre_action',
   'pre_prompt',
@@ -12,7 +14,7 @@ export const blockingEvents = [
 ] as const
 export type BlockingEvent = (typeof blockingEvents)[number]
 
-/** Events that only tell. */
+/** Events that only report. */
 export const noticeEvents = [
   'post_action',
   'post_response',
@@ -27,7 +29,7 @@ export const noticeEvents = [
 ] as const
 export type NoticeEvent = (typeof noticeEvents)[number]
 
-/** An event that the supervisor receives, or is asked about. */
+/** An event that the supervisor receives or decides about. */
 export type AhpEvent<Name extends BlockingEvent | NoticeEvent = BlockingEvent | NoticeEvent> = {
   readonly event_type: Name
   readonly session_id: string
@@ -40,7 +42,9 @@ export type AhpEvent<Name extends BlockingEvent | NoticeEvent = BlockingEvent | 
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** The most events in one batch, and the deepest agent that is supervised; a supervisor may ask for less. */
+/**
+ * The maximum number of events in one batch, and the maximum depth of supervised agents; a supervisor can lower both.
+ */
 export const maxBatchSize = 100
 export const deepestAgent = 10
 

@@ -4,12 +4,12 @@ import type { Ask, Peer } from './peer.js'
 import { type Method, noticeText, requestText } from './protocol.js'
 import type { OpenWire, Wire } from './wire/wire.js'
 
-/** How many messages in a row may answer nothing. */
+/** How many consecutive messages can be unrelated to a request. */
 const maxUnrequested = 1_000
 
 type Waiting = { answered(result: unknown): void; failed(error: SupervisionError): void }
 
-/** A peer at the other end of a connection that stays: answers find their questions by id, in any order. */
+/** A peer on a persistent connection: responses are matched to requests by id, in any order. */
 export class StreamPeer implements Peer {
   readonly #maxBytes: number
   readonly #waiting = new Map<string, Waiting>()
@@ -29,7 +29,7 @@ export class StreamPeer implements Peer {
       closed: (why: string) => peer.#end(why),
     }
     peer.#wire = await open(events, signal)
-    // Lost while it was being opened.
+    // The connection was lost while it was being opened.
     if (peer.#gone !== undefined) await peer.#wire.close()
     return peer
   }
@@ -93,7 +93,7 @@ export class StreamPeer implements Peer {
     try {
       const answer = readAnswer(text)
       const waiting = this.#waiting.get(answer?.id ?? '')
-      // It could not read something, and cannot say what: no caller can count on an answer.
+      // The supervisor could not parse some request and cannot name it, so no caller can rely on an answer.
       if (answer?.id === null)
         throw new SupervisionError('supervision_protocol', 'it could not read what it was asked')
       if (answer === undefined || waiting === undefined) this.#countUnasked()
@@ -106,13 +106,13 @@ export class StreamPeer implements Peer {
     }
   }
 
-  /** Late answers are not harm, and neither is a greeting; a flood of them is. */
+  /** Late answers and greetings are harmless; a flood of them is not. */
   #countUnasked(): void {
     if (++this.#unasked > maxUnrequested)
       throw new SupervisionError('supervision_protocol', 'it sent too many messages that answer nothing')
   }
 
-  /** A stream on which something came that is not a message cannot be trusted from there on. */
+  /** Ends the connection: after an invalid message, the stream cannot be trusted. */
   #fail(error: SupervisionError): void {
     for (const waiting of [...this.#waiting.values()]) waiting.failed(error)
     this.#end(error.message)
@@ -139,7 +139,10 @@ export function refusal(words: string): SupervisionError {
   return new SupervisionError('supervision_refused', `it answered with an error: ${words}`)
 }
 
-/** Nothing is cut: who decides must see all of what is decided about. */
+/**
+ * Throws if a message is too long. Nothing is truncated, because the supervisor must see all of what it decides
+ * about.
+ */
 export function assertFits(text: string, maxBytes: number): void {
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes)

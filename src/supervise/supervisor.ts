@@ -11,19 +11,19 @@ import type { AhpEvent, BlockingEvent, NoticeEvent } from './protocol.js'
 import { asSupervisionError } from './stream-peer.js'
 import { type AhpSettings, type AhpTransport, secretsOf, settingsOf } from './transport.js'
 
-/** What a decision comes to. */
+/** The result of asking the supervisor. */
 export type Outcome =
   | { readonly action: 'allow' }
-  /** `decided`: it said so itself; otherwise something went wrong. */
+  /** `decided`: the supervisor blocked it; otherwise an error did. */
   | { readonly action: 'block'; readonly reason: string; readonly decided?: true }
   | { readonly action: 'modify'; readonly value: unknown }
-  /** A person must decide. */
+  /** A user must decide. */
   | { readonly action: 'ask'; readonly reason: string }
 
 export type SupervisorParts = {
   readonly transport: AhpTransport
   readonly who: Supervised
-  /** For the host: warnings about the supervision. */
+  /** Reports a warning about the supervision to the host. */
   notice(message: string): void
 }
 
@@ -44,7 +44,7 @@ export type SupervisorStatus = {
   readonly lastError?: string
 }
 
-/** The supervisor of a session and of its subagents. Whatever goes wrong with it refuses: it can only narrow. */
+/** The supervisor of a session and its subagents. Every error denies: supervision can only restrict. */
 export class Supervisor {
   readonly #parts: SupervisorParts
   readonly #settings: AhpSettings
@@ -64,7 +64,7 @@ export class Supervisor {
     this.#connection = new Connection(parts.transport, parts.who)
   }
 
-  /** Asks about an event, and again as long as the decision is put off. Never rejects. */
+  /** Asks about an event, repeatedly while the decision is deferred. Never rejects. */
   async ask(event: AhpEvent<BlockingEvent>, signal?: AbortSignal): Promise<Outcome> {
     const outcome = await this.#judge(event, signal)
     if (outcome.action === 'block') this.#counts.blocked += 1
@@ -73,7 +73,7 @@ export class Supervisor {
     return outcome
   }
 
-  /** Sends an event; the caller does not wait for that. */
+  /** Queues an event to be sent; the caller does not wait. */
   tell(event: AhpEvent<NoticeEvent>): void {
     this.#outbox.add(event)
     this.#pump()
@@ -91,7 +91,7 @@ export class Supervisor {
     }
   }
 
-  /** Sends what is left, as long as that takes no longer than a moment, and disconnects. */
+  /** Sends the remaining events, within a short time limit, and disconnects. */
   async close(): Promise<void> {
     this.#pump()
     await withTimeout(this.#allSent(), farewellMs)
@@ -120,7 +120,7 @@ export class Supervisor {
       return await this.#askUntilDecided(linked, event, signal)
     } catch (error) {
       const problem = asSupervisionError(error)
-      // It went away before it was asked.
+      // The connection was lost before the question was sent.
       return problem.code === 'supervision_unavailable' ? this.#unreached(problem) : this.#failed(problem)
     }
   }
@@ -144,7 +144,7 @@ export class Supervisor {
           action: 'ask',
           reason: `the supervisor deferred its decision for longer than ${maxDeferMs} ms: ${this.#clean(decision.reason)}`,
         }
-      // After an abort the next request is refused.
+      // After an abort, the next request is rejected.
       await pause(decision.afterMs, signal)
     }
   }
@@ -165,7 +165,7 @@ export class Supervisor {
     }
   }
 
-  /** It was not asked, since it is not connected. Only then can work continue without it. */
+  /** The supervisor is not connected, so the question was not sent. Only then can work continue without it. */
   #unreached(error: SupervisionError): Outcome {
     const why = this.#note(error)
     this.#tellState(why)
@@ -175,7 +175,7 @@ export class Supervisor {
     return { action: 'allow' }
   }
 
-  /** It was asked, and did not agree. */
+  /** The question was sent, and no valid decision came back. */
   #failed(error: SupervisionError): Outcome {
     if (error.code === 'supervision_aborted') return { action: 'block', reason: 'the run was aborted' }
     return {
@@ -184,7 +184,7 @@ export class Supervisor {
     }
   }
 
-  /** Once for each loss, and once when it is over. */
+  /** Reports each loss of the connection once, and once when it is restored. */
   #tellState(problem: string | undefined): void {
     const before = this.#lastReported
     this.#lastReported = problem === undefined ? undefined : 'away'
@@ -205,14 +205,14 @@ export class Supervisor {
   }
 
   async #sendAll(): Promise<void> {
-    // Its synchronous part must not delay a caller that does not wait.
+    // The synchronous part below must not delay the caller, which does not wait.
     await Promise.resolve()
     while (this.#outbox.size > 0) {
       let linked: Linked
       try {
         linked = await this.#connection.link()
       } catch (error) {
-        // Kept for the next time that it is reached.
+        // The events stay queued until the supervisor is reachable again.
         this.#note(asSupervisionError(error))
         return
       }
@@ -235,13 +235,13 @@ export class Supervisor {
   async #sendSome({ peer, agreed }: Linked): Promise<void> {
     const events = this.#outbox.take(agreed.takesBatches ? agreed.batchSize : 1)
     const [only] = events
-    // A question that was asked while the connection was made has sent them all.
+    // A question that was asked while the connection was opened has sent all events.
     if (only === undefined) return
     try {
       if (events.length === 1) await peer.notify('ahp/event', only)
       else await peer.request('ahp/batch', { events }, { timeoutMs: agreed.timeoutMs })
     } catch (error) {
-      // Not sent again: it may have received some of them.
+      // Not sent again: the supervisor may have received some of them.
       this.#outbox.dropped += events.length
       this.#note(asSupervisionError(error))
     }
@@ -252,7 +252,10 @@ export class Supervisor {
     return this.#lastError
   }
 
-  /** Text from outside, as one line without secrets, that ends where a sentence can continue. */
+  /**
+   * Converts external text to one line without secrets and without final punctuation, so that a sentence can continue
+   * after it.
+   */
   #clean(text: string, most = 400): string {
     const clean = this.#secrets.reduce(
       (left, secret) => left.replaceAll(secret, '[hidden]'),
@@ -262,5 +265,5 @@ export class Supervisor {
   }
 }
 
-/** How long a session that is closed waits until its last events are sent. */
+/** How long closing a session waits for its last events to be sent. */
 const farewellMs = 2_000

@@ -113,7 +113,7 @@ export function envOf(transport: StdioTransport): Readonly<Record<string, string
   return held.get(transport)?.env ?? {}
 }
 
-/** What must not be repeated in any message. */
+/** The values that must not appear in any message. */
 export function secretsOf(transport: AhpTransport): readonly string[] {
   const token = tokenOf(transport)
   const values = [
@@ -124,7 +124,7 @@ export function secretsOf(transport: AhpTransport): readonly string[] {
   return values.filter((value) => value.length >= 6).sort((a, b) => b.length - a.length)
 }
 
-/** Words when the token would cross a network for everybody to read. */
+/** Returns a warning when the token would be sent over a network without encryption. */
 export function openTokenProblem(transport: AhpTransport): string | undefined {
   if (!('url' in transport) || tokenOf(transport) === undefined) return undefined
   const { protocol, hostname, host } = new URL(transport.url)
@@ -140,7 +140,7 @@ type Held = {
   readonly options: AhpOptions
 }
 
-/** Apart from the objects: printing one, or turning it into JSON, must not show its token. */
+/** Stored outside the objects, so that printing or serializing one does not show its token. */
 const held = new WeakMap<object, Held>()
 
 const defaults: AhpSettings = {
@@ -191,7 +191,7 @@ function numberProblem(value: unknown, low: number): string | undefined {
   return fits ? undefined : `a whole number from ${low} to ${most}`
 }
 
-/** The address itself is not repeated: what is wrong with it may be a secret. */
+/** The address is not repeated in errors: it may contain a secret. */
 function readUrl(name: string, given: unknown, protocols: readonly string[]): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined || !protocols.includes(url.protocol))
@@ -213,7 +213,7 @@ const secretNames =
 
 function readToken(name: string, token: unknown): string | undefined {
   if (token === undefined || token === null || token === '') return undefined
-  // A header that cannot hold the token would show it in the error of the request.
+  // An invalid header value would be quoted, with the token, in the error of the request.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw wrong(name, 'the token must be visible ASCII characters without spaces')
   return token

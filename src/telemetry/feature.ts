@@ -49,12 +49,12 @@ export const telemetryFeature: SessionFeature<SessionSpans | undefined, object, 
   callEnded: (session, record: CallRecord) => spansOf(session)?.endCall(record),
 }
 
-/** Nothing is created, and nothing is done, in a session without telemetry. */
+/** Undefined, without any work, in a session without telemetry. */
 function spansOf(session: TracedSession): SessionSpans | undefined {
   return session.setup.telemetry === undefined ? undefined : session.use(telemetryFeature)
 }
 
-/** The span that the work of a subagent belongs to. */
+/** Returns the span that the work of a subagent belongs to. */
 function parentSpans({ parent }: TracedSession): (() => OtelSpan | undefined) | undefined {
   const session = parent?.session as TracedSession | undefined
   return session && (() => session.peek(telemetryFeature)?.spanForSubagent())

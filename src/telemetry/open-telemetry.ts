@@ -8,18 +8,18 @@ import type { OtlpConfig } from './otlp.js'
 export type OpenedTelemetry = {
   readonly spans: Telemetry
   readonly meter: OtelMeter | undefined
-  /** Sends what is left; absent when the host exports. */
+  /** Sends remaining data; absent when the host exports. */
   close?(): Promise<void>
 }
 
-/** Opens the telemetry of an agent: that of the host before that of the configuration. Undefined without either. */
+/** Opens the telemetry of an agent: that of the host, else that of the configuration. Undefined without either. */
 export async function openTelemetry(
   given: TelemetryOptions | undefined,
   config: OtlpConfig | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<OpenedTelemetry | undefined> {
   if (given === undefined && config === undefined) return undefined
-  // A pattern that is not valid fails here, not in a session.
+  // An invalid pattern must fail here, not in a session.
   for (const pattern of (given ?? config)?.propagateTo ?? []) compileHostPattern(pattern)
   const { SessionSpans } = await import('./session-spans.js')
   const spansWith =

@@ -1,13 +1,13 @@
 /**
- * The parts of OpenTelemetry that Capstan uses, described by their form: any version of its API whose tracer and meter
- * have these members fits, and no package is needed here.
+ * The parts of OpenTelemetry that Capstan uses, as structural types: every version of its API whose tracer and meter
+ * have these members is compatible, and no package is required here.
  */
 
 /** The value of an attribute. */
 export type OtelAttribute = string | number | boolean | string[]
 export type OtelAttributes = Record<string, OtelAttribute>
 
-/** Where a span belongs: what other processes are given to continue a trace. */
+/** The ids of a span, with which other processes continue a trace. */
 export type OtelSpanContext = {
   readonly traceId: string
   readonly spanId: string
@@ -37,9 +37,9 @@ export type OtelSpanOptions = {
   links?: { context: OtelSpanContext }[]
 }
 
-/** A tracer, such as of `trace.getTracer('my-app')`. */
+/** A tracer, such as the result of `trace.getTracer('my-app')`. */
 export interface OtelTracer {
-  // A method, so that tracers of every version of the API fit.
+  // Declared as a method, so that tracers of every API version are assignable.
   startSpan(name: string, options?: OtelSpanOptions, context?: OtelContext): OtelSpan
 }
 
@@ -58,7 +58,10 @@ export interface OtelObservations {
   observe(observable: OtelObservable, value: number, attributes?: OtelAttributes): void
 }
 
-/** A meter, such as of `metrics.getMeter('my-app')`. The state of a queue is reported when it has all members. */
+/**
+ * A meter, such as the result of `metrics.getMeter('my-app')`. The state of a queue is reported if it has all
+ * members.
+ */
 export interface OtelMeter {
   createHistogram(name: string, options?: OtelMetricOptions): OtelHistogram
   createObservableGauge?(name: string, options?: OtelMetricOptions): OtelObservable
@@ -73,14 +76,14 @@ export interface OtelMeter {
   ): void
 }
 
-/** Kinds of spans and codes of their status, as the API numbers them. */
+/** The numbers of span kinds and status codes in the API. */
 export const spanKind = { internal: 0, client: 2 } as const
 export const statusCode = { error: 2 } as const
 
 /** The key under which every version of the API stores the span of a context. */
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN')
 
-/** A context with a span, on top of another context. */
+/** Returns a context with a span, based on another context. */
 export function contextWith(
   span: Pick<OtelSpan, 'spanContext'>,
   base: OtelContext = emptyContext,
@@ -88,21 +91,24 @@ export function contextWith(
   return base.setValue(spanKey, span)
 }
 
-/** The context that the host's own code is in at this moment, if its process has the API and a context manager. */
+/** Returns the active context of the host's code, if the process has the API and a context manager. */
 export function activeContext(): OtelContext | undefined {
   const api = (globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')]
   const manager = (api as { context?: { active?(): OtelContext } } | undefined)?.context
   return manager?.active?.()
 }
 
-/** The `traceparent` of a span, with which another process continues its trace. Undefined for a span without ids. */
+/**
+ * Returns the `traceparent` of a span, with which another process continues its trace. Undefined for a span without
+ * ids.
+ */
 export function traceparentOf(span: Pick<OtelSpan, 'spanContext'>): string | undefined {
   const { traceId, spanId, traceFlags } = span.spanContext()
   const text = `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, '0')}`
   return remoteSpan(text) === undefined ? undefined : text
 }
 
-/** A span of another process, from a `traceparent` header; undefined when the header is not valid. */
+/** Creates a span of another process from a `traceparent` header; undefined if the header is invalid. */
 export function remoteSpan(traceparent: string): Pick<OtelSpan, 'spanContext'> | undefined {
   const match = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/.exec(traceparent.trim().toLowerCase())
   const [, traceId = '', spanId = '', flags = ''] = match ?? []

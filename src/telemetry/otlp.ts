@@ -18,7 +18,7 @@ export type OtlpConfig = {
   readonly propagateTo?: readonly string[]
 }
 
-/** Tracer and meter of an own exporter. `close` sends what is left. */
+/** Tracer and meter of our own exporter. `close` sends remaining data. */
 export type OpenedOtlp = { readonly telemetry: TelemetryOptions; close(): Promise<void> }
 
 /**
@@ -69,7 +69,7 @@ export function openOtlp(config: OtlpConfig, env: Readonly<Record<string, string
   }
 }
 
-/** An address can have a user name and a password in it. */
+/** An address can contain a user name and a password. */
 function withoutPassword(text: string): string {
   return text.replace(/(\bhttps?:\/\/)[^\s/@]*@/gi, '$1')
 }
@@ -82,7 +82,9 @@ const packages = {
   resources: '@opentelemetry/resources',
 } as const
 
-/** Only what is installed next to Capstan: the directory that an agent works in must not bring code. */
+/**
+ * Loads only packages that are installed next to Capstan: the working directory of an agent must not provide code.
+ */
 function loadLibraries(): Libraries {
   const load = createRequire(import.meta.url)
   try {
@@ -105,7 +107,9 @@ function loadLibraries(): Libraries {
 type ExporterOptions = { url: string; headers?: Readonly<Record<string, string>> }
 type Provider = { shutdown(): Promise<void> }
 
-/** The parts of the packages that are used, described by their form: they are optional, and so are their types. */
+/**
+ * The parts of the packages that are used, as structural types, because the packages and their types are optional.
+ */
 type Libraries = {
   readonly trace: {
     readonly BasicTracerProvider: new (options: {

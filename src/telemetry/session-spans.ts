@@ -46,11 +46,13 @@ export class SessionSpans {
   readonly #durations: Durations | undefined
   readonly #runs = new Map<string, OpenRun>()
   readonly #calls = new Map<string, { readonly span: OtelSpan; readonly toolName: string }>()
-  /** The runs that wait their turn. */
+  /** Runs that are queued. */
   readonly #queued = new Map<string, QueuedRun>()
   readonly #targets: readonly HostPattern[]
   readonly #rules = new WeakMap<Rule, string>()
-  /** The attributes of every span. What a sampler decides by is given when a span begins, the rest at its end. */
+  /**
+   * The attributes of every span. Attributes that samplers use are set at the start of a span, the others at its end.
+   */
   readonly #identity: Readonly<OtelAttributes>
   #hasFailed = false
 
@@ -67,7 +69,7 @@ export class SessionSpans {
   }
 
   /**
-   * Called when the run is queued, in the host's own context. The parent is the span that `traceparent` in the run's
+   * Called when a run is queued, in the host's own context. The parent is the span that `traceparent` in the run's
    * metadata names, else that of the parent session, else the one that is active in the host.
    */
   queueRun(runId: string, request: RunRequest): (event: AgentEvent) => void {
@@ -81,7 +83,7 @@ export class SessionSpans {
     }
   }
 
-  /** The run begins. Gives the place of its span, for the log. */
+  /** Starts the span of a run. Returns its `traceparent`, for the log. */
   openRun(runId: string): { readonly traceparent: string } | undefined {
     return this.#safely(() => {
       const queued = this.#queued.get(runId)
@@ -123,7 +125,7 @@ export class SessionSpans {
     }
   }
 
-  /** The call has passed the rules and is about to be approved and made. */
+  /** Called when a call has passed the rules, before it is approved and executed. */
   startCall({ callId, toolName }: HookCall): void {
     try {
       const span = this.#openCall(toolName, this.#session.activeRunId)
@@ -133,7 +135,7 @@ export class SessionSpans {
     }
   }
 
-  /** The call has left the gate; one that was refused before it began gets its span now. */
+  /** Called when a call has left the gate; a call that was refused before it started gets its span here. */
   endCall(record: CallRecord): void {
     try {
       const { callId, durationMs } = record
@@ -146,7 +148,7 @@ export class SessionSpans {
       if (isRecording(span)) span.setAttributes(this.#callAttributes(record, tool, failure))
       if (failure !== undefined) this.#fail(span, failure, errorText(record))
       span?.end()
-      // A model can invent any number of names, and a meter stores each.
+      // Unknown tools share one name: a model can invent any number of names, and a meter stores each.
       const measured: OtelAttributes = { 'gen_ai.tool.name': toolName }
       if (failure !== undefined) measured['error.type'] = failure
       this.#durations?.call.record(durationMs / 1000, measured)
@@ -164,7 +166,7 @@ export class SessionSpans {
     return tracer.startSpan(`execute_tool ${toolName}`, options, this.#runContext(runId))
   }
 
-  /** What a call needs to continue its trace in another process; undefined for a call without a span. */
+  /** Returns what a call needs to continue its trace in another process; undefined for a call without a span. */
   traceOf(callId: string): RuntimeTrace | undefined {
     const span = this.#calls.get(callId)?.span
     const traceparent = span && this.#safely(() => traceparentOf(span))
@@ -181,7 +183,7 @@ export class SessionSpans {
     })
   }
 
-  /** The span of the only open call that gives work to agents; the run when there are several. */
+  /** Returns the span of the open call that delegates work; the run's span if there are several. */
   spanForSubagent(): OtelSpan | undefined {
     const giving = [...this.#calls.values()].filter(({ toolName }) => delegatingTools.has(toolName))
     const runId = this.#session.activeRunId
@@ -189,7 +191,7 @@ export class SessionSpans {
     return giving.length === 1 ? giving[0]?.span : (run?.span ?? this.#parent?.())
   }
 
-  /** Ends what an abort left open. */
+  /** Ends spans that an abort left open. */
   close(): void {
     this.#safely(() => {
       for (const { span } of [...this.#calls.values(), ...this.#runs.values()]) {
@@ -254,7 +256,7 @@ export class SessionSpans {
       this.#fail(span, failure, event.error ?? event.reason ?? failure)
     }
     span?.end()
-    // A run that was cancelled while it waited its turn has no duration.
+    // A run that was cancelled in the queue has no duration.
     if (startedAt === undefined) return
     this.#durations?.run.record(secondsSince(startedAt), {
       'gen_ai.agent.name': this.#session.agentId,
@@ -331,7 +333,7 @@ export class SessionSpans {
     return parent === undefined ? activeContext() : contextWith(parent)
   }
 
-  /** Work outside of runs belongs to what is active in the host. */
+  /** Work outside of runs belongs to the active context of the host. */
   #runContext(runId: string | undefined): OtelContext | undefined {
     const run = runId === undefined ? undefined : this.#runs.get(runId)
     return run?.context ?? this.#parentContext()
@@ -347,7 +349,7 @@ export class SessionSpans {
     return this.#text(JSON.stringify(messages))
   }
 
-  /** A rule that an approval made quotes the command that was approved. */
+  /** A rule that an approval created quotes the approved command. */
   #ruleText(rule: Rule): string {
     const known = this.#rules.get(rule)
     if (known !== undefined) return known
@@ -356,7 +358,7 @@ export class SessionSpans {
     return text
   }
 
-  /** Without secrets, and not longer than what a collector takes. */
+  /** Removes secrets and limits the length to what a collector accepts. */
   #text(text: string): string {
     const { redactor } = this.#session
     const clean = redactor.record?.(text) ?? redactor.text(text)
@@ -372,7 +374,7 @@ export class SessionSpans {
     }
   }
 
-  /** Telemetry never fails what it observes. The first error is reported. */
+  /** Telemetry errors never fail the observed work. The first one is reported. */
   #report(error: unknown): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
@@ -393,10 +395,10 @@ type OpenRun = {
 
 const maxTextLength = 64_000
 
-/** The name of all tools that the session does not have. */
+/** The reported name of all tools that the session does not have. */
 const otherTool = '_OTHER'
 
-/** Whether what is set on the span is seen by anything: attributes of a span that is not sampled are not computed. */
+/** Whether the span is sampled: otherwise its attributes are not computed. */
 function isRecording(span: OtelSpan | undefined): span is OtelSpan {
   return span !== undefined && span.isRecording?.() !== false
 }

@@ -5,7 +5,7 @@ import type { OtelAttributes, OtelHistogram, OtelMeter } from './otel.js'
 
 export type Durations = Readonly<Record<'run' | 'request' | 'call', OtelHistogram>>
 
-/** One set of instruments for each meter. */
+/** Returns one set of instruments per meter. */
 export function durationsOf(meter: OtelMeter): Durations {
   const known = durations.get(meter)
   if (known !== undefined) return known
@@ -38,7 +38,7 @@ export function modelAttributes(model: Model): Readonly<OtelAttributes> {
 
 const knownModels = new WeakMap<Model, Readonly<OtelAttributes>>()
 
-/** The names of the conventions, where they differ from ours. */
+/** The provider names of the semantic conventions, where they differ from ours. */
 const providerNames = new Map([
   ['gpt', 'openai'],
   ['openai-responses', 'openai'],
@@ -53,7 +53,7 @@ const providerNames = new Map([
   ['grok', 'x_ai'],
 ])
 
-/** What a provider names is short, or wrong. */
+/** Limits a text of a provider: valid names are short. */
 export function bounded(text: string): string {
   return text.length <= maxNameLength ? text : `${text.slice(0, maxNameLength)}…`
 }
@@ -65,7 +65,10 @@ export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** Undefined for a call that succeeded. A call that never ran was refused, whatever refused it. */
+/**
+ * Returns the error type of a call; undefined if it succeeded. A call that never ran counts as refused, for any
+ * reason.
+ */
 export function callFailure({ envelope, endedAt, verdict }: CallRecord): string | undefined {
   if (envelope.type === 'output') return undefined
   const isRefused =

@@ -12,22 +12,22 @@ import type { Params } from '../method.js'
 import { invalidParams } from '../rpc-error.js'
 import { listIn, recordIn, stringIn } from './params.js'
 
-/** Calls a method of the client and waits for its answer. An aborted signal cancels the request there. */
+/** Calls a method of the client and waits for its answer. Aborting the signal cancels the request there. */
 export type CallClient = (method: string, params: object, signal?: AbortSignal) => Promise<unknown>
 
 /**
- * The code of a client that takes part in one session: each function sends a request. The answers are read by the same
- * code that reads those of functions in this process, so a wrong one is refused in the same way.
+ * The callbacks of a client in one session: each function sends a request. The answers are validated by the same code
+ * that validates those of functions in this process.
  */
 export class ClientCallbacks {
   readonly #call: CallClient
 
-  /** `session` is the number under which the client knows the session. */
+  /** `session` is the number by which the client identifies the session. */
   constructor(call: CallClient, session: unknown) {
     this.#call = (method, params, signal) => call(`_capstan/${method}`, { session, ...params }, signal)
   }
 
-  /** A tool that runs in the client. Its calls pass the gate like those of every tool. */
+  /** Creates a tool that runs in the client. Its calls pass the gate like those of every tool. */
   tool(definition: Params): AnyTool {
     const name = stringIn(definition, 'name')
     const { title, mustAsk, kind } = definition
@@ -51,17 +51,17 @@ export class ClientCallbacks {
 
   readonly #progress = new Map<string, (partial: unknown) => void>()
 
-  /** A partial result of a call that runs in the client. */
+  /** Handles a partial result of a call that runs in the client. */
   progress(callId: string, partial: unknown): void {
     this.#progress.get(callId)?.(partial)
   }
 
-  /** `methods` are those that the client's guard has; the others allow. */
+  /** `methods` lists the methods that the client's guard has; the others allow. */
   budgetGuard(guard: Params): BudgetGuard {
     const methods = listIn(guard, 'methods')
     const { timeoutMs, onError } = guard
     const decide = (method: string, params: object): Promise<BudgetDecision> =>
-      // The guard of the session refuses what is not a decision.
+      // The session's guard rejects invalid decisions.
       this.#call(`budget/${method}`, params).then(answerIn) as Promise<BudgetDecision>
     return {
       ...(methods.includes('checkBeforeLlm') && {
@@ -90,18 +90,18 @@ export class ClientCallbacks {
   }
 
   readonly question: QuestionHandler = async (questions, from, call) =>
-    // The tool that asks refuses what are not answers.
+    // The tool that asks rejects invalid answers.
     answerIn(await this.#call('question', { questions, from }, call?.signal)) as QuestionAnswers
 
   hookHandler(id: string): HookHandler {
     return async (event, { signal, attempt }) =>
-      // The hooks of the session refuse what is not an answer.
+      // The session's hooks reject invalid answers.
       answerIn(await this.#call('hook', { id, event, attempt }, signal)) as never
   }
 
   hook(given: Params): HookOption {
     const id = stringIn(given, 'id')
-    // The session checks the event, the matcher and the config when it takes the hook.
+    // The session validates the event, the matcher and the config when the hook is registered.
     return { ...given, handler: this.hookHandler(id) } as unknown as HookOption
   }
 
@@ -114,7 +114,7 @@ export class ClientCallbacks {
   }
 }
 
-/** Every answer of a client is in `value`, since `null` is an answer too. */
+/** Every answer of a client is in `value`, because `null` is also a valid answer. */
 function answerIn(answer: unknown): unknown {
   return isRecord(answer) ? answer['value'] : undefined
 }

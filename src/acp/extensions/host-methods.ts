@@ -22,8 +22,9 @@ export type HostMethodsOptions = {
 }
 
 /**
- * The methods `_capstan/…`: the SDK for a client in another language. A client that can call them has the rights of a
- * host: it chooses the rules of its sessions, and its direct calls are privileged. Each connection has one agent.
+ * The methods `_capstan/…`: the SDK for a client in another language. A client that can call them has the permissions
+ * of a host: it chooses the rules of its sessions, and its direct calls are privileged. Each connection has one
+ * agent.
  */
 export class HostMethods {
   readonly #options: HostMethodsOptions
@@ -37,8 +38,8 @@ export class HostMethods {
   }
 
   /**
-   * Answers one of {@link hostMethodNames}. The value is in an object, since it can be null: a result of the protocol
-   * cannot.
+   * Answers one of {@link hostMethodNames}. The value is wrapped in an object, because it can be null and a result of
+   * the protocol cannot.
    */
   async handle(method: string, params: Params, signal: AbortSignal): Promise<{ readonly value: unknown }> {
     try {
@@ -55,7 +56,7 @@ export class HostMethods {
     return sessionMethods[name.slice('session/'.length)]?.({ session, params, callbacks, signal })
   }
 
-  /** Closes the agent and its sessions: the client has gone. */
+  /** Closes the agent and its sessions after the client has disconnected. */
   async close(): Promise<void> {
     await this.#agent?.close()
   }
@@ -107,7 +108,7 @@ export class HostMethods {
     return this.#agent
   }
 
-  /** `session` is a number that the client chooses: its code can be called before it has the answer. */
+  /** `session` is a number that the client chooses, because its callbacks can be called before it has the answer. */
   async #openSession(params: Params): Promise<unknown> {
     const handle = numberIn(params, 'session')
     if (this.#sessions.has(handle)) throw invalidParams('session must be a number that is not in use.')
@@ -186,7 +187,7 @@ const ownMethods = [
 ] as const
 type OwnMethod = (typeof ownMethods)[number]
 
-/** Every method of a host. */
+/** The names of all host methods. */
 export const hostMethodNames: readonly string[] = [
   ...ownMethods,
   ...Object.keys(sessionMethods).map((name) => `session/${name}`),
@@ -194,7 +195,9 @@ export const hostMethodNames: readonly string[] = [
 
 type Opened = { readonly session: Session; readonly callbacks: ClientCallbacks }
 
-/** The error response: `data` has the stable code, and the fields that a client needs to make its own error. */
+/**
+ * Creates the error response: `data` has the stable code, and the fields from which a client creates its own error.
+ */
 function toHostError(error: unknown): unknown {
   const isRefused = error instanceof RpcError && error.code === rpcCodes.invalidParams
   if (isRefused || error instanceof TypeError)

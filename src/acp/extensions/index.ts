@@ -4,7 +4,7 @@ import { hostMethodNames } from './host-methods.js'
 
 /**
  * The methods beyond the protocol, for clients that embed Capstan. Their names begin with `_capstan/`. They give the
- * client the rights of a host, so a process answers them only when it was started for that.
+ * client the permissions of a host, so a process answers them only if it was started for that.
  */
 export const extensionMethods: MethodTable = Object.fromEntries(
   hostMethodNames.map((name) => [

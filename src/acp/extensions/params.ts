@@ -2,7 +2,7 @@ import { isRecord } from '../../tool/json.js'
 import type { Params } from '../method.js'
 import { invalidParams } from '../rpc-error.js'
 
-/** A text that must be there; it can be empty, such as the content of a file. */
+/** Reads a required string; it can be empty, such as the content of a file. */
 export function stringIn(params: Params, field: string): string {
   const value = params[field]
   if (typeof value !== 'string') throw invalidParams(`${field} must be a string.`)
@@ -23,7 +23,7 @@ export function optionalNumberIn(params: Params, field: string): number | undefi
   return isAbsent(params[field]) ? undefined : numberIn(params, field)
 }
 
-/** True only for `true`: anything else does not approve or enable anything. */
+/** True only for `true`: no other value approves or enables anything. */
 export function flagIn(params: Params, field: string): boolean {
   return params[field] === true
 }

@@ -3,14 +3,14 @@ export class RunStreams {
   readonly #streams = new Map<number, RunStream>()
   #lastId = 0
 
-  /** Gives the id under which the client asks for the events. */
+  /** Adds a stream. Returns the id with which the client requests its events. */
   add(source: AsyncIterator<unknown, unknown>): number {
     this.#lastId += 1
     this.#streams.set(this.#lastId, { source, next: undefined })
     return this.#lastId
   }
 
-  /** Waits for at least one event, unless the stream has ended, and gives those that are there, up to a limit. */
+  /** Waits for at least one event, unless the stream has ended, and returns the available ones, up to a limit. */
   async next(id: number): Promise<{ readonly events: readonly unknown[]; readonly done: boolean }> {
     const stream = this.#streams.get(id)
     if (stream === undefined) return { events: [], done: true }
@@ -29,7 +29,7 @@ export class RunStreams {
     return { events, done: false }
   }
 
-  /** Ends a stream; one that owns its run cancels it. */
+  /** Closes a stream; a stream that owns its run cancels it. */
   async close(id: number): Promise<void> {
     const stream = this.#streams.get(id)
     this.#streams.delete(id)
@@ -39,14 +39,14 @@ export class RunStreams {
 
 type RunStream = {
   readonly source: AsyncIterator<unknown, unknown>
-  /** Asked for, and not given to the client yet. */
+  /** Requested from the source, and not returned to the client yet. */
   next: Promise<IteratorResult<unknown, unknown>> | undefined
 }
 
-/** So many events fit in one answer. */
+/** The maximum number of events in one answer. */
 const maxBatch = 256
 
-/** The result when it is there already; undefined when it must be waited for. */
+/** Returns the result if it is available already; otherwise undefined. */
 async function ready<Result>(promise: Promise<Result>): Promise<Result | undefined> {
   const later = new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))
   return Promise.race([promise, later])

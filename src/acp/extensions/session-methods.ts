@@ -18,7 +18,7 @@ import { textsIn } from '../params.js'
 import type { ClientCallbacks } from './client-callbacks.js'
 import { flagIn, listIn, numberIn, optionalNumberIn, optionalStringIn, recordIn, stringIn } from './params.js'
 
-/** What a method of a session gets. */
+/** The arguments of a session method. */
 export type SessionCall = {
   readonly session: Session
   readonly params: Params
@@ -46,8 +46,8 @@ const withoutParams = [
 ] as const
 
 /**
- * The methods of a session that a client can call, each by its name in the SDK. Nothing else of a session can be
- * reached. The session checks what it is given; a cast says only that it does.
+ * The methods of a session that a client can call, by their names in the SDK. Nothing else of a session is
+ * accessible. The session validates its arguments, so the casts here are safe.
  */
 export const sessionMethods: Readonly<Record<string, (call: SessionCall) => unknown>> = {
   ...Object.fromEntries(withoutParams.map((name) => [name, ({ session }: SessionCall) => session[name]()])),
@@ -206,7 +206,7 @@ export function sendRequest(params: Params, signal?: AbortSignal): SendRequest {
   }
 }
 
-/** A resumed run has no signal of its own: it is cancelled by its id. */
+/** Resumes a run. A resumed run has no signal of its own: it is cancelled by its id. */
 async function resumeRun(session: Session, runId: string, signal: AbortSignal): Promise<unknown> {
   let stop = (): void => undefined
   try {

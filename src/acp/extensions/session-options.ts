@@ -10,9 +10,9 @@ import type { ClientCallbacks } from './client-callbacks.js'
 import { optionalStringIn, recordIn, stringIn } from './params.js'
 
 /**
- * Makes the options of a session from what a client sent: data as it is, descriptions of stores and transports as
- * objects, and the client's own code as functions that call it. The session checks every value. What an option needs
- * is loaded with it: most sessions use few of them.
+ * Creates the options of a session from a client's message: data stays as it is, descriptions of stores and
+ * transports become objects, and the client's callbacks become functions that call it. The session validates every
+ * value. The code of an option is loaded with it, because most sessions use few options.
  */
 export async function sessionOptions(
   given: Params,
@@ -33,13 +33,13 @@ export async function sessionOptions(
   each('tools', (tool) => callbacks.tool(tool))
   each('hooks', (hook) => callbacks.hook(hook))
   each('commands', (command) => ({ ...command, handler: callbacks.command(stringIn(command, 'name')) }))
-  // The session checks the options when it is opened, as it does for those of a program.
+  // The session validates the options when it is opened, like those of a program.
   return options as SessionOptions
 }
 
 type Maker = (given: Params, memoryStores: Map<string, MemorySessionStore>) => unknown
 
-/** The options that are objects with methods: a client describes them. */
+/** The options that are objects with methods, which a client sends as descriptions. */
 const makers: Readonly<Record<string, Maker>> = {
   sessionStore: storeOf,
   async memoryStore(given) {
@@ -89,7 +89,7 @@ async function transportOf(transport: Params): Promise<AhpTransport> {
       return new UnixSocketTransport(stringIn(transport, 'path'))
     case 'stdio':
       return new StdioTransport(stringIn(transport, 'program'), textsIn(transport, 'args'), {
-        // The transport refuses values that are not strings.
+        // The transport rejects values that are not strings.
         env: recordIn(transport, 'env') as Readonly<Record<string, string>>,
       })
     default:

@@ -6,13 +6,13 @@ import { SupervisionError } from '../errors.js'
 import { envOf, type StdioTransport, settingsOf } from '../transport.js'
 import { maxUnread, type OpenWire } from './wire.js'
 
-/** How much of what it complains about is kept, for the error when it dies. */
+/** How many bytes of its standard error are saved, for the error when it exits. */
 const complaintBytes = 2_048
 
 /**
- * Starts the program and talks to it in lines. It belongs to the host and has more rights than the agent: no sandbox
- * confines it, and it runs where the host runs, not in the workspace, whose files an agent can write. It is in the
- * ledger like every process, so it dies with us.
+ * Starts the program and exchanges lines with it. It belongs to the host and has more permissions than the agent: it
+ * is not sandboxed, and its working directory is the host's, not the workspace, whose files an agent can write. It is
+ * in the ledger like every process, so it ends with this one.
  */
 export function openStdio(transport: StdioTransport): OpenWire {
   const { maxMessageBytes } = settingsOf(transport)
@@ -47,11 +47,11 @@ export function openStdio(transport: StdioTransport): OpenWire {
     child.stderr.on('data', (chunk: Buffer) => {
       complaints = Buffer.concat([complaints, chunk.subarray(-complaintBytes)]).subarray(-complaintBytes)
     })
-    // One that ends says why at its exit, which follows; one that continues can never answer.
+    // A program that exits reports why at its exit, which follows; one that keeps running can never answer.
     child.stdout.on('end', () => setTimeout(() => end('it closed its output'), exitMs))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => end('its stream broke'))
     void child.exit.then(({ exitCode, signal }) => {
-      // What it said last may still be in the pipe.
+      // The last output of the program may still be in the pipe.
       setTimeout(() => {
         const said = complaints.toString('utf8').trim().split('\n').slice(-3).join(' | ')
         const how = signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`

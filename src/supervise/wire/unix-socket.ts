@@ -5,7 +5,7 @@ import { SupervisionError } from '../errors.js'
 import { settingsOf, type UnixSocketTransport } from '../transport.js'
 import { maxUnread, type OpenWire } from './wire.js'
 
-/** Connects to a socket of this machine and talks to who listens there in lines. */
+/** Connects to a Unix socket of this machine and exchanges lines over it. */
 export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
   const { maxMessageBytes, timeoutMs } = settingsOf(transport)
   return (events, signal) =>
@@ -22,7 +22,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
       const gone = new Promise<void>((settle) => socket.once('close', () => settle()))
       socket.once('connect', () => {
         clearTimeout(timer)
-        // It must not keep a host alive that has nothing else to do; a caller that waits for an answer does.
+        // An idle connection must not keep the host process alive; a caller that waits for an answer does.
         socket.unref()
         resolve({
           send(text) {
@@ -53,7 +53,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
         clearTimeout(timer)
         signal.removeEventListener('abort', stop)
         events.closed(why ?? 'it closed the connection')
-        // Without effect once it is connected.
+        // Has no effect once the socket is connected.
         reject(new SupervisionError('supervision_unavailable', why ?? 'it closed the connection'))
       })
     })

@@ -3,7 +3,7 @@ import { SupervisionError } from '../errors.js'
 import { settingsOf, tokenOf, type WebSocketTransport } from '../transport.js'
 import { maxUnread, type OpenWire } from './wire.js'
 
-/** Opens a WebSocket. The token goes into a header of the request that opens it; redirects are not followed. */
+/** Opens a WebSocket. The token is in a header of the opening request; redirects are not followed. */
 export function openWebSocket(transport: WebSocketTransport): OpenWire {
   const { maxMessageBytes, timeoutMs } = settingsOf(transport)
   return async (events, signal) => {
@@ -60,7 +60,7 @@ export function openWebSocket(transport: WebSocketTransport): OpenWire {
         signal.removeEventListener('abort', stop)
         const words = why ?? `it closed the connection (${code})`
         events.closed(words)
-        // Without effect once it is open.
+        // Has no effect once it is open.
         reject(refused ?? new SupervisionError('supervision_unavailable', words))
       })
     })

@@ -1,19 +1,19 @@
-/** A connection that carries whole messages. */
+/** A connection that transmits whole messages. */
 export interface Wire {
-  /** Throws when it cannot take any more. */
+  /** Throws when the buffer is full. */
   send(text: string): void
-  /** Ends it, with everything that was started for it. */
+  /** Closes the connection and ends everything that was started for it. */
   close(): Promise<void>
 }
 
 export type WireEvents = {
   message(text: string): void
-  /** Called once, whichever side ended it. */
+  /** Called once, for a close from either side. */
   closed(why: string): void
 }
 
-/** `signal`: it is not wanted any longer. */
+/** `signal`: aborted when the connection is no longer needed. */
 export type OpenWire = (events: WireEvents, signal: AbortSignal) => Promise<Wire>
 
-/** How much may wait for a supervisor that does not read, in messages of the longest kind. */
+/** How many messages of the maximum size can wait for a supervisor that does not read. */
 export const maxUnread = 8
