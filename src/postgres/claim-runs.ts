@@ -6,7 +6,7 @@ import { decodeText, encodeText } from '../store/postgres/text.js'
 import type { LaneJobs } from './lane-jobs.js'
 import { groupOf, jobQueueOf, mustWait, nowMs, type RunRow, runColumns } from './run-rows.js'
 
-/** The node that claims, and the queue that it claims from. */
+/** The claiming node and its queue. */
 export type ClaimPlace = {
   readonly node: number
   readonly schema: string
@@ -38,7 +38,7 @@ export async function claimRuns(
       const fitting = limits.fitting(ready)
       const [over] = ready.slice(fitting)
       if (over !== undefined) {
-        // A tenant is at its limit: the jobs stay where they were, and those before it are fetched again.
+        // A tenant is at its limit: the jobs are put back, and those before it are fetched again.
         await run({ text: 'rollback to savepoint fetched' })
         if (fitting === 0) limits.leaveOut(over)
         skipped += Number(fitting === 0)
@@ -56,7 +56,7 @@ export async function claimRuns(
   return { rows, hasMore: skipped >= maxSkipped }
 }
 
-/** One transaction at a time claims and takes over, so that no limit is exceeded. */
+/** Allows one transaction at a time to claim and take over, so that no limit is exceeded. */
 export async function lockClaims(run: Run, schema: string): Promise<void> {
   await run({
     name: 'capstan_lock_claims',
@@ -65,10 +65,10 @@ export async function lockClaims(run: Run, schema: string): Promise<void> {
   })
 }
 
-/** How many jobs that cannot start one transaction looks at. */
+/** How many jobs that cannot start are examined in one transaction. */
 const maxSkipped = 100
 
-/** Takes jobs of a lane. `ready`: their runs that wait for just that job, in the order in which they start. */
+/** Fetches jobs of a lane. `ready`: their runs that wait for exactly that job, in the order in which they start. */
 async function fetchJobs(
   run: Run,
   { boss, schema }: ClaimPlace,
@@ -89,12 +89,12 @@ async function fetchJobs(
     values: [jobs.map(({ data }) => data.runId)],
   })
   const ids = jobs.map(({ id }) => id)
-  // Others were cancelled, or got another job, since theirs was sent.
+  // The other runs were cancelled, or got another job, after theirs was sent.
   const ready = rows.filter(({ state, job }) => state === 'queued' && job !== null && ids.includes(job))
   return { jobs: ids, ready }
 }
 
-/** Gives the runs of jobs to the node, unless another run of the session comes first. The jobs are done with. */
+/** Assigns the runs of jobs to the node, unless another run of the session comes first. The jobs are deleted. */
 async function claimJobs(
   run: Run,
   { boss, schema, node, jobs: lanes }: ClaimPlace,
@@ -114,7 +114,7 @@ async function claimJobs(
       returning ${runColumns}`,
     values: [runIds, jobs, node],
   })
-  // Another run of the session comes first; it gives the others a job when it ends.
+  // Another run of the session comes first; when it ends, the next run gets a job.
   if (claimed.length < ready.length)
     await run({
       text: `update ${schema}.queue_runs set job = null where run_id = any($1::text[]) and job = any($2::uuid[])`,
@@ -123,7 +123,7 @@ async function claimJobs(
   return claimed.toSorted((a, b) => runIds.indexOf(a.run_id) - runIds.indexOf(b.run_id))
 }
 
-/** How many runs each tenant has, and which groups are at their limit. */
+/** Counts the active runs of each tenant, and lists the groups that are at their limit. */
 class Limits {
   readonly full: string[] = []
   readonly #limits: TenantLimits | undefined
@@ -146,7 +146,7 @@ class Limits {
     return made
   }
 
-  /** How many of the first runs can start together. */
+  /** Returns how many of the first runs can start together. */
   fitting(rows: readonly RunRow[]): number {
     const active = new Map(this.#active)
     const over = rows.findIndex(({ tenant, tier }) => {
@@ -164,7 +164,7 @@ class Limits {
     this.#fill(tenant)
   }
 
-  /** Leaves out the group of this run from now on. */
+  /** Excludes the group of this run from now on. */
   leaveOut(row: Pick<RunRow, 'tenant' | 'tier'>): void {
     const group = groupOf(row)
     if (group !== undefined) this.full.push(group)

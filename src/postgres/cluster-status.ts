@@ -3,7 +3,7 @@ import type { Database } from '../store/postgres/database.js'
 import { decodeText } from '../store/postgres/text.js'
 import { nowMs } from './run-rows.js'
 
-/** Reads the nodes, the lanes and the sums of a cluster. */
+/** Reads the nodes, lanes and totals of a cluster. */
 export async function readStatus(database: Database, schema: string): Promise<ClusterStatus> {
   const nodes = await database.query<NodeRow>({
     text: `select n.id, n.details, n.draining, extract(epoch from n.started_at)::float8 * 1000 as started,

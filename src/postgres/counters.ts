@@ -3,7 +3,7 @@ import type { Database } from '../store/postgres/database.js'
 import { encodeText } from '../store/postgres/text.js'
 import { nowMs } from './run-rows.js'
 
-/** Sums under names, in the table `counters`: what tenants have used in a period. */
+/** Totals by name, in the table `counters`: the usage of tenants in a period. */
 export class Counters {
   readonly #database: Database
   readonly #schema: string
@@ -47,7 +47,7 @@ export class Counters {
     return { isReserved: row?.is_reserved === true, totals: totalsOf(row) }
   }
 
-  /** A reservation locks the row of its counter, so there must be one. */
+  /** Creates the row of a counter, which a reservation must lock. */
   async #create(name: string): Promise<void> {
     await this.#database.query({
       text: `insert into ${this.#schema}.counters (name) values ($1) on conflict do nothing`,
@@ -55,7 +55,7 @@ export class Counters {
     })
   }
 
-  /** Additions are only remembered for as long as their answer can be lost. */
+  /** Removes old additions: they are needed only while their answer can be lost. */
   async #forgetSometimes(): Promise<void> {
     if (Math.random() >= 1 / forgetEvery) return
     await this.#database.query({
@@ -69,7 +69,10 @@ export class Counters {
 type TotalsRow = { readonly tokens: number; readonly cost_usd: number }
 type ReservedRow = TotalsRow & { readonly is_reserved: boolean }
 
-/** The names of additions to counters, which are counters themselves: their sum is the time at which they were made. */
+/**
+ * The prefix of additions to counters, which are stored as counters themselves: their total is the time of the
+ * addition.
+ */
 const additionPrefix = 'capstan:added:'
 const forgetEvery = 100
 
@@ -82,8 +85,8 @@ function totalsOf(row: TotalsRow | undefined): CounterTotals {
 }
 
 /**
- * Adds to a counter unless the addition of this id was made. A statement sees the rows as they were when it began, so
- * the first of two that run at the same time is read by the second only through its row of the addition.
+ * Adds to a counter unless the addition with this id was made before. A statement sees the rows as of its start, so
+ * the second of two concurrent ones detects the first only by the conflict on the row of the addition.
  */
 function addition(schema: string): string {
   return `with added as (
@@ -99,9 +102,9 @@ function addition(schema: string): string {
 }
 
 /**
- * Adds to a counter unless a limit is reached. The row of the counter is locked first, so reservations are decided one
- * after the other, each on the sum of those before. The row of the addition has the outcome (1 or -1), which a second
- * attempt after a lost answer finds. Selects nothing when there is no such counter.
+ * Adds to a counter unless a limit is reached. The row of the counter is locked first, so reservations are decided
+ * one after the other, each on the total of those before. The row of the addition has the outcome (1 or -1), which a
+ * retry after a lost answer finds. Selects nothing when there is no such counter.
  */
 function reservation(schema: string): string {
   return `with counter as (

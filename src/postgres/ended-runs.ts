@@ -3,7 +3,7 @@ import { minRetentionMs, type RunRetention } from '../run-queue/run-queue.js'
 import type { Database } from '../store/postgres/database.js'
 import { nowMs } from './run-rows.js'
 
-/** Removes some of the runs that have ended, and the counters of tenants of past periods. Any node can do it. */
+/** Removes some of the ended runs, and the tenants' counters of past periods. Any node can do it. */
 export async function removeEnded(
   database: Database,
   schema: string,
@@ -16,7 +16,7 @@ export async function removeEnded(
   })
   const [row] = await database.query<{ removed: number }>({
     name: 'capstan_remove_ended',
-    // One that another transaction is about to queue again is left out.
+    // Locked rows are skipped: another transaction may be queueing the run again.
     text: `with surplus as (
         select updated_at from ${schema}.queue_runs where ${isOver} order by updated_at desc offset $2 limit 1
       ), old as (
@@ -41,5 +41,5 @@ export async function removeEnded(
 /** The states of the index `queue_runs_ended`. */
 const isEnded = `state in ('completed', 'failed', 'cancelled', 'dead')`
 const isOver = `state in ('completed', 'failed', 'cancelled')`
-/** So that no transaction holds many rows for long. */
+/** A limit, so that no transaction holds many rows for long. */
 const batch = 1_000

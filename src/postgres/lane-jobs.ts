@@ -6,18 +6,18 @@ import { decodeText } from '../store/postgres/text.js'
 import { groupOf, jobQueueOf, nowMs, type RunRow, runColumns } from './run-rows.js'
 
 export type LaneJobsOptions = {
-  /** The quoted name of the schema, and the name as it was given. */
+  /** The quoted name of the schema; `schemaName` is the name as given. */
   readonly schema: string
   readonly schemaName: string
-  /** Opens pg-boss with the first call. */
+  /** Opens pg-boss on the first call. */
   boss(): Promise<PgBoss>
-  /** Wakes the nodes, when the transaction is committed. */
+  /** Wakes the nodes once the transaction is committed. */
   wake(run: Run): Promise<void>
 }
 
 /**
- * The jobs of pg-boss, one queue of them for each lane. Only a run that can be claimed has a job: the first one of its
- * session, or one that is not due yet.
+ * The pg-boss jobs, one queue per lane. Only a run that can be claimed has a job: the first one of its session, or
+ * one that is not due yet.
  */
 export class LaneJobs {
   readonly #options: LaneJobsOptions
@@ -42,7 +42,7 @@ export class LaneJobs {
     return created
   }
 
-  /** One transaction at a time decides which run of a session is next. */
+  /** Allows one transaction at a time to decide which run of a session is next. */
   async lockSessions(run: Run, sessionIds: readonly string[]): Promise<void> {
     await run({
       name: 'capstan_lock_sessions',
@@ -53,8 +53,8 @@ export class LaneJobs {
   }
 
   /**
-   * Gives a job to the first run of a session, if it can be claimed; and to those that are not due yet, which wait in
-   * pg-boss for their time. Runs in a transaction that has locked the session.
+   * Creates a job for the first run of a session, if it can be claimed, and for runs that are not due yet, which wait
+   * in pg-boss. Runs in a transaction that has locked the session.
    */
   async advance(run: Run, sessionId: string): Promise<void> {
     const { schema } = this.#options
@@ -76,7 +76,7 @@ export class LaneJobs {
     )
   }
 
-  /** Sends the jobs of runs, and wakes the nodes. */
+  /** Sends the jobs of runs and wakes the nodes. */
   async send(run: Run, rows: readonly RunRow[]): Promise<void> {
     if (rows.length === 0) return
     const { schema, wake } = this.#options
@@ -98,22 +98,23 @@ export class LaneJobs {
   }
 }
 
-/** Runs that had a slot before come first. */
+/** Added to the priority of runs that had a slot before, so that they come first. */
 const frontPriority = 1_000_000_000
 
 /** A job is deleted when it is claimed, so pg-boss has nothing to retry, expire or clean up. */
 const laneOptions = { retryLimit: 0, retentionSeconds: 10 * 365 * 24 * 3_600 } as const
 
 /**
- * Creates the queue of a lane, and lets pg-boss read about it: later it would do so on a second connection, in the
- * middle of a transaction. With a pooler, transactions that wait for each other's connections never end.
+ * Creates the queue of a lane, and makes pg-boss load its metadata: otherwise it would do so later on a second
+ * connection, in the middle of a transaction. With a pooler, transactions that wait for each other's connections
+ * would deadlock.
  */
 async function createLane(boss: PgBoss, name: string): Promise<void> {
   await boss.createQueue(name, laneOptions)
   await boss.findJobs(name, { id: randomUUID() })
 }
 
-/** The job of a run that waits. */
+/** Returns the job of a queued run. */
 function jobOf(row: RunRow, id: string): JobInsert<{ runId: string }> {
   const group = groupOf(row)
   return {

@@ -4,11 +4,11 @@ export type ListenerOptions = {
   readonly connection: ConnectionOptions
   readonly channel: string
   onMessage(payload: string): void
-  /** Called after a time in which messages may have been missed. */
+  /** Called after a period in which messages may have been missed. */
   onMissed(): void
 }
 
-/** A connection that receives notifications, and is made again when it is lost. */
+/** A connection that receives notifications and is reopened when it is lost. */
 export class Listener {
   readonly #options: ListenerOptions
   #client: Client | undefined
@@ -20,7 +20,7 @@ export class Listener {
     this.#options = options
   }
 
-  /** Listens from now on. Resolves also when the database cannot be reached: it is tried again. */
+  /** Starts listening. Also resolves if the database cannot be reached: the connection is retried. */
   start(): Promise<void> {
     this.#connecting ??= this.#connect().catch(() => this.#retry())
     return this.#connecting

@@ -36,7 +36,7 @@ export class PostgresMember implements QueueMember {
   readonly #options: MemberOptions
   readonly #presence: PresenceUse
   readonly #listeners = new Set<(reason: WakeReason) => void>()
-  /** The attempts of the runs that this node knows it has. */
+  /** The attempts of the runs that this node knows it has claimed. */
   readonly #claimed = new Map<string, number>()
   #isUnsure = false
   #sweep: NodeJS.Timeout | undefined
@@ -69,7 +69,7 @@ export class PostgresMember implements QueueMember {
   async join(): Promise<void> {
     try {
       const id = await this.#presence.join()
-      // The row may be that of a store in this process.
+      // The row may belong to a store in this process.
       await this.#options.database.query(this.#describe(id, this.#details))
     } catch (thrown) {
       await this.#presence.leave()
@@ -87,12 +87,12 @@ export class PostgresMember implements QueueMember {
     for (const listener of [...this.#listeners]) listener(reason)
   }
 
-  /** Only the row of the node says that it must end. */
+  /** Checks the row of the node: only it decides whether the node must end. */
   #lookForDrain(): void {
     const { database, schema } = this.#options
     database.query<{ draining: boolean }>(draining(schema, this.node)).then(
       ([node]) => node?.draining === true && this.#call('drain'),
-      // The next claim looks too.
+      // The next claim checks it too.
       () => undefined,
     )
   }
@@ -106,18 +106,18 @@ export class PostgresMember implements QueueMember {
     const { database, schema } = this.#options
     for (const lane of lanes) await this.#options.jobs.ensureLane(lane)
     const wasUnsure = this.#isUnsure
-    // Until the answer is here: a claim whose answer is lost can have been made.
+    // Set until the answer arrives: a claim whose answer is lost may have been made.
     this.#isUnsure = true
     const rows = await database.transaction(async (run, attempt) => {
       await lockClaims(run, schema)
       const [node] = await run<{ draining: boolean }>(draining(schema, this.node))
-      // The notification can have been lost.
+      // The notification may have been lost.
       if (node?.draining === true) setImmediate(() => this.#call('drain'))
       const taken = wasUnsure || attempt > 1 ? await this.#unknownClaims(run) : []
       if (node?.draining !== false) return taken
       const free = { lanes, max: max - taken.length, tenantLimits }
       const found = await claimRuns(run, { ...this.#options, node: this.node }, free)
-      // Many runs were cancelled: the others must not wait for the end of all their jobs.
+      // Many jobs could not start, for example of cancelled runs: continue at once, so that other runs do not wait.
       if (found.hasMore) setImmediate(() => this.wake('work'))
       return [...taken, ...found.rows]
     })
@@ -129,7 +129,7 @@ export class PostgresMember implements QueueMember {
     return rows.map((row) => ({ run: runOf(row), attempt: row.attempt }))
   }
 
-  /** Runs that this node has claimed without having learned it. */
+  /** Returns runs that this node has claimed without receiving the answer. */
   async #unknownClaims(run: Run): Promise<RunRow[]> {
     const rows = await run<RunRow>({
       text: `select ${runColumns} from ${this.#options.schema}.queue_runs where state = 'active' and node = $1`,
@@ -168,11 +168,11 @@ export class PostgresMember implements QueueMember {
           ...this.#claimValues(claim),
           state,
           error === undefined ? null : JSON.stringify(error),
-          // For a run that waits: when it is queued without a message; 0 is never.
+          // For a waiting run: when it is queued without a message; 0 means never.
           state === 'waiting' ? Math.trunc(wakeAtMs ?? 0) : 0,
         ],
       })
-      // An earlier attempt, whose answer was lost, has done it.
+      // An earlier attempt whose answer was lost may have settled it.
       if (row === undefined) return attempt > 1 && (await this.#wasSettled(run, claim))
       await run({
         text: `update ${schema}.queue_runs set front = (state = 'queued'),
@@ -258,7 +258,7 @@ export class PostgresMember implements QueueMember {
         await run(this.#describe(node, noDetails))
       })
     } catch (thrown) {
-      // Other nodes take over what belongs to no node.
+      // Node 0 does not exist, so other nodes take these runs over.
       this.#presence.defer({
         text: `update ${schema}.queue_runs set node = 0 where state = 'active' and node = $1`,
         values: [node],
@@ -271,7 +271,7 @@ export class PostgresMember implements QueueMember {
     }
   }
 
-  /** Sets what other processes see of a node. */
+  /** Sets the details of a node that other processes see. */
   #describe(node: number, details: string): Statement {
     return {
       text: `update ${this.#options.schema}.nodes set details = $2, draining = false where id = $1 and details <> $2`,
@@ -302,22 +302,22 @@ export class PostgresMember implements QueueMember {
     this.#sweep = setTimeout(() => {
       this.#sweeping = this.#sweepNow()
         .catch(() => {
-          // The database is away; the next sweep tries again.
+          // The database cannot be reached; the next sweep tries again.
         })
         .then(() => this.#sweepLater())
     }, this.#sweepAfterMs()).unref()
   }
 
-  /** All nodes together look equally often, however many there are, and not at the same moment. */
+  /** All nodes together sweep at the same rate, regardless of their number, and not at the same moment. */
   #sweepAfterMs(): number {
     return sweepEveryMs * Math.min(20, Math.max(1, this.#sweepers / 8)) * (0.75 + Math.random() / 2)
   }
 
-  /** Takes over the runs of nodes that have ended, and gives jobs to runs that were left without. */
+  /** Takes over the runs of nodes that have ended, and creates jobs for runs without one. */
   async #sweepNow(): Promise<void> {
     const { database, schema } = this.#options
     if (!this.#presence.canJudge) return
-    // One statement, since every node does this. Runs that wait for a person are queued when their time has come.
+    // One statement, because every node runs it. Runs that wait for a user are queued when their wait has expired.
     const [found] = await database.query<{ nodes: number; is_silent: boolean; is_parked: boolean }>({
       name: 'capstan_sweep',
       text: `with woken as (
@@ -378,7 +378,7 @@ export class PostgresMember implements QueueMember {
     })
   }
 
-  /** Gives jobs to runs that could start without one: their time to wait for a person has ended. */
+  /** Creates jobs for runs that could start and have none, such as those whose wait for a user has expired. */
   async #unpark(run: Run): Promise<void> {
     const { schema } = this.#options
     const rows = await run<{ session_id: string }>({
@@ -396,14 +396,14 @@ function draining(schema: string, node: number): Statement {
   return { text: `select draining from ${schema}.nodes where id = $1`, values: [node] }
 }
 
-/** The claim with the run, attempt and node of the first three parameters. */
+/** Matches the claim with the run, attempt and node of the first three parameters. */
 const held = `run_id = $1 and attempt = $2 and node = $3 and state = 'active'`
-/** An active run whose node has no row: the node has ended, and could not give the run back. */
+/** Matches an active run whose node has no row: the node has ended and could not release the run. */
 function isOrphan(schema: string): string {
   return `r.state = 'active' and not exists (select 1 from ${schema}.nodes n where n.id = r.node)`
 }
 
-/** A run that could start, or is not due yet, and has no job. */
+/** Matches a run that could start, or is not due yet, and has no job. */
 function isParked(schema: string): string {
   return `r.state = 'queued' and r.job is null and (r.not_before > ${nowMs} or not ${mustWait(schema)})`
 }

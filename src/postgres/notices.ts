@@ -6,19 +6,19 @@ import { decodeText } from '../store/postgres/text.js'
 import { isRecord } from '../tool/json.js'
 import { Listener } from './listener.js'
 
-/** A node of this process that is woken by notifications. */
+/** A node of this process that notifications wake. */
 export type Woken = { readonly node: number; wake(reason: WakeReason): void }
 
 export type NoticesOptions = {
   readonly database: Database
-  /** A connection without a pooler, which can listen. */
+  /** A connection without a pooler, so that it can listen. */
   readonly direct: ConnectionOptions
   readonly channel: string
 }
 
 /**
- * Notifications between the processes of a queue. One can be lost, so nodes and readers also look. Every role of the
- * database can send one, so a notification only makes a node or a reader look: it never says what is there.
+ * Notifications between the processes of a queue. They can be lost, so nodes and readers also poll. Every role of the
+ * database can send one, so a notification only triggers a read of the tables; its content is never used as data.
  */
 export class Notices {
   readonly nodes = new Set<Woken>()
@@ -38,7 +38,7 @@ export class Notices {
     })
   }
 
-  /** Listens from now on. */
+  /** Starts listening. */
   start(): Promise<void> {
     return this.#listener.start()
   }
@@ -48,19 +48,19 @@ export class Notices {
     await this.#listener.close()
   }
 
-  /** Calls back when a run has new events or another state. */
+  /** Calls `onChange` when a run has new events or another state. */
   watch(runId: string, onChange: () => void): () => void {
     void this.start()
     return this.#watchers.add(runId, onChange)
   }
 
-  /** Wakes all nodes, or one, when the transaction is committed. */
+  /** Wakes all nodes, or one, once the transaction is committed. */
   async wake(run: Run, reason: WakeReason, node?: number | null): Promise<void> {
     const notice: Notice = { node: node ?? undefined, reason }
     await run({ text: 'select pg_notify($1, $2)', values: [this.#options.channel, JSON.stringify(notice)] })
   }
 
-  /** Announces that a run has new events or another state: at most once in 10 ms, for all runs together. */
+  /** Announces that a run has new events or another state: at most once every 10 ms for all runs together. */
   markChanged(runId: string): void {
     this.#changed.add(runId)
     this.#notifying ??= setTimeout(() => this.#announce(), notifyAfterMs).unref()
@@ -73,7 +73,7 @@ export class Notices {
     this.#changed.clear()
     const short = Buffer.byteLength(payload) < maxPayload ? payload : 'all'
     database.query({ text: 'select pg_notify($1, $2)', values: [channel, short] }, 0).catch(() => {
-      // Readers look from time to time.
+      // Readers also poll.
     })
   }
 
@@ -89,7 +89,7 @@ export class Notices {
   }
 }
 
-/** Undefined for what no process of the queue has sent. */
+/** Parses a notification; undefined if no process of the queue sent it. */
 function noticeIn(payload: string): Notice | undefined {
   try {
     const notice: unknown = JSON.parse(payload)
@@ -113,5 +113,5 @@ type Notice = {
 
 const wakeReasons: readonly WakeReason[] = ['work', 'messages', 'cancel', 'drain']
 const notifyAfterMs = 10
-/** Postgres accepts less than 8,000 bytes. */
+/** Postgres accepts fewer than 8,000 bytes. */
 const maxPayload = 7_900

@@ -42,7 +42,8 @@ export type PostgresRunQueueOptions = PostgresSessionStoreOptions
  * A queue of runs in a Postgres database, for any number of nodes. Needs the packages `pg` and `pg-boss`; `migrate`
  * creates the tables.
  *
- * A run has a row, which is the truth about its state, and a job of pg-boss while it can be claimed. pg-boss selects
+ * A run has a row, which is authoritative for its state, and a job of pg-boss while it can be claimed. pg-boss
+ * selects
  * what is next (priority, time, tenants at their limit); the claim checks the rest in the same transaction.
  *
  * @example
@@ -57,7 +58,7 @@ export class PostgresRunQueue implements RunQueue {
   readonly #direct: ConnectionOptions
   readonly #maxWaitMs: number
   readonly #database: Database
-  /** For what pg-boss reads by itself: a transaction that waits for it must not wait for its own pool. */
+  /** For reads of pg-boss itself: a transaction that waits for them must not block its own pool. */
   readonly #jobDatabase: Database
   readonly #notices: Notices
   readonly #jobs: LaneJobs
@@ -206,7 +207,7 @@ export class PostgresRunQueue implements RunQueue {
         await this.#set(run, row, `state = 'queued', front = true, not_before = 0`)
         await this.#jobs.advance(run, row.session_id)
       } else if (row.state === 'active') await this.#notices.wake(run, 'messages', row.node)
-      // An earlier attempt, whose answer was lost, may have added it.
+      // An earlier attempt whose answer was lost may have added it.
       return added.length > 0 || attempt > 1 ? 'posted' : 'known'
     })
   }
@@ -337,7 +338,7 @@ export class PostgresRunQueue implements RunQueue {
     return row
   }
 
-  /** Locks the session of a run, then reads the run. */
+  /** Locks the session of a run and then reads the run. */
   async #lockRun(run: Run, runId: string, scope: TenantScope): Promise<RunRow | undefined> {
     const row = await this.#find(run, runId, scope)
     if (row === undefined) return undefined
@@ -358,7 +359,7 @@ export class PostgresRunQueue implements RunQueue {
   }
 }
 
-/** Other nodes wait for the locks of a transaction of the queue. */
+/** Short, because other nodes wait for the locks of a transaction of the queue. */
 const maxPauseMs = 5_000
 const maxPriority = 1_000_000
 

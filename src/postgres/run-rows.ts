@@ -30,10 +30,12 @@ export const runColumns = `ord::float8 as ord, run_id, session_id, tenant, tier,
   not_before::float8 as not_before, submission, digest, state, front, job, submitted_at::float8 as submitted_at,
   updated_at::float8 as updated_at, attempt, takeovers, position::float8 as position, redrives, node, cancel_requested, error`
 
-/** The time of the database in milliseconds: nodes need not agree about theirs. */
+/** The time of the database in milliseconds, so that the clocks of nodes do not matter. */
 export const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
-/** Whether the run `r` must wait for another run of its session: one that has started, or is due and comes first. */
+/**
+ * Matches a run `r` that must wait for another run of its session: one that has started, or is due and comes first.
+ */
 export function mustWait(schema: string): string {
   return `exists (select 1 from ${schema}.queue_runs o
     where o.session_id = r.session_id and o.ord <> r.ord and (o.state in ('active', 'waiting')
@@ -57,12 +59,12 @@ export function runOf(row: RunRow): QueuedRun {
   }
 }
 
-/** The group of a run, for the limits of tenants; undefined without a tenant. */
+/** Returns the group of a run, for the limits of tenants; undefined without a tenant. */
 export function groupOf(row: Pick<RunRow, 'tenant' | 'tier'>): string | undefined {
   return row.tenant === null ? undefined : `${row.tenant}\n${row.tier ?? ''}`
 }
 
-/** The name of a lane in pg-boss, which allows few characters. */
+/** Returns the name of a lane in pg-boss, which allows few characters. */
 export function jobQueueOf(lane: string): string {
   return /^[\w-]{1,60}$/.test(lane) ? `lane-${lane}` : `hex-${Buffer.from(lane).toString('hex')}`
 }

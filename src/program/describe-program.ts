@@ -2,7 +2,7 @@ import type { ToolDefinition } from '../tool/definition.js'
 
 const about = `Run a script that calls tools, in place of many rounds: only what it returns comes back. \`export default async function run(ctx, inputs) { ... return { summary: 'one line', ... } }\`. No imports, files, network, timers; console and sleep(ms) exist. Promise.all runs calls at once. ctx, all async:`
 
-/** Shortcuts, by their tools. */
+/** The shortcuts, by tool. */
 const shortcuts: readonly (readonly [tool: string, declaration: string])[] = [
   ['read', 'readFile(path, { offset, limit }?): string'],
   ['grep', 'grep(regex, { path, glob }?): string'],

@@ -21,7 +21,7 @@ export function reportProgram(outcome: ProgramOutcome, language: 'javascript' | 
   return outputEnvelope(text, { ...metadata, script_result: result })
 }
 
-/** Indents the result where that fits: the limit also applies to its text. */
+/** Indents the result if that fits, because the limit also applies to its text. */
 function resultText(result: JsonValue, maxBytes: number): string {
   const indented = JSON.stringify(result, undefined, 2)
   return Buffer.byteLength(indented) <= maxBytes ? indented : JSON.stringify(result)

@@ -172,7 +172,7 @@ function journalOf({ runtime }: ToolCallContext): ProgramJournal | undefined {
   const steps = runtime?.session?.steps?.()
   if (steps === undefined) return undefined
   return {
-    // They were steps when they were recorded.
+    // They were recorded as steps.
     before: steps.before.map(({ step }) => step as unknown as ProgramStep),
     begun: new Set(steps.begun.map(Number)),
     add: (more) =>

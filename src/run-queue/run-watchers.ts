@@ -2,7 +2,7 @@
 export class RunWatchers {
   readonly #byRun = new Map<string, Set<() => void>>()
 
-  /** Returns what removes the callback again. */
+  /** Adds a callback. Returns a function that removes it. */
   add(runId: string, onChange: () => void): () => void {
     const watchers = this.#byRun.get(runId) ?? new Set()
     this.#byRun.set(runId, watchers)

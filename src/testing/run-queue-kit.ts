@@ -15,7 +15,7 @@ export type RunQueueKitOptions = {
    * one before. Absent: checks of restarts are skipped.
    */
   readonly again?: (queue: RunQueue) => RunQueue | Promise<RunQueue>
-  /** Waits until the runs of a node that has ended are taken over. Not needed for a queue that does it at once. */
+  /** Waits until the runs of an ended node are taken over. Not needed for a queue that does it at once. */
   readonly afterTakeover?: (queue: RunQueue) => Promise<void>
 }
 
@@ -188,7 +188,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(a?.run.runId, 'a')
     if (a !== undefined) await member.settle(a, { state: 'waiting' })
     same((await queue.status()).waiting, 1)
-    // The next run of the session waits with it.
+    // The next run of the session must wait for it.
     same((await claims(member, limits)).length, 0)
     await queue.submit(run('d', { priority: 99, tenantId: 't' }))
     same(await queue.post('a', { id: 'm1', body: { yes: true } }, { wakes: true }), 'posted')
@@ -331,7 +331,7 @@ const checks: Readonly<Record<string, Check>> = {
     const all = { tokens: 100, costUsd: 2.5 }
     same(await queue.count('tenant/day'), all)
     same(await queue.count('other'), { tokens: 0, costUsd: 0 })
-    // An addition whose answer was lost is made again, also at the same time.
+    // An addition whose answer was lost is made again, also concurrently.
     const again = { id: 'addition 3', tokens: 10, costUsd: 0.25 }
     for (const totals of await Promise.all([again, again].map((add) => queue.count('tenant/day', add))))
       same(totals, all)
@@ -348,7 +348,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(made.filter(({ isReserved }) => isReserved).length, 3)
     const all = { tokens: 30, costUsd: 3 }
     same(await queue.count('tenant/day'), all)
-    // One whose answer was lost is made again: it has the same outcome, and is counted once.
+    // A reservation whose answer was lost is made again: it has the same outcome and is counted once.
     const known = made.findIndex(({ isReserved }) => isReserved)
     const again = { id: `reservation ${known}`, tokens: 10, costUsd: 1 }
     same(await queue.reserve('tenant/day', again, limits), { isReserved: true, totals: all })
@@ -456,7 +456,7 @@ function liveEvent(sequence: number): LiveEvent {
   return { sequence, timestampMs: sequence, event: { type: 'text_delta', text: `${sequence}` } }
 }
 
-/** Submits a run, and claims it as a new node. */
+/** Submits a run and claims it as a new node. */
 async function claimed(
   queue: RunQueue,
   submission: RunSubmission,
@@ -473,7 +473,7 @@ async function messageIds(member: QueueMember, claim: RunClaim): Promise<string[
   return (await member.inspect(claim))?.messages.map(({ id }) => id)
 }
 
-/** The first runs that can be claimed, as soon as there are any. */
+/** Returns the first runs that can be claimed, once there are any. */
 async function wokenRuns(member: QueueMember): Promise<string[]> {
   const woken: string[] = []
   await until(async () => woken.push(...claimedIds(await claims(member))) > 0)

@@ -46,7 +46,7 @@ export function scriptedModel(
     facts: { ...scriptedFacts, ...options.facts },
     requests,
     async answer(request, call) {
-      // Messages never change, but the list of them grows.
+      // Messages never change, but the list grows.
       const n = requests.push({ ...request, chatHistory: [...request.chatHistory] }) - 1
       call.signal.throwIfAborted()
       const step = await stepOf<CompletionRequest, ScriptedStep>(script, request, n, (text) => ({ text }))

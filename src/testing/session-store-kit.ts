@@ -8,7 +8,7 @@ import { rejectsWith, runChecks, shortened } from './run-checks.js'
 export type SessionStoreKitOptions = {
   /** Returns another store on the same data, as another process would open it. Absent: these checks are skipped. */
   readonly again?: (store: SessionStore) => SessionStore | Promise<SessionStore>
-  /** Takes the session from its holder, as after a long silence. Absent: these checks are skipped. */
+  /** Takes the lease of the session from its holder, as after a long silence. Absent: these checks are skipped. */
   readonly loseLease?: (store: SessionStore, sessionId: string) => void | Promise<void>
 }
 
@@ -454,7 +454,7 @@ async function recordsOf(store: SessionStore, id: string): Promise<readonly Sess
   return stored.records
 }
 
-/** Compares as JSON with sorted keys: stores need not keep the order of fields. */
+/** Compares as JSON with sorted keys, because stores need not preserve the order of fields. */
 function same(actual: unknown, expected: unknown): void {
   const [a, b] = [ordered(actual), ordered(expected)]
   if (a !== b) throw new Error(`${shortened(a)} where ${shortened(b)} was expected`)

@@ -23,8 +23,8 @@ export type WorkspaceBackendKitOptions = {
 export type CheckedBackend = LocalWorkspaceBackend | WorkspaceBackend
 
 /**
- * Checks a workspace backend, as sessions use it, and returns a list of problems, empty when there are none. Each check
- * asks for a backend with an empty workspace.
+ * Checks a workspace backend, as sessions use it, and returns a list of problems, empty when there are none. Each
+ * check requests a backend with an empty workspace.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ type Place = {
   /** Opens the same workspace for another session. */
   again(): Promise<Workspace>
   readonly link: ((path: string, target: string) => Promise<void>) | undefined
-  /** Undefined when the backend runs no commands. */
+  /** Undefined if the backend does not run commands. */
   shell(): Promise<RuntimeShell | undefined>
   runtime(permit: Partial<WorkspacePermit>, signal?: AbortSignal): ToolRuntime
 }

@@ -50,7 +50,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   const running = new Set<Promise<void>>()
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const bulky = new Map<number, () => void>()
-  /** Actions that wait until the recorded answers were given. */
+  /** Actions that wait until all recorded answers were delivered. */
   let later: (() => void)[] = []
   let lastSent = 0
   /** The time on the guest's clock; it never goes back. */
@@ -126,7 +126,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     const made = make(call, begunBefore).finally(() => running.delete(made))
     running.add(made)
   }
-  /** Gives the recorded answers, as far as the script has requested them. */
+  /** Delivers the recorded answers, as far as the script has requested them. */
   const repeat = (): void => {
     for (let answer = replay.next(); answer !== undefined; answer = replay.next()) {
       const { id, ok, text } = answer
@@ -165,7 +165,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   }
 }
 
-/** A resumed program must repeat what it did: anything else could be a call that was already made. */
+/** A resumed program must repeat what it did before: anything else could repeat a call that was already made. */
 export function notRepeatable(why: string): Failure {
   return {
     code: 'program_not_repeatable',

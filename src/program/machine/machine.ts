@@ -87,7 +87,7 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
     },
   })
   const closing = new AbortController()
-  // Every running program listens to it.
+  // Avoids the listener warning: every running program listens to it.
   setMaxListeners(0, closing.signal)
   return {
     async run(program) {

@@ -27,7 +27,7 @@ export type ToThread =
       readonly startedAt: number
       readonly maxToolCalls: number
       readonly maxResultBytes: number
-      /** Send `taken` for 0 when the script has started and waits. */
+      /** Whether to send `taken` for 0 when the script has started and waits. */
       readonly ack: boolean
       /** For TypeScript: the URL of the module that removes types. */
       readonly stripper?: string
@@ -39,14 +39,14 @@ export type ToThread =
       readonly text: string
       /** The guest's clock from now on, in milliseconds since its start: it is paused between answers. */
       readonly at: number
-      /** Report when everything that follows from it was done. */
+      /** Whether to report when everything that follows from the answer was done. */
       readonly ack: boolean
     }
 
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'calls'; readonly calls: readonly GuestCall[] }
-  /** An answer was received, and the script has processed it. */
+  /** The script has received and processed an answer. */
   | { readonly kind: 'taken'; readonly id: number }
   | { readonly kind: 'log'; readonly level: string; readonly text: string }
   | { readonly kind: 'result'; readonly text: string }

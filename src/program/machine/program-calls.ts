@@ -144,7 +144,7 @@ function wishOf(operation: string, text: string): Wish | string {
   return `there is no operation ${JSON.stringify(operation)}`
 }
 
-/** A batch contains calls of its own, which must be in the list of tools too. */
+/** Returns the calls inside a batch, which must be in the list of tools too. */
 function callsInside(wish: Wish): string[] {
   if (wish.kind !== 'tool' || !isRecord(wish.args) || !Array.isArray(wish.args['invocations'])) return []
   return wish.args['invocations'].flatMap((one: unknown) =>

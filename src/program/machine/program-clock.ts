@@ -43,7 +43,7 @@ export function startProgramClock(shared: Float64Array, firstLimitMs: number): P
     const left = limitMs - used()
     shared[clockSlots.deadline] = waits ? Number.POSITIVE_INFINITY : monotonic() + left
     shared[clockSlots.activeLimit] = waits ? scriptTime(shared) + left : Number.POSITIVE_INFINITY
-    // While it waits, it cannot use that time any sooner: check again then.
+    // While the program waits for a user, it cannot use that time any sooner: check again then.
     timer = setTimeout(() => (used() >= limitMs ? ring() : arm()), Math.max(0, left) + stopGraceMs)
   }
   arm()

@@ -11,7 +11,7 @@ export type ProgramStep =
   | { readonly step: 'begin'; readonly program: string; readonly startedAt: number }
   /** A call is about to start that the host does not record itself, and that must not be made twice. */
   | { readonly step: 'call'; readonly id: number }
-  /** The script got an answer; in this order. */
+  /** The script got an answer; recorded in this order. */
   | {
       readonly step: 'answer'
       readonly id: number

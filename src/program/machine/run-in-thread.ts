@@ -13,7 +13,7 @@ import type { ThreadPool } from './thread-pool.js'
 export type ThreadRun = {
   readonly program: Program
   readonly limits: ProgramLimits
-  /** As JSON. */
+  /** The inputs as JSON. */
   readonly inputs: string
   readonly thread: ProgramThread
   readonly pool: ThreadPool
@@ -23,7 +23,7 @@ export type ThreadRun = {
   readonly stripper?: string
 }
 
-/** Runs one program in its own thread, and leaves nothing of it behind. */
+/** Runs one program in its own thread and leaves nothing of it behind. */
 export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const { program, limits, thread, pool, signal } = run
   const { journal } = program

@@ -81,7 +81,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
       await thread.ready()
       offer(thread)
     } catch {
-      // It ended by itself in the meantime; it was not promised to any program.
+      // The thread ended meanwhile; no program was waiting for it.
       forget(thread)
     }
     grow()

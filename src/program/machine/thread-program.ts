@@ -224,7 +224,10 @@ async function serve(
     })
   }
 
-  /** Removes the types here, where a source that keeps the parser busy blocks no one and is stopped in time. */
+  /**
+   * Removes the types in the thread, where a source that keeps the parser busy blocks nothing else and is stopped in
+   * time.
+   */
   const scriptOf = async ({ source, fileName, stripper }: Start): Promise<string> => {
     if (stripper === undefined) return source
     const { transform } = await load<Partial<TypeStripper>>(stripper)

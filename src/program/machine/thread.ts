@@ -76,8 +76,8 @@ function wrap(worker: Worker, clock: Float64Array): ProgramThread {
   }
   worker.on('error', die)
   worker.on('exit', () => die())
-  // Waiting for a thread keeps the process alive; an idle thread does not. Only now, because adding a listener would
-  // undo it.
+  // A caller that waits for a thread keeps the process alive; an idle thread does not. Called last, because adding a
+  // listener would undo it.
   worker.unref()
 
   return {
